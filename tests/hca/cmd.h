@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The command interface: how a command reaches its function and what that may answer. */
+#ifndef HCA_CMD_H
+#define HCA_CMD_H
+
+#include <stdint.h>
+
+#include "hca.h"
+#include "ifc.h"
+
+/* Delivery is of the transport, status of the command (driver: cmd.c, cmd_status_str). */
+enum cmd_status {
+	CMD_OK = 0x0, CMD_INT_ERR = 0x1, CMD_BAD_OP = 0x2, CMD_BAD_PARAM = 0x3,
+	CMD_BAD_SYS_STATE = 0x4, CMD_BAD_RES = 0x5, CMD_RES_BUSY = 0x6, CMD_LIM = 0x8,
+	CMD_BAD_RES_STATE = 0x9, CMD_IX = 0xa, CMD_NO_RES = 0xf, CMD_BAD_INP_LEN = 0x50,
+	CMD_BAD_OUTP_LEN = 0x51, CMD_BAD_QP_STATE = 0x10, CMD_BAD_PKT = 0x30, CMD_BAD_SIZE = 0x40,
+};
+
+/* One command in work. in and out are whole, zero padded to what the layouts need. */
+struct cmd {
+	struct hca *hca;
+	uint16_t opcode, op_mod, uid;
+	const uint8_t *in;
+	uint32_t in_len;
+	uint8_t *out;      /* zeroed; status and syndrome are filled in by the caller */
+	uint32_t out_len;
+	uint32_t syndrome; /* set by cmd_fail() */
+};
+
+/* Logs why (for the person reading the model's log), sets a syndrome that is unique to the source line, returns status. */
+enum cmd_status cmd_fail_at(struct cmd *cmd, enum cmd_status status, uint32_t syndrome,
+			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+#define cmd_fail(cmd, status, ...) cmd_fail_at((cmd), (status), CMD_SYNDROME_BASE + __LINE__, __VA_ARGS__)
+
+typedef enum cmd_status (*cmd_fn)(struct cmd *cmd);
+
+/* When a command may come. */
+enum cmd_when { CMD_ALWAYS, CMD_ENABLED, CMD_INITIALIZED };
+
+/* A file of commands exports a table of these, ended by opcode 0. */
+struct cmd_desc {
+	uint16_t opcode;
+	const char *name;
+	uint32_t in_min, out_min; /* bytes; shorter ones are refused with BAD_INP_LEN, BAD_OUTP_LEN */
+	enum cmd_when when;
+	cmd_fn run;
+};
+
+/*
+ * An object that the command names: must exist, and belong to cmd->uid (uid 0, the kernel,
+ * may name all). NULL otherwise, with *status set and the reason logged.
+ */
+struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_status *status);
+
+#endif

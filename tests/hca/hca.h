@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One HCA function: what hangs together behind one PCI device.
+ *
+ *   vfio_user.c, pci.c    the bus side: messages from QEMU, config space, MSI-X
+ *   bar.c                 BAR0: initialization segment, UAR pages
+ *   cmdq.c, cmd*.c        the firmware: command queue, one function for each command
+ *   eq/cq/srq/mkey/qp.c   the objects
+ *   wqe.c rc.c ud.c ...   the data path
+ *   port.c, fabric.c      the port and the switch that joins all functions
+ *   ctl.c                 what the outside may see and break
+ */
+#ifndef HCA_HCA_H
+#define HCA_HCA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loop.h"
+#include "obj.h"
+#include "port.h"
+
+struct cmdq;
+struct caps;
+struct dma_space;
+struct fabric;
+
+#define HCA_BAR0_SIZE (32u << 20)
+#define HCA_UAR_SIZE 4096u
+#define HCA_UAR_FIRST 16u /* index of the first UAR: the BAR below holds the registers */
+#define HCA_UAR_LAST (HCA_BAR0_SIZE / HCA_UAR_SIZE - 1)
+#define HCA_MSIX_VECTORS 32u
+#define HCA_MSIX_TABLE 0x4000u
+#define HCA_MSIX_PBA 0x5000u
+
+/* Counted for each function; read through the control socket. */
+struct hca_stats {
+	uint64_t commands, commands_failed;
+	uint64_t doorbells, doorbells_refused; /* all UARs; each UAR has its own as well */
+	uint64_t messages_sent, messages_received, bytes_sent, bytes_received;
+	uint64_t packets_sent, packets_received, packets_dropped, packets_retried;
+	uint64_t cqes, cqe_errors, eqes, interrupts;
+	uint64_t umr, rnr_naks_sent, access_errors, bad_wqes, bad_dma;
+};
+
+/* Faults asked for through the control socket. */
+#define HCA_FAULT_COMMANDS 8
+struct hca_faults {
+	struct {
+		uint16_t opcode; /* 0: unused entry */
+		uint8_t status;  /* enum cmd_status */
+		uint32_t syndrome;
+		uint32_t count; /* how many more times */
+	} command[HCA_FAULT_COMMANDS];
+	uint32_t drop_next;      /* packets sent by this port that are still to be dropped */
+	uint32_t drop_permille;  /* of packets sent by this port, at random */
+	uint64_t delay_ns;       /* of packets sent by this port */
+	bool link_down;
+	bool fatal;              /* the device is dead until cleared */
+};
+
+struct hca {
+	unsigned int index; /* in the fabric; GUIDs and LID follow from it */
+	struct loop *loop;
+	struct fabric *fabric;
+	struct dma_space *dma;
+
+	/* The bus. msix() raises a vector (which may be masked or not there: then it is lost). */
+	void (*msix)(struct hca *hca, unsigned int vector);
+	void *bus;
+
+	/* The firmware's state, owned by cmdq.c and the cmd_*.c files. */
+	struct cmdq *cmdq;
+	struct caps *caps;
+	bool enabled, initialized; /* between ENABLE/DISABLE_HCA, INIT/TEARDOWN_HCA */
+
+	struct obj_table *objs[OBJ_TYPES];
+	struct port port;
+	struct hca_stats stats;
+	struct hca_faults faults;
+};
+
+/* Makes function number index, joined to fabric. NULL if memory is short. */
+struct hca *hca_new(struct loop *loop, struct fabric *fabric, unsigned int index);
+void hca_free(struct hca *hca);
+
+/*
+ * Back to what it is at power-on: all objects gone, nothing in flight, registers as at start.
+ * At a PCI reset, at FLR, and when the machine has gone (the bus side then drops the memory).
+ */
+void hca_reset(struct hca *hca);
+
+/* BAR0 accesses (bar.c), little concern for alignment: what a driver does not do reads as 0. */
+void hca_bar_read(struct hca *hca, uint64_t off, void *buf, uint32_t len);
+void hca_bar_write(struct hca *hca, uint64_t off, const void *buf, uint32_t len);
+
+/* Faults: these have effects of their own when they change. */
+void hca_set_link(struct hca *hca, bool up);
+void hca_set_fatal(struct hca *hca, bool fatal);
+
+#define HCA_LOG_ERROR 0 /* the model's own trouble */
+#define HCA_LOG_GUEST 1 /* the driver did something a card refuses */
+#define HCA_LOG_INFO 2
+#define HCA_LOG_TRACE 3
+extern int hca_log_level;
+void hca_log_at(const struct hca *hca, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Arguments are only evaluated when the level is on. Guest-caused lines are rate limited inside. */
+#define hca_log(hca, level, ...)                              \
+	do {                                                  \
+		if ((level) <= hca_log_level)                 \
+			hca_log_at((hca), (level), __VA_ARGS__); \
+	} while (0)
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Memory keys: what an lkey or rkey allows, and the way from a virtual address to the machine's memory. */
+#ifndef HCA_MKEY_H
+#define HCA_MKEY_H
+
+#include "obj.h"
+
+enum mkey_mode { MKEY_PA = 0, MKEY_MTT = 1, MKEY_KLM = 2, MKEY_KSM = 3 };
+
+enum {
+	MKEY_LOCAL_READ = 1,
+	MKEY_LOCAL_WRITE = 2,
+	MKEY_REMOTE_READ = 4,
+	MKEY_REMOTE_WRITE = 8,
+	MKEY_REMOTE_ATOMIC = 16,
+};
+
+/* An entry of the translation table: MTT uses address alone. */
+struct mkey_entry {
+	uint64_t address;
+	uint32_t key, bytes; /* KLM, KSM */
+};
+
+struct mkey {
+	struct obj obj; /* id is the index: key >> 8 */
+	enum mkey_mode mode;
+	uint8_t variant; /* low 8 bits of the key */
+	uint8_t access;
+	bool free;       /* not usable until a UMR says so */
+	bool umr_enabled;
+	bool remote_invalidate; /* en_rinval */
+	bool length64;   /* the whole address space */
+	uint32_t qpn;    /* 0xffffff: any QP */
+	uint32_t pd;
+	uint64_t start, length;
+	uint8_t page_shift;
+	uint32_t capacity; /* entries the table may hold, fixed at creation */
+	uint32_t count;    /* entries allocated */
+	struct mkey_entry *table; /* owned; MTT tables use .address only */
+};
+
+struct qp;
+
+/* Why an access was refused. */
+enum mkey_status {
+	MKEY_OK,
+	MKEY_BAD_KEY,    /* no such key, wrong variant, free */
+	MKEY_BAD_PD,
+	MKEY_BAD_QP,     /* key bound to another QP */
+	MKEY_BAD_BOUNDS,
+	MKEY_BAD_ACCESS,
+	MKEY_BAD_DMA,    /* the page is not the machine's memory, or an indirection is broken */
+};
+
+/*
+ * Checks the right to [va, va + len) under key for a QP of domain pd; need is a set of MKEY_*.
+ * len 0 touches nothing and is always allowed (IBTA: keys of zero-length operations are not checked).
+ */
+enum mkey_status mkey_check(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
+			    uint32_t len, unsigned int need);
+/* Check and copy. On anything but MKEY_OK a part may have been copied. */
+enum mkey_status mkey_read(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
+			   void *dst, uint32_t len, unsigned int need);
+enum mkey_status mkey_write(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
+			    const void *src, uint32_t len, unsigned int need);
+/* 8-byte atomics on the machine's memory: compare-and-swap, or fetch-and-add. *old gets what was there. */
+enum mkey_status mkey_atomic(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
+			     bool compare, uint64_t swap_or_add, uint64_t expected, uint64_t *old);
+/* Remote or local invalidation of key: afterwards it is free. Needs pd (and QP) to agree. */
+enum mkey_status mkey_invalidate(struct hca *hca, const struct qp *qp, uint32_t key);
+
+/* The key that means "physical addresses" to kernel QPs (QUERY_SPECIAL_CONTEXTS resd_lkey). */
+#define MKEY_RESERVED_LKEY 0x100u
+/* A data segment with this key ends a scatter list. */
+#define MKEY_TERMINATE 0x100u
+
+#endif
