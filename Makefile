@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Everything is compiled for Debian 13, inside of the lab's tools root, which is made from
+# Debian packages on first use: the result does not depend on what this machine has installed.
+
+LAB := $(CURDIR)/tests/lab/lab
+RUN := $(CURDIR)/tests/run
+IN_ROOT := $(LAB) root tools --
+
+PROGRAMS := hca verbs
+SUITES ?= unit native
+
+.PHONY: all lab test test-native unit fuzz clean distclean help $(PROGRAMS)
+
+all: $(PROGRAMS)
+
+$(PROGRAMS): roots
+	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/tests/$@
+
+.PHONY: roots
+roots:
+	$(LAB) build
+
+lab: all
+	$(LAB) up --hcas 2
+	@echo
+	@echo 'The lab is up: Xen, a Debian dom0, two HCAs. Try:'
+	@echo '  tests/lab/lab run dom0 ibv_devinfo'
+	@echo '  tests/lab/lab console dom0'
+	@echo '  tests/lab/lab down'
+
+test: all
+	$(RUN) $(SUITES)
+
+test-native: all
+	$(RUN) native
+
+unit: all
+	$(RUN) unit
+
+# FUZZ_RUNS inputs for each fuzzer
+FUZZ_RUNS ?= 1000000
+fuzz: roots
+	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/tests/hca fuzz FUZZ_RUNS=$(FUZZ_RUNS)
+
+clean:
+	rm -rf $(CURDIR)/build
+
+distclean: clean
+	$(LAB) gc --all
+
+help:
+	@echo 'make              build everything (the first time: makes the root file systems, ~3 minutes)'
+	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
+	@echo 'make test         all tests:' $(SUITES)
+	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
+	@echo 'make unit         unit tests and short fuzzing, no machine started'
+	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs each'
+	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
+	@echo
+	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with).'
+	@echo 'tests/lab/lab --help and tests/run --help tell more.'
