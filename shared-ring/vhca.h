@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vhca.h - a paravirtual InfiniBand HCA: the protocol between a guest (frontend) and the domain
+ * that has the HCA (backend).
+ *
+ * The frontend forwards what needs privilege: opening the device, creating queues, registering
+ * memory. Posting work, ringing doorbells and polling completions do not pass here at all: a
+ * guest process does them on its own memory and on UAR pages of the HCA that are mapped into it.
+ *
+ * This header is the specification. It compiles in the kernel and in user space, and uses nothing
+ * but fixed-width types; every structure has explicit padding, and its size and offsets are
+ * asserted in vhca_check.c. All integers are little endian, as Xen's rings are on x86.
+ */
+#ifndef XEN_IB_VHCA_H
+#define XEN_IB_VHCA_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdint.h>
+#endif
+
+/*
+ ******************************************************************************
+ *                           Protocol version
+ ******************************************************************************
+ */
+#define XEN_VHCA_VERSION 1
+
+/*
+ ******************************************************************************
+ *                  Main features provided by the protocol
+ ******************************************************************************
+ * - contexts: one for each guest process that opens the device; each has its own
+ *   context, protection domains and UAR pages on the HCA
+ * - memory: pages of the guest, offered by grant references, in regions that are
+ *   registered (MR) or hold queues (CQ, QP, SRQ) and doorbell records
+ * - objects: PD, MR, MW, CQ, QP, SRQ; named by handles that the backend issues
+ * - queries: device, port, GID, P_Key
+ * - events: completion events as bits in a shared page, asynchronous events in a
+ *   ring in another; both with one event channel of their own
+ *
+ ******************************************************************************
+ *                        Direction of trust
+ ******************************************************************************
+ * The backend treats everything in shared memory as hostile: a request is copied
+ * once, checked, and acted upon. The frontend does the same with responses and
+ * events. Neither parses what the HCA reads or writes in the queues.
+ *
+ ******************************************************************************
+ *                           Xenstore example
+ ******************************************************************************
+ * Domain 5 has one virtual HCA, on port 1 of mlx5_0 of domain 0.
+ *
+ * ------------------------- in the backend's directory -----------------------
+ * /local/domain/0/backend/vhca/5/0/frontend-id = "5"
+ * /local/domain/0/backend/vhca/5/0/frontend = "/local/domain/5/device/vhca/0"
+ * /local/domain/0/backend/vhca/5/0/online = "1"
+ * /local/domain/0/backend/vhca/5/0/state = "4"
+ * /local/domain/0/backend/vhca/5/0/hca = "mlx5_0"
+ * /local/domain/0/backend/vhca/5/0/versions = "1"
+ * /local/domain/0/backend/vhca/5/0/max-ring-page-order = "4"
+ * /local/domain/0/backend/vhca/5/0/feature-events = "1"
+ *
+ * ------------------------ in the frontend's directory -----------------------
+ * /local/domain/5/device/vhca/0/backend-id = "0"
+ * /local/domain/5/device/vhca/0/backend = "/local/domain/0/backend/vhca/5/0"
+ * /local/domain/5/device/vhca/0/state = "4"
+ * /local/domain/5/device/vhca/0/version = "1"
+ * /local/domain/5/device/vhca/0/ring-page-order = "2"
+ * /local/domain/5/device/vhca/0/ring-ref0 = "832"
+ * /local/domain/5/device/vhca/0/ring-ref1 = "833"
+ * /local/domain/5/device/vhca/0/ring-ref2 = "834"
+ * /local/domain/5/device/vhca/0/ring-ref3 = "835"
+ * /local/domain/5/device/vhca/0/data-dir-ref = "836"
+ * /local/domain/5/device/vhca/0/event-channel = "15"
+ * /local/domain/5/device/vhca/0/cq-event-ref = "869"
+ * /local/domain/5/device/vhca/0/async-event-ref = "870"
+ * /local/domain/5/device/vhca/0/event-event-channel = "16"
+ *
+ ******************************************************************************
+ *                          Backend XenBus nodes
+ ******************************************************************************
+ * frontend, frontend-id, online, state
+ *      As for every Xen device.
+ * hca
+ *      Name of the HCA that is shared, for people; the frontend does not need it.
+ * versions
+ *      Decimal versions that the backend speaks, separated by commas.
+ * max-ring-page-order
+ *      The ring may have up to 2^n pages. 0 to 4.
+ * feature-events
+ *      "1": completion and asynchronous events are supported. Without it a
+ *      frontend offers polling alone.
+ * error
+ *      Why the backend closed the device or refused the frontend's parameters: one
+ *      line for people.
+ *
+ *                          Frontend XenBus nodes
+ *
+ * backend, backend-id, state
+ *      As for every Xen device.
+ * version
+ *      The one version chosen out of the backend's.
+ * ring-page-order, ring-ref<n>
+ *      The command ring: 2^order pages, a grant reference each.
+ * data-dir-ref
+ *      Grant reference of the data directory: a page of 32-bit grant references, one
+ *      for each request slot of the ring (RING_SIZE of them), in the order of slots.
+ *      Each names a data page. A request uses the data page of its own slot, that is
+ *      of its id; see "Data pages".
+ * event-channel
+ *      For the command ring, both directions.
+ * cq-event-ref, async-event-ref, event-event-channel
+ *      With feature-events only: the page of completion event bits, the page of the
+ *      asynchronous event ring, and the event channel of both (backend to frontend).
+ *
+ ******************************************************************************
+ *                              State diagram
+ ******************************************************************************
+ *
+ * Normal flow:
+ *
+ *  frontend                                  backend
+ *
+ *  Initialising                              Initialising
+ *      o                                         o opens the HCA, writes its nodes
+ *      |                                     InitWait
+ *      o reads them, allocates and               |
+ *        grants ring, data pages,                |
+ *        binds event channels,                   |
+ *        writes its nodes                        |
+ *  Initialised                                   |
+ *      |                                         o reads nodes once, checks them, maps the
+ *      |                                           ring, the directory and the data pages,
+ *      |                                           binds the event channel
+ *      |                                     Connected
+ *      o queries the device,
+ *        registers with the RDMA core
+ *  Connected
+ *
+ * Closing, from either side: Closing, then Closed once nothing is shared any more. Each side
+ * follows the other. The backend releases every object and unmaps every grant before it
+ * says Closed; the frontend ends its grants after that.
+ *
+ * Recovery flow (the backend's process died, or it closes the device on purpose; "online" is
+ * still "1"):
+ *
+ *  Connected                                 Closing or Closed
+ *      o fails waiting requests,
+ *        reports a fatal event to each
+ *        process, unregisters
+ *  Closed                                        o everything released
+ *      |                                     Closed
+ *      |                                         o starts again
+ *  Initialising                              InitWait
+ *      (normal flow)
+ *
+ * A frontend that reads "online" as "0" with the backend's Closing does not go back to
+ * Initialising: the device has been removed.
+ *
+ ******************************************************************************
+ *                            Data pages
+ ******************************************************************************
+ * Requests and responses are of fixed size. What does not fit (lists of grant references,
+ * device attributes) travels in the data page of the request's slot. The frontend owns the page
+ * while no request with that id is outstanding; the backend owns it from then until its response.
+ */
+#define XEN_VHCA_PAGE_SIZE 4096
+#define XEN_VHCA_DATA_REFS (XEN_VHCA_PAGE_SIZE / 4) /* grant references in a data page */
+#define XEN_VHCA_MAX_RING_PAGE_ORDER 4
+
+/*
+ ******************************************************************************
+ *                              Requests
+ ******************************************************************************
+ * Every request is 256 bytes:
+ *
+ *          0              1                2                3         octet
+ * +---------------+---------------+---------------+---------------+
+ * |              id               |       op      |    reserved   | 4
+ * +---------------+---------------+---------------+---------------+
+ * |                            reserved                           | 8
+ * +---------------+---------------+---------------+---------------+
+ * |                       operation's own part                    | 256
+ *
+ * id - 0 to RING_SIZE - 1, not in use by another outstanding request; names the data page.
+ * op - XEN_VHCA_OP_*
+ * reserved - 0, here and below; the backend refuses anything else.
+ */
+enum xen_vhca_op {
+	XEN_VHCA_OP_DEVICE_QUERY = 1,
+	XEN_VHCA_OP_PORT_QUERY = 2,
+	XEN_VHCA_OP_GID_QUERY = 3,
+	XEN_VHCA_OP_PKEY_QUERY = 4,
+	XEN_VHCA_OP_CTX_OPEN = 8,
+	XEN_VHCA_OP_CTX_CLOSE = 9,
+	XEN_VHCA_OP_UAR_ALLOC = 10,
+	XEN_VHCA_OP_UAR_FREE = 11,
+	XEN_VHCA_OP_PD_ALLOC = 12,
+	XEN_VHCA_OP_PD_FREE = 13,
+	XEN_VHCA_OP_MEM_CREATE = 16,
+	XEN_VHCA_OP_MEM_ADD = 17,
+	XEN_VHCA_OP_MEM_DESTROY = 18,
+	XEN_VHCA_OP_MR_REG = 20,
+	XEN_VHCA_OP_MR_DEREG = 21,
+	XEN_VHCA_OP_MW_ALLOC = 22,
+	XEN_VHCA_OP_MW_FREE = 23,
+	XEN_VHCA_OP_CQ_CREATE = 24,
+	XEN_VHCA_OP_CQ_MODIFY = 25,
+	XEN_VHCA_OP_CQ_DESTROY = 26,
+	XEN_VHCA_OP_SRQ_CREATE = 28,
+	XEN_VHCA_OP_SRQ_MODIFY = 29,
+	XEN_VHCA_OP_SRQ_QUERY = 30,
+	XEN_VHCA_OP_SRQ_DESTROY = 31,
+	XEN_VHCA_OP_QP_CREATE = 32,
+	XEN_VHCA_OP_QP_MODIFY = 33,
+	XEN_VHCA_OP_QP_QUERY = 34,
+	XEN_VHCA_OP_QP_DESTROY = 35,
+	XEN_VHCA_OP_MCAST_ATTACH = 36,
+	XEN_VHCA_OP_MCAST_DETACH = 37,
+	XEN_VHCA_OPS = 38 /* one more than the last */
+};
+
+/*
+ * Handles. 32 bits, issued by the backend, without meaning to the frontend. The backend checks
+ * that a handle is of the right type, is in use, is of the present generation and belongs to this
+ * vHCA; where a request names several objects, that all belong to one context.
+ */
+typedef uint32_t xen_vhca_handle_t;
+#define XEN_VHCA_NO_HANDLE 0u
+
+/*
+ * Status of a response. Each refusal has a code of its own; the last column is the errno that a
+ * frontend gives to its user.
+ */
+enum xen_vhca_status {
+	XEN_VHCA_OK = 0,
+	XEN_VHCA_E_OP = 1,           /* unknown operation                      EOPNOTSUPP */
+	XEN_VHCA_E_RESERVED = 2,     /* a reserved field is not zero           EINVAL */
+	XEN_VHCA_E_HANDLE = 3,       /* no such object: forged, stale, or of another type EINVAL */
+	XEN_VHCA_E_CONTEXT = 4,      /* objects of different contexts          EINVAL */
+	XEN_VHCA_E_ARG = 5,          /* a value out of its range               EINVAL */
+	XEN_VHCA_E_RANGE = 6,        /* outside of the memory region           EINVAL */
+	XEN_VHCA_E_COUNT = 7,        /* more or fewer pages than announced     EINVAL */
+	XEN_VHCA_E_LIMIT = 8,        /* over a limit of this vHCA              ENOMEM */
+	XEN_VHCA_E_NOMEM = 9,        /* backend or HCA is short of something   ENOMEM */
+	XEN_VHCA_E_GRANT = 10,       /* a grant reference could not be mapped  EFAULT */
+	XEN_VHCA_E_BUSY = 11,        /* the object is in use by another        EBUSY */
+	XEN_VHCA_E_STATE = 12,       /* not in this state (of a QP, a region)  EINVAL */
+	XEN_VHCA_E_UNSUPPORTED = 13, /* known, but not on this HCA or vHCA     EOPNOTSUPP */
+	XEN_VHCA_E_HCA = 14,         /* the HCA or its driver refused: see hca_errno EINVAL or hca_errno's */
+	XEN_VHCA_E_DEAD = 15,        /* the HCA is in a fatal state            EIO */
+	XEN_VHCA_STATUSES = 16
+};
+
+/* A place in guest memory: a region and a byte offset in it. */
+struct xen_vhca_place {
+	xen_vhca_handle_t mem;
+	uint32_t reserved;
+	uint64_t offset;
+};
+
+/* CTX_OPEN: a guest process opens the device. */
+struct xen_vhca_ctx_open {
+	uint32_t pid;      /* for people */
+	uint32_t reserved;
+	char name[16];     /* for people; need not end in NUL */
+};
+
+/* CTX_CLOSE, PD_FREE, UAR_FREE, MEM_DESTROY, MR_DEREG, MW_FREE, *_DESTROY, *_QUERY: one object.
+ * CTX_CLOSE destroys all that the context still has. The others answer E_BUSY while another
+ * object needs this one. MR_DEREG of an MR with MR_REG_INLINE returns its pages as well. */
+struct xen_vhca_object {
+	xen_vhca_handle_t handle;
+	uint32_t reserved;
+};
+
+/*
+ * UAR_ALLOC: a doorbell page for this context. A PV guest gets a machine frame and maps it by
+ * HYPERVISOR_mmu_update; an auto-translated guest names the guest frame where it wants the page.
+ * A PV guest's page is not given to anyone else while that domain exists, because its mapping
+ * outlives the permission.
+ */
+enum xen_vhca_uar_type { XEN_VHCA_UAR_NC = 0, XEN_VHCA_UAR_BF = 1 /* write combining, BlueFlame */ };
+
+struct xen_vhca_uar_alloc {
+	xen_vhca_handle_t ctx;
+	uint32_t type;
+	uint64_t gfn; /* auto-translated guests; else 0 */
+};
+
+/* PD_ALLOC */
+struct xen_vhca_pd_alloc {
+	xen_vhca_handle_t ctx;
+	uint32_t reserved;
+};
+
+/*
+ * MEM_CREATE, MEM_ADD: a region of pages. The data page of MEM_CREATE holds the first
+ * min(pages, 1024) references; each MEM_ADD brings count more, for the pages from first on, in any
+ * order. The region can be used once all of its pages have come.
+ */
+#define XEN_VHCA_MEM_READ_ONLY (1u << 0) /* the HCA must not write: grants are read-only */
+
+struct xen_vhca_mem_create {
+	xen_vhca_handle_t ctx;
+	uint32_t flags;
+	uint32_t pages; /* of the whole region, 1 or more */
+	uint32_t reserved;
+};
+
+struct xen_vhca_mem_add {
+	xen_vhca_handle_t mem;
+	uint32_t first;
+	uint32_t count; /* 1 to 1024, in the data page */
+	uint32_t reserved;
+};
+
+/*
+ * MR_REG: registers [offset, offset + length) of a region; the HCA knows it as [iova, iova + length).
+ * iova and offset are equal modulo the page size. access: as enum ib_access_flags / ibv_access_flags.
+ * With MR_REG_INLINE there is no region yet: place.mem is 0 and pages (1 to 1024) references are in
+ * the data page; the MR owns them.
+ */
+#define XEN_VHCA_MR_REG_INLINE (1u << 0)
+
+enum xen_vhca_access {
+	XEN_VHCA_ACCESS_LOCAL_WRITE = 1 << 0,
+	XEN_VHCA_ACCESS_REMOTE_WRITE = 1 << 1,
+	XEN_VHCA_ACCESS_REMOTE_READ = 1 << 2,
+	XEN_VHCA_ACCESS_REMOTE_ATOMIC = 1 << 3,
+	XEN_VHCA_ACCESS_MW_BIND = 1 << 4,
+	XEN_VHCA_ACCESS_ZERO_BASED = 1 << 5,
+	XEN_VHCA_ACCESS_RELAXED_ORDERING = 1 << 20,
+};
+
+struct xen_vhca_mr_reg {
+	xen_vhca_handle_t pd;
+	uint32_t flags;
+	struct xen_vhca_place place;
+	uint64_t length;
+	uint64_t iova;
+	uint32_t access;
+	uint32_t pages; /* MR_REG_INLINE; else 0 */
+};
+
+/* MW_ALLOC */
+struct xen_vhca_mw_alloc {
+	xen_vhca_handle_t pd;
+	uint32_t type; /* 1 or 2 */
+};
+
+/*
+ * CQ_CREATE: buffer (page aligned, cqes * cqe_size bytes) and doorbell record (8 bytes, 8-aligned)
+ * are in regions that are not read-only.
+ */
+struct xen_vhca_cq_create {
+	xen_vhca_handle_t ctx;
+	xen_vhca_handle_t uar;
+	struct xen_vhca_place buf;
+	struct xen_vhca_place dbr;
+	uint32_t cqes;      /* a power of two */
+	uint32_t cqe_size;  /* 64 or 128 */
+	uint32_t event_bit; /* bit in the page of completion events, or XEN_VHCA_NO_EVENT */
+	uint32_t reserved;
+};
+#define XEN_VHCA_NO_EVENT 0xffffffffu
+
+/* CQ_MODIFY: moderation. */
+struct xen_vhca_cq_modify {
+	xen_vhca_handle_t cq;
+	uint16_t count;
+	uint16_t period_us;
+};
+
+/* SRQ_CREATE */
+struct xen_vhca_srq_create {
+	xen_vhca_handle_t pd;
+	uint32_t user_index; /* 24 bits; comes back in CQEs */
+	struct xen_vhca_place buf;
+	struct xen_vhca_place dbr;
+	uint32_t max_wr; /* a power of two */
+	uint32_t max_sge;
+	uint32_t limit;
+	uint32_t reserved;
+};
+
+/* SRQ_MODIFY: arms the limit. */
+struct xen_vhca_srq_modify {
+	xen_vhca_handle_t srq;
+	uint32_t limit;
+};
+
+enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_UD = 4 }; /* as enum ib_qp_type / ibv_qp_type */
+
+#define XEN_VHCA_QP_SIGNAL_ALL (1u << 0)
+
+/*
+ * QP_CREATE: the buffer holds the receive queue at 0 and the send queue after it; UAR, regions, CQs,
+ * SRQ and PD are of one context.
+ */
+struct xen_vhca_qp_create {
+	xen_vhca_handle_t pd;
+	xen_vhca_handle_t send_cq;
+	xen_vhca_handle_t recv_cq;
+	xen_vhca_handle_t srq; /* or XEN_VHCA_NO_HANDLE */
+	xen_vhca_handle_t uar;
+	uint32_t type;         /* enum xen_vhca_qp_type */
+	uint32_t flags;        /* XEN_VHCA_QP_* */
+	uint32_t user_index;   /* 24 bits; comes back in CQEs */
+	struct xen_vhca_place buf;
+	struct xen_vhca_place dbr;
+	uint32_t sq_wqe_count; /* 64-byte blocks, a power of two */
+	uint32_t rq_wqe_count; /* a power of two, or 0 with an SRQ */
+	uint32_t rq_wqe_shift; /* log2 of the bytes of a receive WQE */
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* as asked for */
+};
+
+/* An address vector (struct ib_global_route and rdma_ah_attr). */
+struct xen_vhca_av {
+	uint8_t dgid[16];
+	uint32_t flow_label;
+	uint16_t dlid;
+	uint8_t is_global;
+	uint8_t sgid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t sl;
+	uint8_t src_path_bits;
+	uint8_t static_rate;
+	uint8_t port;
+	uint16_t reserved;
+};
+
+/* The attributes of a QP, for QP_MODIFY and as answer to QP_QUERY. Values as in struct ib_qp_attr. */
+struct xen_vhca_qp_attr {
+	uint8_t state, cur_state, path_mtu, path_mig_state;
+	uint32_t qkey, rq_psn, sq_psn, dest_qpn;
+	uint32_t access;
+	uint16_t pkey_index, alt_pkey_index;
+	uint8_t port, alt_port, timeout, alt_timeout;
+	uint8_t retry_cnt, rnr_retry, min_rnr_timer, en_sqd_async_notify;
+	uint8_t max_rd_atomic, max_dest_rd_atomic, sq_draining, reserved;
+	struct xen_vhca_av av, alt_av;
+};
+
+/* QP_MODIFY. mask: as enum ib_qp_attr_mask / ibv_qp_attr_mask. */
+struct xen_vhca_qp_modify {
+	xen_vhca_handle_t qp;
+	uint32_t mask;
+	struct xen_vhca_qp_attr attr;
+};
+
+/* MCAST_ATTACH, MCAST_DETACH */
+struct xen_vhca_mcast {
+	xen_vhca_handle_t qp;
+	uint16_t lid;
+	uint16_t reserved;
+	uint8_t gid[16];
+};
+
+/* GID_QUERY, PKEY_QUERY: index in the table of the port. */
+struct xen_vhca_index {
+	uint32_t index;
+	uint32_t reserved;
+};
+
+#define XEN_VHCA_REQ_SIZE 256
+
+struct xen_vhca_req {
+	uint16_t id;
+	uint8_t op;
+	uint8_t reserved0;
+	uint32_t reserved1;
+	union {
+		struct xen_vhca_object object;
+		struct xen_vhca_index index;
+		struct xen_vhca_ctx_open ctx_open;
+		struct xen_vhca_uar_alloc uar_alloc;
+		struct xen_vhca_pd_alloc pd_alloc;
+		struct xen_vhca_mem_create mem_create;
+		struct xen_vhca_mem_add mem_add;
+		struct xen_vhca_mr_reg mr_reg;
+		struct xen_vhca_mw_alloc mw_alloc;
+		struct xen_vhca_cq_create cq_create;
+		struct xen_vhca_cq_modify cq_modify;
+		struct xen_vhca_srq_create srq_create;
+		struct xen_vhca_srq_modify srq_modify;
+		struct xen_vhca_qp_create qp_create;
+		struct xen_vhca_qp_modify qp_modify;
+		struct xen_vhca_mcast mcast;
+		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
+	} u;
+};
+
+/*
+ ******************************************************************************
+ *                              Responses
+ ******************************************************************************
+ * 256 bytes as well. Responses come in any order. The part after the header is zero unless
+ * status is XEN_VHCA_OK and the operation has an answer.
+ */
+
+/* To CTX_OPEN, PD_ALLOC, MEM_CREATE: the new object. number: of the PD on the HCA; else 0. */
+struct xen_vhca_new_object {
+	xen_vhca_handle_t handle;
+	uint32_t number;
+};
+
+/* To UAR_ALLOC. */
+struct xen_vhca_new_uar {
+	xen_vhca_handle_t handle;
+	uint32_t index;      /* UAR number on the HCA, for people */
+	uint64_t frame;      /* PV: machine frame; auto-translated: the gfn asked for */
+	uint32_t bf_size;    /* bytes of one BlueFlame buffer; 0: no BlueFlame on this page */
+	uint32_t bf_offset;  /* of the first BlueFlame register in the page */
+};
+
+/* To MR_REG, MW_ALLOC (lkey 0). */
+struct xen_vhca_new_mr {
+	xen_vhca_handle_t handle;
+	uint32_t lkey, rkey;
+	uint32_t reserved;
+};
+
+/* To CQ_CREATE, SRQ_CREATE, QP_CREATE: number is what WQEs, CQEs and doorbells name. */
+struct xen_vhca_new_queue {
+	xen_vhca_handle_t handle;
+	uint32_t number;
+};
+
+/* To SRQ_QUERY. */
+struct xen_vhca_srq_attr {
+	uint32_t max_wr, max_sge, limit, reserved;
+};
+
+/* To QP_QUERY. */
+struct xen_vhca_qp_info {
+	struct xen_vhca_qp_attr attr;
+};
+
+/* To PORT_QUERY. Values as in struct ib_port_attr. */
+struct xen_vhca_port_attr {
+	uint8_t state, max_mtu, active_mtu, phys_state;
+	uint16_t lid, sm_lid;
+	uint8_t lmc, sm_sl, max_vl_num, subnet_timeout;
+	uint8_t init_type_reply, active_width;
+	uint16_t active_speed;
+	uint32_t gid_tbl_len, pkey_tbl_len;
+	uint32_t port_cap_flags, max_msg_sz;
+	uint32_t bad_pkey_cntr, qkey_viol_cntr;
+};
+
+struct xen_vhca_gid {
+	uint8_t gid[16];
+};
+
+struct xen_vhca_pkey {
+	uint16_t pkey;
+	uint16_t reserved[3];
+};
+
+struct xen_vhca_rsp {
+	uint16_t id;
+	uint8_t op;
+	uint8_t reserved0;
+	uint16_t status;    /* enum xen_vhca_status */
+	uint16_t hca_errno; /* E_HCA: Linux's number, for people and for ENOMEM, EBUSY, ... ; else 0 */
+	union {
+		struct xen_vhca_new_object object;
+		struct xen_vhca_new_uar uar;
+		struct xen_vhca_new_mr mr;
+		struct xen_vhca_new_queue queue;
+		struct xen_vhca_srq_attr srq;
+		struct xen_vhca_qp_info qp;
+		struct xen_vhca_port_attr port;
+		struct xen_vhca_gid gid;
+		struct xen_vhca_pkey pkey;
+		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
+	} u;
+};
+
+/*
+ * DEVICE_QUERY answers in its data page. Limits are those of the vHCA: the smaller of what the HCA
+ * can and what the configuration allows. Values as in struct ib_device_attr.
+ */
+struct xen_vhca_device_attr {
+	uint64_t node_guid, sys_image_guid; /* big endian, as the fabric has them */
+	uint64_t fw_ver;
+	uint64_t max_mr_size, max_mem_bytes; /* of one MR; of all pages offered */
+	uint64_t page_size_cap;
+	uint64_t device_cap_flags;
+	uint32_t vendor_id, vendor_part_id, hw_ver;
+	uint32_t family;     /* enum xen_vhca_family: whose queue formats are used */
+	uint32_t max_ctx, max_uar, max_pd, max_mr, max_mw, max_cq, max_qp, max_srq, max_ah;
+	uint32_t max_qp_wr, max_sge, max_sge_rd, max_cqe, max_srq_wr, max_srq_sge;
+	uint32_t max_qp_rd_atom, max_qp_init_rd_atom, max_res_rd_atom;
+	uint32_t atomic_cap; /* enum ib_atomic_cap */
+	uint32_t max_mcast_grp, max_mcast_qp_attach;
+	uint32_t local_ca_ack_delay;
+	uint32_t max_sq_desc, max_rq_desc; /* bytes of the largest WQE */
+	uint32_t max_send_blocks;          /* 64-byte blocks of the largest send queue */
+	uint32_t max_recv_wqes, max_srq_wqes;
+	uint32_t cqe_version;
+	uint32_t port_type;  /* 0: InfiniBand */
+	uint32_t pkeys, gids;
+};
+
+enum xen_vhca_family { XEN_VHCA_FAMILY_MLX5 = 1 };
+
+/*
+ ******************************************************************************
+ *                               Events
+ ******************************************************************************
+ * Completion events: a page of bits, one for each CQ, numbered by the frontend (event_bit of
+ * CQ_CREATE). The backend sets the bit and then notifies; the frontend clears bits (atomically) and
+ * then looks after those CQs. Bits coalesce, and cannot be lost.
+ */
+#define XEN_VHCA_EVENT_BITS (XEN_VHCA_PAGE_SIZE * 8)
+
+/*
+ * Asynchronous events: a ring in a page of its own, written by the backend, read by the frontend.
+ * When it is full the backend drops nothing that cannot be had again: it sets lost, and the frontend
+ * then queries its port and tells each context that events may be missing.
+ */
+enum xen_vhca_async_type { /* as enum ib_event_type where one exists */
+	XEN_VHCA_ASYNC_CQ_ERR = 0, XEN_VHCA_ASYNC_QP_FATAL = 1, XEN_VHCA_ASYNC_QP_REQ_ERR = 2,
+	XEN_VHCA_ASYNC_QP_ACCESS_ERR = 3, XEN_VHCA_ASYNC_COMM_EST = 4, XEN_VHCA_ASYNC_SQ_DRAINED = 5,
+	XEN_VHCA_ASYNC_PATH_MIG = 6, XEN_VHCA_ASYNC_PATH_MIG_ERR = 7, XEN_VHCA_ASYNC_DEVICE_FATAL = 8,
+	XEN_VHCA_ASYNC_PORT_ACTIVE = 9, XEN_VHCA_ASYNC_PORT_ERR = 10, XEN_VHCA_ASYNC_LID_CHANGE = 11,
+	XEN_VHCA_ASYNC_PKEY_CHANGE = 12, XEN_VHCA_ASYNC_SM_CHANGE = 13, XEN_VHCA_ASYNC_SRQ_ERR = 14,
+	XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED = 15, XEN_VHCA_ASYNC_QP_LAST_WQE_REACHED = 16,
+	XEN_VHCA_ASYNC_CLIENT_REREGISTER = 17, XEN_VHCA_ASYNC_GID_CHANGE = 18,
+};
+
+struct xen_vhca_async_event {
+	uint32_t type;
+	xen_vhca_handle_t handle; /* of the CQ, QP or SRQ; 0 for the port and the device */
+	uint8_t reserved[8];
+};
+
+struct xen_vhca_async_page {
+	uint32_t cons; /* free running, written by the frontend */
+	uint32_t prod; /* free running, written by the backend */
+	uint32_t lost; /* events that did not fit, free running, written by the backend */
+	uint32_t reserved[13];
+	struct xen_vhca_async_event ring[(XEN_VHCA_PAGE_SIZE - 64) / 16];
+};
+#define XEN_VHCA_ASYNC_EVENTS ((XEN_VHCA_PAGE_SIZE - 64) / 16)
+
+#endif
