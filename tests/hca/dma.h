@@ -19,10 +19,14 @@ enum { DMA_PROT_READ = 1, DMA_PROT_WRITE = 2 };
 struct dma_space *dma_space_new(void);
 void dma_space_free(struct dma_space *dma);
 
+#define DMA_PAGE_SIZE 4096u
+#define DMA_MAX_REGIONS 16384u
+
 /*
  * Maps [iova, iova + size) to fd at offset. Takes no ownership of fd (it may be closed
- * afterwards). -EEXIST on overlap, -EINVAL on wrap-around or misalignment, -ENOSPC past the
- * limit of regions, or what mmap says.
+ * afterwards). With fd -1 the range is known, but accesses to it fail (a ROM, say). -EEXIST on
+ * overlap, -EINVAL on wrap-around, misalignment or a file that is too short, -ENOSPC past
+ * DMA_MAX_REGIONS, or what mmap says.
  */
 int dma_map(struct dma_space *dma, uint64_t iova, uint64_t size, int fd, uint64_t offset,
 	    unsigned int prot);

@@ -102,7 +102,9 @@ void hca_set_fatal(struct hca *hca, bool fatal);
 #define HCA_LOG_GUEST 1 /* the driver did something a card refuses */
 #define HCA_LOG_INFO 2
 #define HCA_LOG_TRACE 3
-extern int hca_log_level;
+extern int hca_log_level; /* HCA_LOG_ERROR until set otherwise */
+/* Appends to the file at path instead of standard error. 0 or -errno. */
+int hca_log_open(const char *path);
 void hca_log_at(const struct hca *hca, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Arguments are only evaluated when the level is on. Guest-caused lines are rate limited inside. */

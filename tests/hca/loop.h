@@ -17,7 +17,6 @@ struct loop;
 struct loop_fd {
 	int fd;
 	void (*handler)(struct loop_fd *fd, uint32_t events);
-	bool dead; /* private: removed while events were being handed out */
 };
 
 /* A one-shot timer. Embed it and zero it; loop_timer_set() may be called in the handler. */
@@ -42,7 +41,12 @@ void loop_free(struct loop *loop);
 
 /* Adds fd->fd with EPOLLIN | EPOLLHUP etc. Returns 0 or -errno. The memory stays the caller's. */
 int loop_fd_add(struct loop *loop, struct loop_fd *fd, uint32_t events);
-/* Removes it (does not close); its handler is not called again. Safe within handlers. */
+/* Other events for a descriptor that was added. Returns 0 or -errno. */
+int loop_fd_mod(struct loop *loop, struct loop_fd *fd, uint32_t events);
+/*
+ * Removes it (does not close); its handler is not called again. Safe within handlers, also
+ * for a descriptor whose event is still to be handed out: its memory may be freed at once.
+ */
 void loop_fd_del(struct loop *loop, struct loop_fd *fd);
 
 /* Nanoseconds, monotonic. Tests may run on a clock of their own (loop_clock_advance()). */
