@@ -24,6 +24,7 @@ struct cmdq;
 struct caps;
 struct dma_space;
 struct fabric;
+struct qp;
 
 #define HCA_BAR0_SIZE (32u << 20)
 #define HCA_UAR_SIZE 4096u
@@ -75,6 +76,8 @@ struct hca {
 	bool enabled, initialized; /* between ENABLE/DISABLE_HCA, INIT/TEARDOWN_HCA */
 
 	struct obj_table *objs[OBJ_TYPES];
+	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by cmd_qp.c. */
+	struct qp *special_qp[2];
 	struct port port;
 	struct hca_stats stats;
 	struct hca_faults faults;

@@ -33,6 +33,7 @@ enum {
 struct packet {
 	struct packet *next;  /* private to whoever queues it */
 	uint64_t due;         /* private to the fabric: when a delayed packet goes on */
+	uint8_t port;         /* private to the fabric: where it goes */
 
 	uint16_t slid, dlid;  /* LRH */
 	uint8_t sl;
