@@ -18,6 +18,7 @@ struct region {
 struct dma_space {
 	struct region *regions; /* sorted, no two overlap */
 	size_t count, capacity;
+	bool disabled;
 	size_t last; /* where the last lookup ended: most are in the same large region */
 	struct dma_stats stats;
 };
@@ -208,6 +209,11 @@ void dma_unmap_all(struct dma_space *dma)
 	dma->count = 0;
 }
 
+void dma_enable(struct dma_space *dma, bool on)
+{
+	dma->disabled = !on;
+}
+
 /* The address of iova and how many of len bytes follow it; NULL if it may not be accessed so. */
 static uint8_t *region_run(struct dma_space *dma, uint64_t iova, size_t len, unsigned int prot,
 			   size_t *run)
@@ -215,7 +221,7 @@ static uint8_t *region_run(struct dma_space *dma, uint64_t iova, size_t len, uns
 	struct region *r = region_find(dma, iova);
 	uint64_t left;
 
-	if (!r || !r->base || (r->prot & prot) != prot)
+	if (dma->disabled || !r || !r->base || (r->prot & prot) != prot)
 		return NULL;
 	left = r->size - (iova - r->iova);
 	*run = len < left ? len : (size_t)left;

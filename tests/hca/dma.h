@@ -36,6 +36,8 @@ int dma_map_memory(struct dma_space *dma, uint64_t iova, uint64_t size, void *me
 /* Removes every region inside of [iova, iova + size). -ENOENT if there is none, -EINVAL if one sticks out. */
 int dma_unmap(struct dma_space *dma, uint64_t iova, uint64_t size);
 void dma_unmap_all(struct dma_space *dma);
+/* Off: every access fails, whatever is mapped (Bus Master Enable of the function is clear). On at first. */
+void dma_enable(struct dma_space *dma, bool on);
 
 /* Copies. 0, or -EFAULT with nothing promised about dst. A range may span regions. */
 int dma_read(struct dma_space *dma, uint64_t iova, void *dst, size_t len);

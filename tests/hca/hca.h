@@ -3,6 +3,7 @@
  * One HCA function: what hangs together behind one PCI device.
  *
  *   vfio_user.c, pci.c    the bus side: messages from QEMU, config space, MSI-X
+ *   msix.c                interrupt vectors
  *   bar.c                 BAR0: initialization segment, UAR pages
  *   cmdq.c, cmd*.c        the firmware: command queue, one function for each command
  *   eq/cq/srq/mkey/qp.c   the objects
@@ -33,6 +34,7 @@ struct qp;
 #define HCA_MSIX_VECTORS 32u
 #define HCA_MSIX_TABLE 0x4000u
 #define HCA_MSIX_PBA 0x5000u
+#define HCA_CLOCK_KHZ 156250u /* of the internal timer: device_frequency_khz */
 
 /* Counted for each function; read through the control socket. */
 struct hca_stats {
@@ -64,11 +66,20 @@ struct hca {
 	unsigned int index; /* in the fabric; GUIDs and LID follow from it */
 	struct loop *loop;
 	struct fabric *fabric;
-	struct dma_space *dma;
+	struct dma_space *dma; /* made by hca_new(), filled by the bus side */
 
-	/* The bus. msix() raises a vector (which may be masked or not there: then it is lost). */
+	/*
+	 * The bus. msix() raises a vector and counts stats.interrupts (masked: it stays pending;
+	 * nobody listens: it is lost). NULL: there is no bus.
+	 */
 	void (*msix)(struct hca *hca, unsigned int vector);
 	void *bus;
+
+	/* Registers of the initialization segment, owned by bar.c. */
+	struct {
+		uint32_t cmdq_high;
+		uint8_t nic_interface; /* MLX5_INITIAL_SEG_NIC_INTERFACE_* */
+	} bar;
 
 	/* The firmware's state, owned by cmdq.c and the cmd_*.c files. */
 	struct cmdq *cmdq;
@@ -88,16 +99,27 @@ struct hca *hca_new(struct loop *loop, struct fabric *fabric, unsigned int index
 void hca_free(struct hca *hca);
 
 /*
- * Back to what it is at power-on: all objects gone, nothing in flight, registers as at start.
- * At a PCI reset, at FLR, and when the machine has gone (the bus side then drops the memory).
+ * Back to what it is at power-on: all objects gone, nothing in flight, registers as at start
+ * (it calls hca_bar_reset()). The faults that were asked for stay, and so do the counters. At a
+ * PCI reset, at FLR, when the firmware crashes (hca_set_fatal()), and when the machine has gone
+ * (the bus side then drops the memory).
  */
 void hca_reset(struct hca *hca);
+void hca_bar_reset(struct hca *hca);
 
 /* BAR0 accesses (bar.c), little concern for alignment: what a driver does not do reads as 0. */
 void hca_bar_read(struct hca *hca, uint64_t off, void *buf, uint32_t len);
 void hca_bar_write(struct hca *hca, uint64_t off, const void *buf, uint32_t len);
 
-/* Faults: these have effects of their own when they change. */
+/*
+ * Faults that have effects of their own when they change. The link: port events (port.c).
+ *
+ * Fatal (bar.c): the firmware crashes. All that it knew is gone, commands and doorbells have no
+ * effect, and the health buffer asks for a reset, which the driver notices at its next poll.
+ * Its reset brings the firmware to its start, where it stays (initializing) until the fault is
+ * cleared; the driver waits for that, up to two minutes. Cleared before the driver asked for a
+ * reset, the firmware starts by itself: the driver sees its NIC interface disabled.
+ */
 void hca_set_link(struct hca *hca, bool up);
 void hca_set_fatal(struct hca *hca, bool fatal);
 

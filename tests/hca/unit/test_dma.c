@@ -131,6 +131,11 @@ TEST(protection_is_kept)
 	CHECK_EQ(dma_read(dma, 0x2000, &b, 1), -EFAULT);
 	CHECK_EQ(dma_map_memory(dma, 0x2000, 0x1000, mem, RW), -EEXIST);
 	CHECK_EQ(dma_unmap(dma, 0x2000, 0x1000), 0);
+	dma_enable(dma, false);
+	CHECK_EQ(dma_read(dma, 0x1000, &b, 1), -EFAULT);
+	CHECK(!dma_ptr(dma, 0x1000, 1, DMA_PROT_READ));
+	dma_enable(dma, true);
+	CHECK_EQ(dma_read(dma, 0x1000, &b, 1), 0);
 	dma_space_free(dma);
 }
 
