@@ -1,0 +1,32 @@
+# Running commands inside a root, and QEMU and socat out of it.
+# shellcheck shell=bash
+
+# enter ROOT [--bind DIR]... -- COMMAND...: runs COMMAND in ROOT, in a mount
+# namespace of its own, so that no mount is ever seen, or left, outside. The
+# checkout and each DIR are there under their own paths; whatever else the
+# command writes goes to an overlay in memory and is gone afterwards. The
+# working directory is kept when it exists inside.
+enter() {
+	local root=$1 binds=("$TOP")
+	shift
+	while [ "$1" = --bind ]; do
+		binds+=("$2")
+		shift 2
+	done
+	[ "$1" != -- ] || shift
+	need_root
+	LAB_ROOT=$root LAB_SCRATCH=$CACHE/mnt LAB_CWD=$PWD LAB_BINDS=$(printf '%s\n' "${binds[@]}") \
+		unshare --mount --propagation private -- bash "$LAB_DIR/lib/enter-inner" "$@"
+}
+
+in_tools() { enter "$(root_dir tools)" "$@"; }
+
+# tool PROGRAM ARG...: a program of the tools root on the host, through that
+# root's own loader and libraries: no chroot, so no root and no mounts.
+tool() {
+	local root program=$1
+	root=$(root_dir tools)
+	shift
+	"$root/usr/lib64/ld-linux-x86-64.so.2" \
+		--library-path "$root/usr/lib/x86_64-linux-gnu" "$root/usr/bin/$program" "$@"
+}

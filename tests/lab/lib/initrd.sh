@@ -1,0 +1,45 @@
+# The initramfs of dom0 and guests: busybox, the few modules that find the root
+# image, and everything under guest/. It is made afresh for each machine, so a
+# change in guest/ needs no new root image.
+# shellcheck shell=bash
+
+readonly INITRD_MODULES="crc32c_generic crc32c-intel virtio_blk xen-blkfront ext4 overlay"
+
+# make_initrd_base DESTINATION STAGE KERNEL_VERSION: the part that depends on
+# the cached roots only.
+make_initrd_base() {
+	local out=$1 stage=$2 version=$3 module file
+	mkdir -p "$out"/{bin,proc,sys,dev,modules,lab}
+	cp "$stage/usr/bin/busybox" "$out/bin/busybox"
+	ln -s busybox "$out/bin/sh"
+	for file in mount insmod usleep mkdir cp switch_root poweroff; do
+		ln -s busybox "$out/bin/$file"
+	done
+	for module in $INITRD_MODULES; do
+		chroot "$stage" modprobe -S "$version" --show-depends "$module"
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r file; do
+		cp "$stage$file" "$out/modules/"
+		echo "${file##*/}" >>"$out/modules/order"
+	done
+}
+
+pack_initrd() { (cd "$1" && find . | tool cpio -o -H newc --quiet) >"$2"; }
+
+# make_initrds DESTINATION: guest.initrd, and dom0.initrd that holds it, so
+# that dom0 can start guests.
+make_initrds() {
+	local out=$1 work=$1/initrd boot
+	boot=$(boot_dir)
+	rm -rf "$work"
+	cp -a "$boot/initrd" "$work"
+	cp -p "$LAB_DIR"/guest/* "$work/lab/"
+	mv "$work/lab/initramfs" "$work/init"
+	cp "$boot/keys/host" "$work/lab/host-key"
+	cp "$boot/keys/user.pub" "$work/lab/authorized_keys"
+	hosts_file >"$work/lab/hosts"
+	chmod 600 "$work/lab/host-key" "$work/lab/authorized_keys"
+	pack_initrd "$work" "$out/guest.initrd"
+	cp "$out/guest.initrd" "$work/lab/guest.initrd"
+	pack_initrd "$work" "$out/dom0.initrd"
+	rm -rf "$work"
+}
