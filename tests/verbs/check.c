@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { EXIT_SKIP = 77, DEFAULT_SECONDS = 60 };
+
+struct check_options opt = { .deadline_ms = CHECK_DEADLINE_MS };
+
+static unsigned int failures;
+
+uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool check_at(const char *file, int line, bool ok, const char *expr, const char *fmt, ...)
+{
+	int saved_errno = errno;
+	va_list args;
+
+	if (ok && !opt.verbose)
+		return true;
+	if (ok)
+		printf("ok: ");
+	else
+		printf("%s:%d: FAILED: ", file, line);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	if (ok)
+		printf("\n");
+	else
+		printf("\n    not true: %s (errno %d: %s)\n", expr, saved_errno, strerror(saved_errno));
+	if (!ok)
+		failures++;
+	errno = saved_errno;
+	return ok;
+}
+
+void check_end_case(void)
+{
+	fflush(stdout);
+	_exit(failures ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+void skip(const char *fmt, ...)
+{
+	va_list args;
+
+	if (failures)
+		check_end_case();
+	printf("skipped: ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	_exit(EXIT_SKIP);
+}
+
+void note(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!opt.verbose)
+		return;
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+}
+
+/* Runs one case in a child. Returns its exit status; says so if it ended by a signal. */
+static int run_case(const struct check_case *c)
+{
+	unsigned int seconds = c->seconds ? c->seconds : DEFAULT_SECONDS;
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0) {
+		perror("fork");
+		return EXIT_FAILURE;
+	}
+	if (!pid) {
+		alarm(seconds);
+		c->run(c->arg);
+		check_end_case();
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			perror("waitpid");
+			return EXIT_FAILURE;
+		}
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) == SIGALRM)
+		printf("%s: not finished after %u s\n", c->name, seconds);
+	else
+		printf("%s: died of signal %d (%s)\n", c->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return EXIT_FAILURE;
+}
+
+static bool wanted(const struct check_case *c, char *const *globs, int nglobs)
+{
+	int i;
+
+	if (!nglobs)
+		return !c->on_demand;
+	for (i = 0; i < nglobs; i++)
+		if (c->on_demand ? !strcmp(globs[i], c->name) : !fnmatch(globs[i], c->name, 0))
+			return true;
+	return false;
+}
+
+static void usage(const char *program, const char *what, FILE *to)
+{
+	fprintf(to,
+		"usage: %s [OPTION]... [NAME|GLOB]...\n%s\n\n"
+		"Runs the named cases, or all of them. Exit status: 0 passed, 1 failed, 77 nothing but skipped.\n\n"
+		"  -l, --list            print the cases and what each shows\n"
+		"  -d DEVICE             the first device (default: the first there is)\n"
+		"  -D DEVICE             the second device (default: the second there is, else the first)\n"
+		"  -v, --verbose         print every check, not only those that fail\n"
+		"      --results         print a line for each case that tests/run understands\n"
+		"      --count N         how many rounds or messages, where a case repeats\n"
+		"      --max-size BYTES  the largest message, where a case tries many sizes\n"
+		"      --deadline SEC    how long something that must happen may take (default %d)\n"
+		"      --seed N          of the data patterns (default: the clock)\n"
+		"  -h, --help            print this\n",
+		program, what, CHECK_DEADLINE_MS / 1000);
+}
+
+enum { OPT_RESULTS = 256, OPT_COUNT, OPT_MAX_SIZE, OPT_DEADLINE, OPT_SEED };
+
+static const struct option long_options[] = {
+	{ "list", no_argument, NULL, 'l' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "results", no_argument, NULL, OPT_RESULTS },
+	{ "count", required_argument, NULL, OPT_COUNT },
+	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
+	{ "deadline", required_argument, NULL, OPT_DEADLINE },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ 0 }
+};
+
+static unsigned long long number(const char *name, const char *text)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-') {
+		fprintf(stderr, "--%s: '%s' is not a number\n", name, text);
+		exit(2);
+	}
+	return value;
+}
+
+struct tally {
+	unsigned int passed, failed, skipped;
+};
+
+static void count_result(struct tally *tally, const struct check_case *c, int status, bool results)
+{
+	const char *word;
+
+	if (status == EXIT_SUCCESS) {
+		tally->passed++;
+		word = "@pass";
+	} else if (status == EXIT_SKIP) {
+		tally->skipped++;
+		word = "@skip";
+	} else {
+		tally->failed++;
+		word = "@fail";
+	}
+	if (results)
+		printf("%s %s\n", word, c->name);
+	else if (status != EXIT_SUCCESS)
+		printf("%s %s\n", word + 1, c->name);
+	else if (opt.verbose)
+		printf("pass %s\n\n", c->name);
+	fflush(stdout);
+}
+
+int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables, size_t count)
+{
+	bool list = false, results = false;
+	struct tally tally = { 0 };
+	size_t t, i;
+	int o;
+
+	opt.seed = now_ms();
+	while ((o = getopt_long(argc, argv, "d:D:lvh", long_options, NULL)) != -1) {
+		switch (o) {
+		case 'd':
+			opt.device[0] = optarg;
+			break;
+		case 'D':
+			opt.device[1] = optarg;
+			break;
+		case 'l':
+			list = true;
+			break;
+		case 'v':
+			opt.verbose = true;
+			break;
+		case 'h':
+			usage(argv[0], what, stdout);
+			return EXIT_SUCCESS;
+		case OPT_RESULTS:
+			results = true;
+			break;
+		case OPT_COUNT:
+			opt.count = number("count", optarg);
+			break;
+		case OPT_MAX_SIZE:
+			opt.max_size = number("max-size", optarg);
+			break;
+		case OPT_DEADLINE:
+			opt.deadline_ms = number("deadline", optarg) * 1000;
+			break;
+		case OPT_SEED:
+			opt.seed = number("seed", optarg);
+			break;
+		default:
+			usage(argv[0], what, stderr);
+			return 2;
+		}
+	}
+
+	for (t = 0; t < count; t++) {
+		for (i = 0; i < tables[t].count; i++) {
+			const struct check_case *c = &tables[t].cases[i];
+
+			if (!wanted(c, argv + optind, argc - optind))
+				continue;
+			if (list) {
+				printf("%-36s %s\n", c->name, c->shows);
+				tally.passed++;
+				continue;
+			}
+			note("-- %s: %s", c->name, c->shows);
+			count_result(&tally, c, run_case(c), results);
+		}
+	}
+
+	if (!tally.passed && !tally.failed && !tally.skipped) {
+		fprintf(stderr, "%s: no such case (see --list)\n", argv[0]);
+		return 2;
+	}
+	if (!list && !results)
+		printf("%u passed, %u failed, %u skipped (seed %llu)\n", tally.passed, tally.failed, tally.skipped,
+		       (unsigned long long)opt.seed);
+	if (tally.failed)
+		return EXIT_FAILURE;
+	return tally.passed ? EXIT_SUCCESS : EXIT_SKIP;
+}
+
+int check_main(int argc, char **argv, const char *what, const struct check_case *cases, size_t count)
+{
+	const struct check_table table = { .cases = cases, .count = count };
+
+	return check_main_tables(argc, argv, what, &table, 1);
+}
