@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Registration: memory that comes and goes, pages that are used again, addresses of the user's choice. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "integrity.h"
+
+#define ROUNDS 300
+
+static unsigned long rounds(unsigned long standard)
+{
+	return opt.count ? opt.count : standard;
+}
+
+static uint8_t *map(size_t len)
+{
+	uint8_t *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	require(at != MAP_FAILED, "map %zu bytes", len);
+	return at;
+}
+
+/*
+ * Writes @len bytes from @from's memory at @source to @to's memory at @sink, by the given registrations, and reads them
+ * back to @source. @remote is the address that the peer's registration goes by.
+ */
+static void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink,
+			   uint64_t remote, struct ibv_mr *mr_sink, size_t len)
+{
+	uint64_t pattern = vp_fresh();
+	struct vp_wr w;
+
+	memset(sink, 0, len);
+	vp_fill(source, len, pattern);
+	vp_wr(&w, from, IBV_WR_RDMA_WRITE, 0, len);
+	w.sge[0].addr = (uintptr_t)source;
+	w.sge[0].lkey = mr_source->lkey;
+	w.wr.wr.rdma.remote_addr = remote;
+	w.wr.wr.rdma.rkey = mr_sink->rkey;
+	vp_send(from, &w.wr);
+	vp_expect(&from->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a write");
+	require(vp_differs(sink, len, pattern) < 0, "every byte has arrived");
+
+	pattern = vp_fresh();
+	vp_fill(sink, len, pattern);
+	memset(source, 0, len);
+	w.wr.opcode = IBV_WR_RDMA_READ;
+	vp_send(from, &w.wr);
+	vp_expect(&from->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a read");
+	require(vp_differs(source, len, pattern) < 0, "every byte has come back");
+}
+
+/* Registers, uses, deregisters: the same pages, whole and in part, again and again. */
+static void register_rounds(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	struct rig rig;
+	struct vp_end *a, *b;
+	unsigned long i;
+
+	(void)arg;
+	rig_open(&rig, &conf, 64 * 1024);
+	a = &rig.pair.a;
+	b = &rig.pair.b;
+	for (i = 0; i < rounds(ROUNDS); i++) {
+		size_t off = i * 577 % 9000, len = 1 + i * 3119 % 20000;
+		struct ibv_mr *mr_a = ibv_reg_mr(a->pd, a->buf + off, len, VP_ACCESS_ALL);
+		struct ibv_mr *mr_b = ibv_reg_mr(b->pd, b->buf + off, len, VP_ACCESS_ALL);
+
+		require(mr_a && mr_b, "round %lu: register %zu bytes", i, len);
+		there_and_back(a, a->buf + off, mr_a, b->buf + off, (uintptr_t)b->buf + off, mr_b, len);
+		require(!ibv_dereg_mr(mr_a) && !ibv_dereg_mr(mr_b), "round %lu: deregister", i);
+	}
+	rig_close(&rig);
+}
+
+/*
+ * Maps, registers, uses, deregisters, unmaps. The pages that the kernel hands out come back in another order each time;
+ * a platform that mistakes neighbours in one address space for neighbours in another fails here and nowhere else.
+ */
+static void recycled_pages(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct rig rig;
+	unsigned long i;
+
+	(void)arg;
+	rig_open(&rig, &conf, 4096);
+	for (i = 0; i < rounds(40); i++) {
+		size_t len = (1 + i * 7 % 64) * page;
+		uint8_t *source = map(len), *sink = map(len);
+		struct ibv_mr *mr_a = ibv_reg_mr(rig.pair.a.pd, source, len, VP_ACCESS_ALL);
+		struct ibv_mr *mr_b = ibv_reg_mr(rig.pair.b.pd, sink, len, VP_ACCESS_ALL);
+
+		require(mr_a && mr_b, "round %lu: register %zu fresh bytes", i, len);
+		there_and_back(&rig.pair.a, source, mr_a, sink, (uintptr_t)sink, mr_b, len);
+		require(!ibv_dereg_mr(mr_a) && !ibv_dereg_mr(mr_b), "round %lu: deregister", i);
+		munmap(source, len);
+		/* Every third mapping stays a while, so that the free pages are not in one piece. */
+		if (i % 3)
+			munmap(sink, len);
+	}
+	rig_close(&rig);
+}
+
+/* Many registrations at once, of pages here and there; each key reaches its own memory only. */
+static void many_regions(const void *arg)
+{
+	enum { REGIONS = 100 };
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct ibv_mr *mr[REGIONS];
+	struct rig rig;
+	struct vp_end *a, *b;
+	size_t i;
+
+	(void)arg;
+	rig_open(&rig, &conf, REGIONS * page);
+	a = &rig.pair.a;
+	b = &rig.pair.b;
+	for (i = 0; i < REGIONS; i++) {
+		mr[i] = ibv_reg_mr(b->pd, b->buf + i * page, page, VP_ACCESS_ALL);
+		require(mr[i], "register page %zu", i);
+	}
+	for (i = 0; i < REGIONS; i++) {
+		size_t j = i * 37 % REGIONS;
+		uint8_t *sink = b->buf + j * page;
+
+		there_and_back(a, a->buf + i * page, a->mr, sink, (uintptr_t)sink, mr[j], page);
+	}
+	for (i = 0; i < REGIONS; i++)
+		require(!ibv_dereg_mr(mr[i]), "deregister page %zu", i);
+	rig_close(&rig);
+}
+
+/* A registration goes by the address that its user gives it. */
+static void chosen_address(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	size_t off = 4096 + 24, len = 20000;
+	uint64_t iova;
+	struct ibv_mr *mr;
+	struct rig rig;
+	struct vp_end *b;
+
+	(void)arg;
+	rig_open(&rig, &conf, 64 * 1024);
+	b = &rig.pair.b;
+	/* In step with the memory within a page, as the devices want it, but elsewhere. */
+	iova = 0x7000000000ull + ((uintptr_t)(b->buf + off) & 4095);
+	mr = ibv_reg_mr_iova(b->pd, b->buf + off, len, iova, VP_ACCESS_ALL);
+	require(mr, "register at an address of choice");
+	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf + off, iova, mr, len);
+	require(!ibv_dereg_mr(mr), "deregister");
+	rig_close(&rig);
+}
+
+/* The same memory, registered twice in one PD and once in another, on both devices. */
+static void overlapping(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	struct ibv_mr *whole, *part, *abroad;
+	struct ibv_pd *other;
+	struct rig rig;
+	struct vp_end *b;
+
+	(void)arg;
+	rig_open(&rig, &conf, 64 * 1024);
+	b = &rig.pair.b;
+	other = ibv_alloc_pd(b->dev->ctx);
+	require(other, "allocate another PD");
+	whole = ibv_reg_mr(b->pd, b->buf, b->len, VP_ACCESS_ALL);
+	part = ibv_reg_mr(b->pd, b->buf + 100, 10000, VP_ACCESS_ALL);
+	abroad = ibv_reg_mr(other, b->buf, b->len, VP_ACCESS_ALL);
+	require(whole && part && abroad, "register the same memory three times");
+	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf, (uintptr_t)b->buf, whole, 30000);
+	require(!ibv_dereg_mr(whole), "deregister the first");
+	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
+	require(!ibv_dereg_mr(abroad), "deregister that of another PD");
+	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
+	require(!ibv_dereg_mr(part), "deregister the last");
+	require(!ibv_dealloc_pd(other), "deallocate the other PD");
+	rig_close(&rig);
+}
+
+/* One element that crosses from one registration into the next is an error elsewhere; two elements are not. */
+static void across_regions(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	uint64_t pattern = vp_fresh();
+	struct ibv_mr *low, *high;
+	struct rig rig;
+	struct vp_end *a;
+	struct vp_wr w;
+
+	(void)arg;
+	rig_open(&rig, &conf, 64 * 1024);
+	a = &rig.pair.a;
+	low = ibv_reg_mr(a->pd, a->buf, 8192, VP_ACCESS_ALL);
+	high = ibv_reg_mr(a->pd, a->buf + 8192, 8192, VP_ACCESS_ALL);
+	require(low && high, "register two neighbours");
+	vp_fill(a->buf + 4000, 8000, pattern);
+	memset(rig.pair.b.buf, 0, 8000);
+	vp_wr(&w, a, IBV_WR_RDMA_WRITE, 0, 8000);
+	w.sge[0] = (struct ibv_sge){ (uintptr_t)a->buf + 4000, 4192, low->lkey };
+	w.sge[1] = (struct ibv_sge){ (uintptr_t)a->buf + 8192, 3808, high->lkey };
+	w.wr.num_sge = 2;
+	vp_send(a, &w.wr);
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a write out of two registrations");
+	check(vp_differs(rig.pair.b.buf, 8000, pattern) < 0, "every byte has arrived");
+	require(!ibv_dereg_mr(low) && !ibv_dereg_mr(high), "deregister both");
+	rig_close(&rig);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("mr-rounds", register_rounds, "register, use, deregister: hundreds of times", .seconds = 120),
+	CHECK_CASE("mr-recycled-pages", recycled_pages, "map, register, use, deregister, unmap: pages come back", .seconds = 120),
+	CHECK_CASE("mr-many", many_regions, "many registrations at once"),
+	CHECK_CASE("mr-chosen-address", chosen_address, "a registration that goes by another address than its memory"),
+	CHECK_CASE("mr-overlapping", overlapping, "the same memory registered several times"),
+	CHECK_CASE("mr-two-elements", across_regions, "one message out of two registrations"),
+};
+
+const struct check_table integrity_memory = { .cases = cases, .count = ARRAY_SIZE(cases) };

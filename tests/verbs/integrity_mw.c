@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Memory windows of type 2, and the send that takes one back. */
+#include <errno.h>
+#include <string.h>
+
+#include "integrity.h"
+
+static struct ibv_mw *window_open(struct rig *rig)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	struct ibv_mw *mw;
+	struct vp_dev dev;
+
+	vp_open(&dev, 1);
+	vp_need_mw(&dev);
+	vp_close(&dev);
+	conf.mr_access |= IBV_ACCESS_MW_BIND;
+	rig_open(rig, &conf, 64 * 1024);
+	mw = ibv_alloc_mw(rig->pair.b.pd, IBV_MW_TYPE_2);
+	require(mw, "allocate a window");
+	return mw;
+}
+
+/* @opcode through the window at [off, off + len) of b's buffer. */
+static void through(struct rig *rig, struct ibv_mw *mw, enum ibv_wr_opcode opcode, size_t off, size_t len)
+{
+	bool read = opcode == IBV_WR_RDMA_READ;
+	struct vp_end *a = &rig->pair.a, *b = &rig->pair.b;
+	struct vp_end *source = read ? b : a, *sink = read ? a : b;
+	uint64_t pattern = vp_fresh();
+	struct vp_wr w;
+
+	vp_fill(source->buf + off, len, pattern);
+	sink_prepare(sink, off, len);
+	vp_wr(&w, a, opcode, off, len);
+	w.wr.wr.rdma.rkey = mw->rkey;
+	vp_send(a, &w.wr);
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "an operation through a window");
+	sink_check(sink, off, len, pattern, "operation through a window");
+}
+
+static void invalidate_by_send(struct rig *rig, struct ibv_mw *mw)
+{
+	struct vp_end *a = &rig->pair.a, *b = &rig->pair.b;
+	uint64_t pattern = vp_fresh();
+	struct ibv_wc wc;
+	struct vp_wr w;
+
+	vp_fill(a->buf + GUARD, 1000, pattern);
+	sink_prepare(b, GUARD, 1000);
+	vp_recv(b, 7, GUARD, 1000);
+	vp_wr(&w, a, IBV_WR_SEND, GUARD, 1000);
+	w.wr.opcode = IBV_WR_SEND_WITH_INV;
+	w.wr.invalidate_rkey = mw->rkey;
+	vp_send(a, &w.wr);
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a send that invalidates");
+	wc = vp_expect(&b->rcq, 7, IBV_WC_SUCCESS, "its receive");
+	check(wc.wc_flags & IBV_WC_WITH_INV, "the receive says that a key was invalidated");
+	check(wc.invalidated_rkey == mw->rkey, "and which (%#x)", wc.invalidated_rkey);
+	sink_check(b, GUARD, 1000, pattern, "send that invalidates");
+}
+
+static void window_data(const void *arg)
+{
+	static const size_t sizes[] = { 1, 4095, 4096, 4097, 20000 };
+	struct rig rig;
+	struct ibv_mw *mw = window_open(&rig);
+	size_t s;
+
+	(void)arg;
+	for (s = 0; s < ARRAY_SIZE(sizes); s++) {
+		size_t off = 4096 + s * 13, len = sizes[s];
+
+		vp_mw_bind(&rig.pair.b, mw, off, len, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+		through(&rig, mw, IBV_WR_RDMA_WRITE, off, len);
+		through(&rig, mw, IBV_WR_RDMA_READ, off, len);
+		invalidate_by_send(&rig, mw);
+	}
+	require(!ibv_dealloc_mw(mw), "deallocate the window");
+	rig_close(&rig);
+}
+
+/* After the send that took it back, the key is worth nothing. */
+static void window_taken_back(const void *arg)
+{
+	struct rig rig;
+	struct ibv_mw *mw = window_open(&rig);
+	struct vp_end *a = &rig.pair.a, *b = &rig.pair.b;
+	uint64_t before = vp_fresh();
+	struct vp_wr w;
+
+	(void)arg;
+	vp_mw_bind(b, mw, 4096, 4096, IBV_ACCESS_REMOTE_WRITE);
+	through(&rig, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
+	invalidate_by_send(&rig, mw);
+	vp_fill(b->buf, b->len, before);
+	vp_wr(&w, a, IBV_WR_RDMA_WRITE, 4096, 64);
+	w.wr.wr.rdma.rkey = mw->rkey;
+	vp_send(a, &w.wr);
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR, "a write through a window that was taken back");
+	vp_expect_qp_event(b, IBV_EVENT_QP_ACCESS_ERR, "responder");
+	check(vp_differs(b->buf, b->len, before) < 0, "nothing was written");
+	require(!ibv_dealloc_mw(mw), "deallocate the window");
+	rig_close(&rig);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("mw-data", window_data, "writes and reads through windows, bound again and again"),
+	CHECK_CASE("mw-send-with-inv", window_taken_back, "a send with invalidate takes a window back"),
+};
+
+const struct check_table integrity_mw = { .cases = cases, .count = ARRAY_SIZE(cases) };
