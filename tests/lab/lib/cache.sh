@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The cached things that machines are made of: the two roots, and the boot
 # files made from them. Each has a folder named after a hash of all that it is
 # made from; a folder is built under another name and renamed when complete.

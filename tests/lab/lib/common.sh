@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Messages, errors, progress, quoting: what every part of the lab needs.
 # shellcheck shell=bash
 

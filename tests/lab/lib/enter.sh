@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Running commands inside a root, and QEMU and socat out of it.
 # shellcheck shell=bash
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The HCAs: one model process serves all of a lab, a socket for each HCA.
 # shellcheck shell=bash
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The initramfs of dom0 and guests: busybox, the few modules that find the root
 # image, and everything under guest/. It is made afresh for each machine, so a
 # change in guest/ needs no new root image.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # One emulated machine: QEMU, Xen, dom0.
 # shellcheck shell=bash
 
@@ -10,7 +11,7 @@ state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
 # Everything that `lab up` was asked for, kept for the commands that follow.
 save_config() {
 	local key
-	for key in MACHINES HCAS GUESTS TYPE VCPUS DOM0 MEM GUEST_MEM DOM0_VCPUS; do
+	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS DOM0 MEM GUEST_MEM DOM0_VCPUS; do
 		printf '%s=%q\n' "$key" "${!key}"
 	done >"$(state_dir)/config"
 }
@@ -59,7 +60,7 @@ check_memory() {
 		"ask for fewer machines or guests, or less with --mem and --guest-mem"
 }
 
-machine_mib() { echo $((MEM + XEN_MIB + GUESTS * (GUEST_MEM + 16))); }
+machine_mib() { echo $((MEM + XEN_MIB + SPARE + GUESTS * (GUEST_MEM + 16))); }
 
 # start_machine M: returns when QEMU runs; Xen boots on from there.
 start_machine() {
@@ -75,7 +76,7 @@ start_machine() {
 	done
 	xen="dom0_mem=${MEM}M,max:${MEM}M dom0_max_vcpus=$DOM0_VCPUS console=com1 com1=115200,8n1"
 	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=eager-fpu sched=credit"
-	xen+=" gnttab_max_maptrack_frames=16384 gnttab_max_frames=1024 $XEN_ARGS"
+	xen+=" gnttab_max_maptrack_frames=16384 $XEN_ARGS"
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
 	linux+=" lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
 
@@ -89,11 +90,16 @@ start_machine() {
 		-monitor "unix:$dir/${prefix}monitor,server=on,wait=off"
 		-drive "if=none,id=root,file=$boot/root.img,format=raw,readonly=on,file.locking=off"
 		-device virtio-blk-pci,drive=root
+		-device virtio-serial-pci
 		-netdev "user,id=host,net=10.77.0.0/16,host=10.77.$m.254,dns=10.77.$m.253,ipv6=off,restrict=on,$forwards"
 		-device "virtio-net-pci,netdev=host,mac=52:54:00:77:0$m:01,romfile="
 		-kernel "$boot/xen" -append "$xen"
 		-initrd "$boot/vmlinux $linux,$dir/dom0.initrd"
 	)
+	for ((g = 1; g <= MAX_GUESTS; g++)); do
+		args+=(-chardev "file,id=guest$g,path=$dir/${prefix}guest$g.log,append=on"
+			-device "virtserialport,chardev=guest$g,nr=$g,name=guest$g")
+	done
 	if [ "$MACHINES" = 2 ]; then
 		args+=(-netdev "dgram,id=link,local.type=unix,local.path=$dir/link$m,remote.type=unix,remote.path=$dir/link$((3 - m))"
 			-device "virtio-net-pci,netdev=link,mac=52:54:00:77:0$m:02,romfile=")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Names and addresses of machines. Everything is one flat network, 10.77.0.0/16:
 # machine M has 10.77.M.*, its dom0 is .1, its guest N is .(10 + N).
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Commands and files to and from machines, over ssh. Each machine is reached
 # through a unix socket of its QEMU, and one connection to it is kept open, so
 # that a command costs little more than itself.
@@ -20,7 +21,7 @@ StrictHostKeyChecking no
 UserKnownHostsFile /dev/null
 # Cheap under emulation; nothing here is secret.
 KexAlgorithms curve25519-sha256
-ConnectTimeout 30
+ConnectTimeout 10
 ServerAliveInterval 30
 ServerAliveCountMax 10
 ControlMaster no

@@ -1,51 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Bringing a lab up and down.
 # shellcheck shell=bash
 
+# up: with the settings of commands/up. When it fails, what runs already is
+# ended, and the logs are left in the run folder.
 up() {
-	local dir m need start
-	start=$(now_ms)
+	local dir
+	dir=$(state_dir)
 	ensure_all
 	check_qemu
-	dir=$(state_dir)
 	[ ! -e "$dir/config" ] || die "$EX_STATE" "the lab '$NAME' is up already, or was left behind" \
 		"end it first: lab --name $NAME down"
-	need=$((MACHINES * $(machine_mib)))
-	check_memory "$need"
-	mkdir -p -m 700 "$dir" 2>/dev/null || die "$EX_HOST" "cannot create $dir" "run as root, or set XENIB_RUN"
+	check_memory $((MACHINES * $(machine_mib)))
+	rm -rf "$dir"
+	mkdir -p "$RUN" && mkdir -m 700 "$dir" || die "$EX_HOST" "cannot create $dir" "run as root, or set XENIB_RUN"
 	need_space "$dir" 64 "a lab"
 	save_config
 	write_ssh_config
+	[ -n "$KEEP" ] || trap 'step_abort; stop_all; rm -f "$(state_dir)/config"' EXIT
+	start_all
+	trap step_abort EXIT
+}
+
+start_all() {
+	local dir m dom0 start
+	start=$(now_ms)
+	dir=$(state_dir)
 	make_initrds "$dir"
 	start_hca_model
 	for ((m = 1; m <= MACHINES; m++)); do
 		start_machine "$m"
 	done
 	for ((m = 1; m <= MACHINES; m++)); do
-		wait_for "$(prefix_of "$m")dom0 boots" 180 dom0_ready "$m" || die "$EX_FAIL" \
-			"$(prefix_of "$m")dom0 was not up within 180 s" "its console: $dir/$(prefix_of "$m")dom0.log"
-		wait_for "$(prefix_of "$m")dom0 answers" 60 connect "$(prefix_of "$m")dom0" || die "$EX_FAIL" \
-			"$(prefix_of "$m")dom0 does not answer over ssh" "see $dir/ssh.err and $dir/$(prefix_of "$m")dom0.log"
+		dom0=$(prefix_of "$m")dom0
+		wait_for "$dom0 boots" 180 dom0_ready "$m" ||
+			die "$EX_FAIL" "$dom0 was not up within 180 s" "its console: $dir/$dom0.log"
+		wait_for "$dom0 answers" 60 connect "$dom0" ||
+			die "$EX_FAIL" "$dom0 does not answer over ssh" "see $dir/ssh.err and $dir/$dom0.log"
 	done
-	if [ "$HCAS" != 0 ]; then
-		for ((m = 1; m <= MACHINES; m++)); do
-			wait_for "$(prefix_of "$m")dom0: $HCAS HCA(s) ACTIVE" 60 hcas_active "$m" || die "$EX_FAIL" \
-				"the HCAs of $(prefix_of "$m")dom0 are not ACTIVE after 60 s" \
-				"look at: lab run $(prefix_of "$m")dom0 'dmesg | grep mlx5', and at $dir/hca.log"
-		done
-	fi
+	for ((m = 1; m <= MACHINES && HCAS > 0; m++)); do
+		dom0=$(prefix_of "$m")dom0
+		wait_for "$HCAS HCA(s) of $dom0 ACTIVE" 60 hcas_active "$m" ||
+			die "$EX_FAIL" "the HCAs of $dom0 are not ACTIVE after 60 s" \
+				"what the driver said is in $dir/$dom0.log, what the model said in $dir/hca.log"
+	done
+	for ((m = 1; m <= MACHINES && GUESTS > 0; m++)); do
+		# shellcheck disable=SC2046 # words it is
+		start_guests "$m" $(seq 1 "$GUESTS")
+	done
 	say "up after $(seconds_since "$start") s"
 }
 
+# stop_all: every process of the lab, by its number.
+stop_all() {
+	local file
+	for file in "$(state_dir)"/*.mux; do
+		[ ! -S "$file" ] || disconnect "$(basename "$file" .mux)"
+	done
+	for file in "$(state_dir)"/*qemu.pid; do
+		stop_process "$file"
+	done
+	stop_process "$(state_dir)/hca.pid"
+}
+
 down() {
-	local dir m
-	dir=$(state_dir)
-	[ -d "$dir" ] || { say "the lab '$NAME' is not up"; return 0; }
-	for m in "$dir"/*.mux; do
-		[ ! -S "$m" ] || disconnect "$(basename "$m" .mux)"
-	done
-	for m in "$dir"/*qemu.pid; do
-		stop_process "$m"
-	done
-	stop_process "$dir/hca.pid"
-	rm -rf "$dir"
+	[ -d "$(state_dir)" ] || { say "the lab '$NAME' is not up"; return 0; }
+	stop_all
+	rm -rf "$(state_dir)"
 }
