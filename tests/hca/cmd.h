@@ -52,4 +52,9 @@ struct cmd_desc {
  */
 struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_status *status);
 
+/* The opcode of a command by its name as in struct cmd_desc, in any case; 0 if there is none. */
+uint16_t cmd_opcode(const char *name);
+/* The name of an opcode, NULL if it is not known. */
+const char *cmd_name(uint16_t opcode);
+
 #endif

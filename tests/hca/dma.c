@@ -303,3 +303,8 @@ const struct dma_stats *dma_stats(const struct dma_space *dma)
 {
 	return &dma->stats;
 }
+
+void dma_stats_reset(struct dma_space *dma)
+{
+	dma->stats = (struct dma_stats){ 0 };
+}

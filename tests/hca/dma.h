@@ -50,10 +50,11 @@ int dma_write(struct dma_space *dma, uint64_t iova, const void *src, size_t len)
  */
 void *dma_ptr(struct dma_space *dma, uint64_t iova, size_t len, unsigned int prot);
 
-/* Bytes read and written by the HCA since creation, for the counters. */
+/* Bytes read and written by the HCA since creation or reset, for the counters. */
 struct dma_stats {
 	uint64_t reads, read_bytes, writes, write_bytes, faults;
 };
 const struct dma_stats *dma_stats(const struct dma_space *dma);
+void dma_stats_reset(struct dma_space *dma);
 
 #endif

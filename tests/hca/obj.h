@@ -52,6 +52,8 @@ int obj_add(struct obj_table *t, struct obj *obj);
 void obj_del(struct obj_table *t, struct obj *obj);
 /* NULL if there is none. */
 struct obj *obj_find(const struct obj_table *t, uint32_t id);
+/* The object with the lowest number that is at least id, NULL if there is none: for lists made in pieces. */
+struct obj *obj_next(const struct obj_table *t, uint32_t id);
 /* Calls fn for each object, in order of numbers; fn may delete the object it is given. */
 void obj_each(struct obj_table *t, void (*fn)(struct obj *obj, void *arg), void *arg);
 uint32_t obj_count(const struct obj_table *t);
