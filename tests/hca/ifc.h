@@ -11,18 +11,18 @@
 #define HCA_IFC_H
 
 #include <endian.h>
+#include <linux/types.h> /* __be16 and so on, as infiniband/mlx5dv.h has them */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <linux/types.h>
 
 /* What the kernel header expects of the kernel. */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
-typedef uint16_t __be16;
-typedef uint32_t __be32;
-typedef uint64_t __be64;
 #ifndef BIT
 #define BIT(n) (1UL << (n))
 #endif
