@@ -10,11 +10,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "dma.h"
+#include "sock.h"
 #include "vfio_user.h"
 #include "vfio_user_msg.h"
 
@@ -32,7 +31,7 @@ struct vfio_user {
 	struct loop *loop;
 	struct vfu_function function;
 	struct loop_fd listener, client; /* fd -1: none */
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	char path[SOCK_PATH_MAX];
 
 	uint8_t in[INPUT_SIZE];
 	size_t in_len;
@@ -360,35 +359,13 @@ static void listener_ready(struct loop_fd *fd, uint32_t events)
 	}
 }
 
-static int listen_on(const char *path)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct stat st;
-	int fd, ret;
-
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	if (!lstat(path, &st) && S_ISSOCK(st.st_mode))
-		unlink(path);
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 4)) {
-		ret = -errno;
-		close(fd);
-		return ret;
-	}
-	return fd;
-}
-
 int vfio_user_listen(struct vfio_user *v, const char *path)
 {
 	int fd, ret;
 
 	if (v->listener.fd >= 0)
 		return -EBUSY;
-	fd = listen_on(path);
+	fd = sock_listen(path, 0600);
 	if (fd < 0)
 		return fd;
 	v->listener.fd = fd;
