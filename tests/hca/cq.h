@@ -42,10 +42,17 @@ struct completion {
 	bool solicited;
 };
 
-/* Posts a CQE and fires the event if the CQ is armed for it. An overrun puts the CQ into error with a CQ_ERROR event. */
-void cq_post(struct cq *cq, const struct completion *c);
+/*
+ * Posts a CQE and fires the event if the CQ is armed for it. An overrun, or a buffer that cannot
+ * be written, puts the CQ into error with a CQ_ERROR event. False if nothing was posted: the QP
+ * has lost a completion and is to fail.
+ */
+bool cq_post(struct cq *cq, const struct completion *c);
 
-/* An arm doorbell (UAR + 0x20): sn << 28 | solicited << 24 | ci, cqn. */
-void cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn);
+/*
+ * An arm doorbell (UAR + 0x20): sn << 28 | solicited << 24 | ci, cqn. False if there is no such CQ
+ * or it was not created on this page: to be counted as refused.
+ */
+bool cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn);
 
 #endif

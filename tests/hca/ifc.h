@@ -16,8 +16,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <linux/types.h>
-
 /* What the kernel header expects of the kernel. */
 typedef uint8_t u8;
 typedef uint16_t u16;

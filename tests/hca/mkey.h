@@ -15,10 +15,11 @@ enum {
 	MKEY_REMOTE_ATOMIC = 16,
 };
 
-/* An entry of the translation table: MTT uses address alone. */
+/* An entry of the translation table: MTT uses address alone, whose bits below a page are ignored. */
 struct mkey_entry {
 	uint64_t address;
-	uint32_t key, bytes; /* KLM, KSM */
+	uint32_t key, bytes; /* KLM, KSM (which ignores bytes) */
+	uint64_t offset;     /* KLM: what is before it; kept by mkey_index() */
 };
 
 struct mkey {
@@ -39,7 +40,12 @@ struct mkey {
 	struct mkey_entry *table; /* owned; MTT tables use .address only */
 };
 
-struct qp;
+/* On whose behalf memory is accessed: a QP, or what it receives into (an SRQ has a PD of its own). */
+struct mkey_user {
+	struct hca *hca;
+	uint32_t pd, qpn;
+	bool reserved_lkey;
+};
 
 /* Why an access was refused. */
 enum mkey_status {
@@ -53,21 +59,31 @@ enum mkey_status {
 };
 
 /*
- * Checks the right to [va, va + len) under key for a QP of domain pd; need is a set of MKEY_*.
- * len 0 touches nothing and is always allowed (IBTA: keys of zero-length operations are not checked).
+ * Checks the right to [va, va + len) under key; need is a set of MKEY_*. len 0 touches nothing
+ * and is always allowed (IBTA 9.7.4.1.1: keys of zero-length operations are not checked).
+ * What the entries of an indirect key point to is only found out by an access.
  */
-enum mkey_status mkey_check(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
-			    uint32_t len, unsigned int need);
+enum mkey_status mkey_check(const struct mkey_user *user, uint32_t key, uint64_t va, uint32_t len,
+			    unsigned int need);
 /* Check and copy. On anything but MKEY_OK a part may have been copied. */
-enum mkey_status mkey_read(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
-			   void *dst, uint32_t len, unsigned int need);
-enum mkey_status mkey_write(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
+enum mkey_status mkey_read(const struct mkey_user *user, uint32_t key, uint64_t va, void *dst,
+			   uint32_t len, unsigned int need);
+enum mkey_status mkey_write(const struct mkey_user *user, uint32_t key, uint64_t va,
 			    const void *src, uint32_t len, unsigned int need);
-/* 8-byte atomics on the machine's memory: compare-and-swap, or fetch-and-add. *old gets what was there. */
-enum mkey_status mkey_atomic(struct hca *hca, const struct qp *qp, uint32_t key, uint64_t va,
-			     bool compare, uint64_t swap_or_add, uint64_t expected, uint64_t *old);
-/* Remote or local invalidation of key: afterwards it is free. Needs pd (and QP) to agree. */
-enum mkey_status mkey_invalidate(struct hca *hca, const struct qp *qp, uint32_t key);
+/*
+ * 8-byte atomics on the machine's memory, in its CPUs' byte order: compare-and-swap, or
+ * fetch-and-add. *old gets what was there. va must be a multiple of 8.
+ */
+enum mkey_status mkey_atomic(const struct mkey_user *user, uint32_t key, uint64_t va, bool compare,
+			     uint64_t swap_or_add, uint64_t expected, uint64_t *old);
+/*
+ * Invalidation by a SEND from remote: afterwards key is free. PD (and QP, if the key is bound to
+ * one) must agree, and the key must have been made for it (remote_invalidate).
+ */
+enum mkey_status mkey_invalidate(const struct mkey_user *user, uint32_t key);
+
+/* To be called when entries of the table have changed. */
+void mkey_index(struct mkey *mkey);
 
 /* The key that means "physical addresses" to kernel QPs (QUERY_SPECIAL_CONTEXTS resd_lkey). */
 #define MKEY_RESERVED_LKEY 0x100u

@@ -23,6 +23,7 @@ enum qp_transport {
 	QP_RC, QP_UC, QP_UD, QP_XRC_INI, QP_XRC_TGT,
 	QP_SMI, /* QP0 */
 	QP_GSI, /* QP1 */
+	QP_UMR, /* MLX5_QP_ST_REG_UMR: the kernel's, changes memory keys of any PD, sends nothing */
 };
 
 /* Where packets go (struct mlx5_ifc_ads_bits). */
@@ -92,8 +93,11 @@ struct qp_counters {
 };
 void qp_engine_counters(const struct qp *qp, struct qp_counters *c);
 
-/* The data path moves a QP to ERR (or SQER) itself; this tells qpc as well. In qp.c. */
-void qp_enter_error(struct qp *qp);
+/*
+ * The data path moves a QP to ERR itself (or a UD or UC one to SQER): state and qpc's state, and
+ * the queues are flushed. Events are the caller's. In qp.c.
+ */
+void qp_enter_error(struct qp *qp, enum qp_state state);
 
 const char *qp_state_name(enum qp_state state);
 const char *qp_transport_name(enum qp_transport transport);

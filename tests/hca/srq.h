@@ -13,7 +13,7 @@ struct srq {
 	bool xrc;
 	struct wqbuf buf;
 	uint64_t dbr; /* counter of WQEs posted, 16 bits */
-	uint8_t log_size, log_stride;
+	uint8_t log_size, log_stride; /* WQEs; stride in bytes: 1 << log_stride */
 	uint32_t pd, user_index;
 	uint32_t xrcd;    /* XRC */
 	struct cq *cq;    /* XRC */
@@ -22,5 +22,17 @@ struct srq {
 	uint16_t limit;   /* armed limit; 0: none */
 	bool error;
 };
+
+/* Bytes of the largest WQE. */
+#define SRQ_MAX_STRIDE 512u
+
+enum srq_status { SRQ_TAKEN, SRQ_EMPTY, SRQ_FAILED };
+
+/*
+ * Takes the next WQE: *index is its number. A record that overtakes the queue, or a link that
+ * leads out of it, puts the SRQ into error with an SRQ_CATAS_ERROR event: SRQ_FAILED, then and
+ * ever after. Falling below the armed limit raises SRQ_RQ_LIMIT and disarms.
+ */
+enum srq_status srq_take(struct srq *srq, uint16_t *index);
 
 #endif
