@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "ctl.h"
 #include "ctl_parts.h"
 #include "hca.h"
@@ -35,8 +36,6 @@ struct ctl {
 	char path[SOCK_PATH_MAX];
 	struct client *clients[CTL_CLIENTS];
 };
-
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 void ctl_print(struct ctl_out *out, const char *fmt, ...)
 {
@@ -254,7 +253,7 @@ static void serve(struct client *c)
 
 static void client_work(struct loop_work *work)
 {
-	struct client *c = from_member(work, struct client, work);
+	struct client *c = container_of(work, struct client, work);
 
 	if (continue_answer(c))
 		serve(c);
@@ -273,7 +272,7 @@ static void client_write(struct client *c)
 
 static void client_ready(struct loop_fd *fd, uint32_t events)
 {
-	struct client *c = from_member(fd, struct client, fd);
+	struct client *c = container_of(fd, struct client, fd);
 	ssize_t n;
 
 	if (c->out.len) {
@@ -338,7 +337,7 @@ static bool peer_allowed(int fd)
 
 static void listener_ready(struct loop_fd *fd, uint32_t events)
 {
-	struct ctl *ctl = from_member(fd, struct ctl, listener);
+	struct ctl *ctl = container_of(fd, struct ctl, listener);
 	int client = accept4(fd->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)events;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "container.h"
 #include "ctl_parts.h"
 #include "dma.h"
 #include "hca.h"
@@ -11,8 +12,6 @@
 #define DELAY_MAX_US 60000000u
 #define DROP_MAX 1000000000u
 #define FAIL_SYNDROME 0xfa17u /* in the driver's log: asked for, not found */
-
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 static const struct {
 	const char *name;
@@ -61,7 +60,7 @@ const char *ctl_counters(struct fabric *fabric, const struct ctl_request *reques
 
 static void reset_uar(struct obj *obj, void *arg)
 {
-	struct uar *uar = from_member(obj, struct uar, obj);
+	struct uar *uar = container_of(obj, struct uar, obj);
 
 	(void)arg;
 	uar->sq_doorbells = uar->cq_arms = uar->eq_doorbells = uar->refused = 0;

@@ -2,6 +2,7 @@
 /* Lists of the live objects of each kind. */
 #include <string.h>
 
+#include "container.h"
 #include "cq.h"
 #include "ctl_parts.h"
 #include "eq.h"
@@ -14,8 +15,6 @@
 #define ROW_ROOM 1024 /* more than any header or row needs */
 #define IDS_PER_CALL 4096 /* rows before the others have their turn */
 
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
-
 static void row_plain(struct ctl_out *out, struct obj *obj)
 {
 	ctl_print(out, "\t%u", obj->refs);
@@ -23,7 +22,7 @@ static void row_plain(struct ctl_out *out, struct obj *obj)
 
 static void row_uar(struct ctl_out *out, struct obj *obj)
 {
-	const struct uar *u = from_member(obj, struct uar, obj);
+	const struct uar *u = container_of(obj, struct uar, obj);
 
 	ctl_print(out, "\t%u\t%llu\t%llu\t%llu\t%llu", obj->refs,
 		  (unsigned long long)u->sq_doorbells, (unsigned long long)u->cq_arms,
@@ -33,7 +32,7 @@ static void row_uar(struct ctl_out *out, struct obj *obj)
 static void row_mkey(struct ctl_out *out, struct obj *obj)
 {
 	static const char *const modes[] = { "pa", "mtt", "klm", "ksm" };
-	const struct mkey *m = from_member(obj, struct mkey, obj);
+	const struct mkey *m = container_of(obj, struct mkey, obj);
 	char access[16] = "";
 
 	if (m->access & MKEY_LOCAL_READ)
@@ -54,7 +53,7 @@ static void row_mkey(struct ctl_out *out, struct obj *obj)
 
 static void row_eq(struct ctl_out *out, struct obj *obj)
 {
-	const struct eq *e = from_member(obj, struct eq, obj);
+	const struct eq *e = container_of(obj, struct eq, obj);
 
 	ctl_print(out, "\t%u\t%u\t%u\t%u\t%u\t%u", e->vector, 1u << e->log_size, e->pi, e->ci,
 		  e->armed, e->overflowed);
@@ -62,7 +61,7 @@ static void row_eq(struct ctl_out *out, struct obj *obj)
 
 static void row_cq(struct ctl_out *out, struct obj *obj)
 {
-	const struct cq *c = from_member(obj, struct cq, obj);
+	const struct cq *c = container_of(obj, struct cq, obj);
 
 	ctl_print(out, "\t%u\t%u\t%u\t%u\t%u\t%llu\t%u\t%s", c->eq ? c->eq->obj.id : 0,
 		  c->uar ? c->uar->obj.id : 0, 1u << c->log_size, 1u << c->cqe_size_shift, c->pi,
@@ -71,7 +70,7 @@ static void row_cq(struct ctl_out *out, struct obj *obj)
 
 static void row_srq(struct ctl_out *out, struct obj *obj)
 {
-	const struct srq *s = from_member(obj, struct srq, obj);
+	const struct srq *s = container_of(obj, struct srq, obj);
 
 	ctl_print(out, "\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%llu\t%s", s->xrc ? "xrc" : "basic", s->pd,
 		  s->xrcd, s->cq ? s->cq->obj.id : 0, 1u << s->log_size, s->taken, s->limit,
@@ -80,7 +79,7 @@ static void row_srq(struct ctl_out *out, struct obj *obj)
 
 static void row_qp(struct ctl_out *out, struct obj *obj)
 {
-	const struct qp *q = from_member(obj, struct qp, obj);
+	const struct qp *q = container_of(obj, struct qp, obj);
 
 	ctl_print(out, "\t%s\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%llu",
 		  qp_transport_name(q->transport), qp_state_name(q->state), q->pd,

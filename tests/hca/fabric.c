@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "container.h"
 #include "fabric.h"
 #include "hca.h"
 #include "loop.h"
@@ -53,8 +54,6 @@ struct fabric {
 
 	struct attachment *groups[GROUP_BUCKETS];
 };
-
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 static void list_init(struct packet_list *list)
 {
@@ -248,7 +247,7 @@ static void delay_packet(struct fabric *f, struct fabric_port *port, struct pack
 
 static void delay_over(struct loop_timer *timer)
 {
-	struct fabric *f = from_member(timer, struct fabric, delay);
+	struct fabric *f = container_of(timer, struct fabric, delay);
 	uint64_t now = loop_now(f->loop);
 
 	for (unsigned int i = 0; i < FABRIC_PORTS; i++) {
@@ -352,7 +351,7 @@ static struct qp *find_qp(struct hca *hca, uint32_t qpn)
 	if (qpn < 2)
 		return hca->special_qp[qpn];
 	obj = obj_find(hca->objs[OBJ_QP], qpn);
-	return obj ? from_member(obj, struct qp, obj) : NULL;
+	return obj ? container_of(obj, struct qp, obj) : NULL;
 }
 
 static void deliver(struct fabric *f, struct packet *p)
@@ -397,7 +396,7 @@ static unsigned int deliver_from(struct fabric *f, struct fabric_port *port, uns
 
 static void deliver_turn(struct loop_work *work)
 {
-	struct fabric *f = from_member(work, struct fabric, deliver);
+	struct fabric *f = container_of(work, struct fabric, deliver);
 	unsigned int done = 0, idle = 0;
 
 	while (done < PACKETS_PER_TURN && idle < FABRIC_PORTS) {

@@ -90,6 +90,7 @@ struct hca {
 	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by cmd_qp.c. */
 	struct qp *special_qp[2];
 	struct port port;
+	bool external_sm; /* ports start in INIT without a LID, for a subnet manager; takes effect at reset */
 	struct hca_stats stats;
 	struct hca_faults faults;
 };

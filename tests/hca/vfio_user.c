@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "dma.h"
 #include "sock.h"
 #include "vfio_user.h"
@@ -41,8 +42,6 @@ struct vfio_user {
 	uint8_t out[sizeof(struct vfu_header) + sizeof(struct vfu_region_access) + VFU_MAX_DATA];
 	size_t out_len, out_done; /* of a reply that did not fit */
 };
-
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 static void close_fds(int *fds, unsigned int count)
 {
@@ -296,7 +295,7 @@ static int read_input(struct vfio_user *v)
 
 static void client_ready(struct loop_fd *fd, uint32_t events)
 {
-	struct vfio_user *v = from_member(fd, struct vfio_user, client);
+	struct vfio_user *v = container_of(fd, struct vfio_user, client);
 
 	if (v->out_len) {
 		if (!flush_output(v) || v->out_len)
@@ -345,7 +344,7 @@ static void unplug_if_gone(struct vfio_user *v)
 
 static void listener_ready(struct loop_fd *fd, uint32_t events)
 {
-	struct vfio_user *v = from_member(fd, struct vfio_user, listener);
+	struct vfio_user *v = container_of(fd, struct vfio_user, listener);
 	int client = accept4(fd->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)events;
