@@ -13,6 +13,9 @@
 #define VERSION_MAJOR 0
 #define VERSION_TEXT_MAX 4096u
 
+/* INTx and MSI have no vectors; of errors and requests (the indices above) QEMU need not know. */
+#define NUM_IRQS (VFIO_PCI_MSIX_IRQ_INDEX + 1)
+
 void vfu_function_reset(struct vfu_function *f)
 {
 	hca_reset(f->hca);
@@ -132,7 +135,7 @@ static int do_get_info(struct vfu_function *f, struct vfu_msg *msg)
 		.argsz = size,
 		.flags = VFIO_DEVICE_FLAGS_PCI | VFIO_DEVICE_FLAGS_RESET,
 		.num_regions = VFIO_PCI_NUM_REGIONS,
-		.num_irqs = VFIO_PCI_NUM_IRQS,
+		.num_irqs = NUM_IRQS,
 	};
 	uint32_t argsz;
 
@@ -198,7 +201,7 @@ static int do_get_irq_info(struct vfu_function *f, struct vfu_msg *msg)
 
 	(void)f;
 	memcpy(&info, msg->payload, sizeof(info));
-	if (info.argsz < sizeof(info) || info.index >= VFIO_PCI_NUM_IRQS)
+	if (info.argsz < sizeof(info) || info.index >= NUM_IRQS)
 		return -EINVAL;
 	info = (struct vfio_irq_info){ .argsz = sizeof(info), .index = info.index };
 	if (info.index == VFIO_PCI_MSIX_IRQ_INDEX) {
@@ -255,7 +258,7 @@ static int do_set_irqs(struct vfu_function *f, struct vfu_msg *msg)
 	if (set.flags & ~(VFIO_IRQ_SET_DATA_TYPE_MASK | VFIO_IRQ_SET_ACTION_TYPE_MASK) ||
 	    __builtin_popcount(type) != 1 || __builtin_popcount(action) != 1)
 		return -EINVAL;
-	if (set.index >= VFIO_PCI_NUM_IRQS)
+	if (set.index >= NUM_IRQS)
 		return -EINVAL;
 	if (set.index != VFIO_PCI_MSIX_IRQ_INDEX) /* QEMU disables what it has never enabled */
 		return set.count || msg->fd_count ? -EINVAL : 0;

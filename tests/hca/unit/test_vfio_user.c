@@ -253,7 +253,7 @@ TEST(tells_of_the_device)
 	CHECK_EQ(call(VFU_GET_INFO, info, sizeof(info)), 0);
 	CHECK_EQ(info[1], VFIO_DEVICE_FLAGS_PCI | VFIO_DEVICE_FLAGS_RESET);
 	CHECK_EQ(info[2], VFIO_PCI_NUM_REGIONS);
-	CHECK_EQ(info[3], VFIO_PCI_NUM_IRQS);
+	CHECK_EQ(info[3], VFIO_PCI_MSIX_IRQ_INDEX + 1);
 	CHECK_EQ(call(VFU_GET_REGION_INFO, &region, sizeof(region)), 0);
 	CHECK_EQ(region.size, HCA_BAR0_SIZE);
 	CHECK_EQ(region.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE);
@@ -264,6 +264,8 @@ TEST(tells_of_the_device)
 	CHECK_EQ(call(VFU_GET_REGION_INFO, &region, sizeof(region)), EINVAL);
 	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)), 0);
 	CHECK_EQ(irq.count, HCA_MSIX_VECTORS);
+	irq = (struct vfio_irq_info){ .argsz = sizeof(irq), .index = VFIO_PCI_ERR_IRQ_INDEX };
+	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)), EINVAL); /* QEMU warns at a count of 0 */
 	irq = (struct vfio_irq_info){ .argsz = 12, .index = VFIO_PCI_MSIX_IRQ_INDEX };
 	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)), EINVAL);
 	CHECK_EQ(call(VFU_GET_REGION_IO_FDS, &io, sizeof(io)), 0);
