@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * xenib-abi.h - what the guest's kernel driver (xen-ibfront) and its libibverbs provider (xenib)
+ * say to each other, beyond what every verbs driver and provider say.
+ *
+ * Every structure has explicit padding and a size that is a multiple of 8. The driver refuses
+ * (EINVAL) reserved fields and flags that are not zero, and (EOPNOTSUPP) longer structures whose
+ * further bytes are not zero. Addresses are of the calling process.
+ *
+ * The queues are those of the HCA's family; for mlx5:
+ *
+ * - CQ: attr.cqe + 1 entries rounded up to a power of two, of cqe_size bytes; page aligned.
+ * - QP: receive queue of rq_wqe_count << rq_wqe_shift bytes, then a send queue of
+ *   sq_wqe_count * 64 bytes; page aligned. With an SRQ, or no receive WRs, there is no receive queue.
+ * - SRQ: attr.max_wr + 1 WQEs rounded up to a power of two; each of 16 + 16 * attr.max_sge bytes,
+ *   rounded up to a power of two, at least 32; page aligned. The driver answers with
+ *   attr.max_wr = WQEs - 1.
+ * - doorbell record: 8 bytes, 8-aligned. Many may be in one page; the driver pins and offers a page
+ *   once for each process, however many objects have their records in it. Such a page must hold
+ *   nothing but doorbell records: the HCA's owner can read and write all of it.
+ *
+ * A buffer's pages, too, are visible to the HCA's owner as a whole. Buffers and records must stay
+ * mapped until the object is destroyed.
+ */
+#ifndef XENIB_ABI_H
+#define XENIB_ABI_H
+
+#include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#define XENIB_UVERBS_ABI_VERSION 1
+
+enum xenib_family {
+	XENIB_FAMILY_MLX5 = 1,
+};
+
+/* The context. The request is empty but for padding. */
+struct xenib_alloc_ucontext_req {
+	__u32 comp_mask; /* 0 */
+	__u32 reserved;
+};
+
+struct xenib_alloc_ucontext_resp {
+	__u32 comp_mask;       /* 0 */
+	__u32 family;          /* enum xenib_family */
+	__u32 cqe_version;
+	__u32 max_sq_desc;     /* bytes of the largest send WQE */
+	__u32 max_rq_desc;     /* bytes of the largest receive WQE */
+	__u32 max_send_blocks; /* 64-byte blocks of the largest send queue */
+	__u32 max_recv_wqes;   /* WQEs of the largest receive queue */
+	__u32 max_srq_wqes;    /* WQEs of the largest SRQ */
+	__u32 max_uars;        /* doorbell pages that the vHCA allows, of all processes */
+	__u32 reserved;
+};
+
+struct xenib_alloc_pd_resp {
+	__u32 pdn; /* the HCA's number of the PD */
+	__u32 reserved;
+};
+
+/* uar: index of one of the context's doorbell pages, from XENIB_METHOD_UAR_ALLOC. */
+struct xenib_create_cq_req {
+	__aligned_u64 buf_addr;
+	__aligned_u64 db_addr;
+	__u32 cqe_size; /* 64 or 128 */
+	__u32 uar;
+	__u32 comp_mask; /* 0 */
+	__u32 reserved;
+};
+
+struct xenib_create_cq_resp {
+	__u32 cqn;
+	__u32 reserved;
+};
+
+/* uidx: comes back in CQEs (24 bits); the provider numbers its QPs and SRQs itself. */
+struct xenib_create_srq_req {
+	__aligned_u64 buf_addr;
+	__aligned_u64 db_addr;
+	__u32 uidx;
+	__u32 comp_mask; /* 0 */
+};
+
+struct xenib_create_srq_resp {
+	__u32 srqn;
+	__u32 reserved;
+};
+
+/* The QP's number is in the common answer. */
+struct xenib_create_qp_req {
+	__aligned_u64 buf_addr;
+	__aligned_u64 db_addr;
+	__u32 sq_wqe_count; /* 64-byte blocks, a power of two; or 0 */
+	__u32 rq_wqe_count; /* WQEs, a power of two; or 0 */
+	__u32 rq_wqe_shift; /* log2 of the bytes of a receive WQE; 0 without a receive queue */
+	__u32 uidx;
+	__u32 uar;
+	__u32 comp_mask; /* 0 */
+};
+
+/*
+ * Doorbell pages (UARs). The driver's own ioctl object: allocated by XENIB_METHOD_UAR_ALLOC, mapped
+ * by mmap() of the command file at mmap_offset (4096 bytes, MAP_SHARED, PROT_WRITE), freed by
+ * XENIB_METHOD_UAR_FREE or with the context. A page that CQs, QPs or mappings use lives on until the
+ * last of them is gone. A child of fork() does not inherit the mapping. When the device disappears,
+ * a page of ordinary memory takes the place of the mapping, so that late doorbells do no harm.
+ */
+enum xenib_objects {
+	XENIB_OBJECT_UAR = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum xenib_uar_methods {
+	XENIB_METHOD_UAR_ALLOC = (1U << UVERBS_ID_NS_SHIFT),
+	XENIB_METHOD_UAR_FREE,
+};
+
+enum xenib_uar_alloc_attrs {
+	XENIB_ATTR_UAR_ALLOC_HANDLE = (1U << UVERBS_ID_NS_SHIFT), /* new object */
+	XENIB_ATTR_UAR_ALLOC_TYPE,                                /* enum xenib_uar_type */
+	XENIB_ATTR_UAR_ALLOC_RESP,                                /* struct xenib_uar_alloc_resp */
+};
+
+enum xenib_uar_free_attrs {
+	XENIB_ATTR_UAR_FREE_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum xenib_uar_type {
+	XENIB_UAR_NC = 0, /* uncached: plain 8-byte doorbells */
+	XENIB_UAR_BF = 1, /* write combining: BlueFlame as well */
+};
+
+/*
+ * bf_size: bytes of one BlueFlame buffer; two of them stand at bf_offset. With 0 there is no
+ * BlueFlame, and bf_offset is the place of the send doorbell.
+ */
+struct xenib_uar_alloc_resp {
+	__aligned_u64 mmap_offset;
+	__u32 index; /* for uar in xenib_create_*_req */
+	__u32 bf_size;
+	__u32 bf_offset;
+	__u32 reserved;
+};
+
+#endif
