@@ -230,13 +230,13 @@ void hca_bar_write(struct hca *hca, uint64_t off, const void *buf, uint32_t len)
 
 void hca_set_fatal(struct hca *hca, bool fatal)
 {
-	uint8_t nic = hca->bar.nic_interface;
+	bool driver_there = hca->enabled;
 
 	if (hca->faults.fatal == fatal)
 		return;
 	hca_log(hca, HCA_LOG_INFO, fatal ? "the firmware crashes" : "the firmware starts again");
 	hca->faults.fatal = fatal;
 	hca_reset(hca);
-	if (fatal)
-		hca->bar.nic_interface = nic; /* a driver that was there finds a crash, not a reset */
+	if (fatal && driver_there)
+		hca->bar.nic_interface = NIC_FULL; /* it finds a crash, not a reset */
 }
