@@ -143,6 +143,47 @@ static void send_access(int fd, struct input *in)
 	send_with_fds(fd, &m, sizeof(m), 0);
 }
 
+/* Memory that comes and goes, sizes and places mostly right. */
+static void send_map(int fd, struct input *in)
+{
+	uint8_t what = take(in);
+	struct {
+		struct vfu_header h;
+		union {
+			struct vfu_dma_map map;
+			struct vfu_dma_unmap unmap;
+		} u;
+	} m = { .h = { 1, VFU_DMA_MAP, sizeof(m.h) + sizeof(m.u.map), 0, 0 } };
+
+	if (what & 1) {
+		m.u.map = (struct vfu_dma_map){ sizeof(m.u.map), 1 + what % 4,
+						(uint64_t)(take(in) & 0xf) << 12,
+						(uint64_t)take(in) << 12,
+						(uint64_t)(take(in) & 0xf) << 12 };
+	} else {
+		m.h.command = VFU_DMA_UNMAP;
+		m.h.size = sizeof(m.h) + sizeof(m.u.unmap);
+		m.u.unmap = (struct vfu_dma_unmap){ sizeof(m.u.unmap), what >> 1 & 3,
+						    (uint64_t)take(in) << 12,
+						    (uint64_t)take(in) << 12 };
+	}
+	send_with_fds(fd, &m, m.h.size, what >> 3 & 1);
+}
+
+static void send_irqs(int fd, struct input *in)
+{
+	struct {
+		struct vfu_header h;
+		uint32_t argsz, flags, index, start, count;
+	} m = { .h = { 1, VFU_SET_IRQS, sizeof(m), 0, 0 }, .argsz = 20, .index = 2 };
+	uint8_t flags = take(in);
+
+	m.flags = (1u << flags % 3) | (8u << (flags >> 2) % 3);
+	m.start = take(in) % 36;
+	m.count = take(in) % 18;
+	send_with_fds(fd, &m, sizeof(m), m.flags & 4 && !(flags >> 7) ? m.count : 0);
+}
+
 static void send_raw(int fd, struct input *in)
 {
 	size_t len = take(in);
@@ -184,6 +225,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			send_raw(fds[0], &in);
 		else if (step < 96)
 			send_access(fds[0], &in);
+		else if (step < 128)
+			send_map(fds[0], &in);
+		else if (step < 144)
+			send_irqs(fds[0], &in);
 		else if (step < 192)
 			send_message(fds[0], &in, step & 1);
 		else
