@@ -3,6 +3,7 @@
 #ifndef HCA_CMD_H
 #define HCA_CMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hca.h"
@@ -30,7 +31,9 @@ struct cmd {
 /* Logs why (for the person reading the model's log), sets a syndrome that is unique to the source line, returns status. */
 enum cmd_status cmd_fail_at(struct cmd *cmd, enum cmd_status status, uint32_t syndrome,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-#define cmd_fail(cmd, status, ...) cmd_fail_at((cmd), (status), CMD_SYNDROME_BASE + __LINE__, __VA_ARGS__)
+/* A file of commands defines CMD_SYNDROME_BASE: its number << 16. */
+#define cmd_fail(cmd, status, ...) \
+	cmd_fail_at((cmd), (status), CMD_SYNDROME_BASE + __LINE__, __VA_ARGS__)
 
 typedef enum cmd_status (*cmd_fn)(struct cmd *cmd);
 
@@ -44,7 +47,13 @@ struct cmd_desc {
 	uint32_t in_min, out_min; /* bytes; shorter ones are refused with BAD_INP_LEN, BAD_OUTP_LEN */
 	enum cmd_when when;
 	cmd_fn run;
+	bool user; /* may come with a uid, that is on behalf of a user context */
 };
+
+/* An entry of such a table; the layouts are mlx5_ifc_NAME_in_bits and mlx5_ifc_NAME_out_bits. */
+#define CMD_DESC(op, layout, when, fn, user)                                    \
+	{ MLX5_CMD_OP_##op, #op, IFC_SIZE(layout##_in), IFC_SIZE(layout##_out), \
+	  when, fn, user }
 
 /*
  * An object that the command names: must exist, and belong to cmd->uid (uid 0, the kernel,

@@ -5,11 +5,16 @@
 
 #include <stdint.h>
 
+struct cmdq;
 struct hca;
 
 /* As the initialization segment tells the driver. */
 #define CMDQ_LOG_SIZE 5   /* entries */
 #define CMDQ_LOG_STRIDE 6 /* bytes between them */
+
+/* hca->cmdq, made by hca_new(). NULL if memory is short. */
+struct cmdq *cmdq_new(struct hca *hca);
+void cmdq_free(struct cmdq *q);
 
 /* The driver has given the address of the queue (4096-byte aligned). 0 at reset: there is none. */
 void cmdq_set_address(struct hca *hca, uint64_t address);

@@ -6,8 +6,11 @@
 #include "obj.h"
 #include "wqbuf.h"
 
+struct uar;
+
 struct eq {
 	struct obj obj;
+	struct uar *uar; /* the page that its doorbells come from */
 	struct wqbuf buf;
 	uint8_t log_size;
 	uint8_t vector;
@@ -18,7 +21,10 @@ struct eq {
 	bool overflowed; /* full once: no more events, as a card does */
 };
 
-/* MLX5_EVENT_TYPE_CODING_*; data: bytes from offset off of the 28-byte event data. */
+/*
+ * Writes an EQE and raises the vector if the EQ is armed. type: MLX5_EVENT_TYPE_CODING_*; data: the
+ * first len bytes of the 28 of event data, the rest is 0.
+ */
 void eq_post(struct eq *eq, uint8_t type, uint8_t subtype, const void *data, unsigned int len);
 /* To the EQs whose mask has the type (command, asynchronous, page events). */
 void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data, unsigned int len);
@@ -29,7 +35,10 @@ void eq_srq_event(struct hca *hca, uint8_t type, uint32_t srqn);
 void eq_cq_error(struct hca *hca, uint32_t cqn, uint8_t syndrome);
 void eq_port_event(struct hca *hca, uint8_t subtype);
 
-/* An EQ doorbell: arm (UAR + 0x40) or only the consumer index (UAR + 0x48). value: eqn << 24 | ci. */
-void eq_doorbell(struct hca *hca, uint32_t uar, bool arm, uint32_t value);
+/*
+ * An EQ doorbell: arm (UAR + 0x40) or only the consumer index (UAR + 0x48). value: eqn << 24 | ci.
+ * False if there is no such EQ or it was not created on this page: to be counted as refused.
+ */
+bool eq_doorbell(struct hca *hca, uint32_t uar, bool arm, uint32_t value);
 
 #endif
