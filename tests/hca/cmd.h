@@ -8,6 +8,7 @@
 
 #include "hca.h"
 #include "ifc.h"
+#include "wqbuf.h"
 
 /* Delivery is of the transport, status of the command (driver: cmd.c, cmd_status_str). */
 enum cmd_status {
@@ -60,6 +61,19 @@ struct cmd_desc {
  * may name all). NULL otherwise, with *status set and the reason logged.
  */
 struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_status *status);
+
+/* DESTROY and DEALLOC commands: as cmd_obj(), and refused while others refer to the object. */
+enum cmd_status cmd_destroy(struct cmd *cmd, enum obj_type type, uint32_t id);
+
+/*
+ * A queue of a CREATE command: the page list is in cmd->in from byte list_at on, and covers need
+ * bytes from offset on. The memory is the caller's from then on (wqbuf_fini()).
+ */
+enum cmd_status cmd_queue(struct cmd *cmd, struct wqbuf *buf, uint32_t list_at, uint8_t page_shift,
+			  uint32_t offset, uint64_t need);
+
+/* A doorbell record must be a multiple of 8 and in the machine's memory. */
+enum cmd_status cmd_check_dbr(struct cmd *cmd, uint64_t dbr);
 
 /* The opcode of a command by its name as in struct cmd_desc, in any case; 0 if there is none. */
 uint16_t cmd_opcode(const char *name);

@@ -34,6 +34,7 @@ struct qp;
 #define HCA_MSIX_VECTORS 32u
 #define HCA_MSIX_TABLE 0x4000u
 #define HCA_MSIX_PBA 0x5000u
+#define HCA_MKEY_TABLES (1ull << 30) /* bytes, for all keys of a function */
 #define HCA_CLOCK_KHZ 156250u /* of the internal timer: device_frequency_khz */
 
 /* Counted for each function; read through the control socket. */
@@ -85,8 +86,13 @@ struct hca {
 	struct cmdq *cmdq;
 	struct caps *caps;
 	bool enabled, initialized; /* between ENABLE/DISABLE_HCA, INIT/TEARDOWN_HCA */
+	struct {
+		uint64_t *addresses; /* owned */
+		uint32_t count;
+	} fw_pages; /* the machine's memory lent to the firmware, by MANAGE_PAGES */
 
 	struct obj_table *objs[OBJ_TYPES];
+	uint64_t mkey_tables; /* bytes that the tables of memory keys take */
 	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by cmd_qp.c. */
 	struct qp *special_qp[2];
 	struct port port;

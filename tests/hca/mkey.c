@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Memory keys: checks of rights and bounds, translation, and copies to and from the machine's memory. */
+#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "caps.h"
@@ -254,4 +256,29 @@ void mkey_index(struct mkey *mkey)
 		mkey->table[i].offset = offset;
 		offset += mkey->table[i].bytes;
 	}
+}
+
+int mkey_resize(struct mkey *mkey, uint32_t count)
+{
+	struct hca *hca = mkey->obj.hca;
+	uint64_t old = mkey->count * sizeof(*mkey->table), size = count * sizeof(*mkey->table);
+	struct mkey_entry *table;
+
+	if (!count) {
+		free(mkey->table);
+		mkey->table = NULL;
+		goto done;
+	}
+	if (hca->mkey_tables - old + size > HCA_MKEY_TABLES)
+		return -ENOMEM;
+	table = realloc(mkey->table, size);
+	if (!table)
+		return -ENOMEM;
+	if (size > old)
+		memset(table + mkey->count, 0, size - old);
+	mkey->table = table;
+done:
+	mkey->count = count;
+	hca->mkey_tables += size - old;
+	return 0;
 }

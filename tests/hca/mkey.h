@@ -82,6 +82,15 @@ enum mkey_status mkey_atomic(const struct mkey_user *user, uint32_t key, uint64_
  */
 enum mkey_status mkey_invalidate(const struct mkey_user *user, uint32_t key);
 
+/*
+ * Makes the table count entries long, new ones zero; 0 frees it. -ENOMEM also when the tables of
+ * this function's keys would take more than HCA_MKEY_TABLES bytes.
+ */
+int mkey_resize(struct mkey *mkey, uint32_t count);
+
+/* Destruction, for destroy(). */
+void mkey_destroy(struct mkey *mkey);
+
 /* To be called when entries of the table have changed. */
 void mkey_index(struct mkey *mkey);
 
