@@ -144,6 +144,37 @@ static uint32_t packet_octets(const struct packet *p)
 	return octets + ((p->len + 3) & ~3u);
 }
 
+static bool to_group(const struct packet *p)
+{
+	return p->dlid >= LID_MULTICAST && p->dlid != LID_PERMISSIVE;
+}
+
+static void count_sent(struct hca *hca, const struct packet *p)
+{
+	uint32_t octets = packet_octets(p);
+
+	hca->stats.packets_sent++;
+	hca->port.xmit_packets++;
+	hca->port.xmit_bytes += octets;
+	if (!to_group(p))
+		return;
+	hca->port.xmit_mc_packets++;
+	hca->port.xmit_mc_bytes += octets;
+}
+
+static void count_received(struct hca *hca, const struct packet *p)
+{
+	uint32_t octets = packet_octets(p);
+
+	hca->stats.packets_received++;
+	hca->port.rcv_packets++;
+	hca->port.rcv_bytes += octets;
+	if (!to_group(p))
+		return;
+	hca->port.rcv_mc_packets++;
+	hca->port.rcv_mc_bytes += octets;
+}
+
 static void drop(struct fabric *f, struct hca *hca, struct packet *p)
 {
 	hca->stats.packets_dropped++;
@@ -327,11 +358,9 @@ void fabric_send(struct hca *hca, struct packet *p)
 		drop(f, hca, p);
 		return;
 	}
-	hca->stats.packets_sent++;
-	hca->port.xmit_packets++;
-	hca->port.xmit_bytes += packet_octets(p);
+	count_sent(hca, p);
 
-	if (p->dlid >= LID_MULTICAST && p->dlid != LID_PERMISSIVE) {
+	if (to_group(p)) {
 		send_multicast(f, from, p);
 		return;
 	}
@@ -368,9 +397,7 @@ static void deliver(struct fabric *f, struct packet *p)
 		packet_put(f, p);
 		return;
 	}
-	hca->stats.packets_received++;
-	hca->port.rcv_packets++;
-	hca->port.rcv_bytes += packet_octets(p);
+	count_received(hca, p);
 	qp = find_qp(hca, p->dest_qpn);
 	if (!qp) {
 		hca->stats.packets_dropped++;
