@@ -27,32 +27,39 @@ EOF
 
 guest_log() { printf '%s/%sguest%s.log' "$(state_dir)" "$(prefix_of "$1")" "$2"; }
 
-# guest_ready M G OFFSET: has it said so on its console after OFFSET bytes?
+# guest_ready M G: has it said so on its console since it was launched?
 guest_ready() {
-	tail -c "+$(($3 + 1))" "$(guest_log "$1" "$2")" 2>/dev/null | grep -aq 'lab: ready guest'
+	local start
+	start=$(cat "$(state_dir)/$(prefix_of "$1")guest$2.start" 2>/dev/null || echo 0)
+	tail -c "+$((start + 1))" "$(guest_log "$1" "$2")" 2>/dev/null | grep -aq "lab: ready guest"
 }
 
-# start_guests M G...: starts them at once and waits for all.
-start_guests() {
-	local m=$1 g names=() offsets=() prefix i=0
+# launch_guests M G...: has xl create them, and notes where their logs were.
+launch_guests() {
+	local m=$1 g prefix names=()
 	shift
 	prefix=$(prefix_of "$m")
 	for g; do
 		names+=("guest$g")
-		offsets+=("$(stat -c %s "$(guest_log "$m" "$g")" 2>/dev/null || echo 0)")
 		disconnect "${prefix}guest$g"
+		stat -c %s "$(guest_log "$m" "$g")" >"$(state_dir)/${prefix}guest$g.start" 2>/dev/null || true
 		guest_config "$m" "$g" | remote "${prefix}dom0" "cat >/etc/xen/guest$g.cfg" ||
-			die "$EX_CONNECT" "${prefix}dom0 does not answer"
+			no_answer "${prefix}dom0"
 	done
 	remote "${prefix}dom0" "/lab/start-guests ${names[*]}" </dev/null || die "$EX_FAIL" \
 		"xl could not start a guest on ${prefix}dom0; above is what it said" \
 		"is there memory left: lab run ${prefix}dom0 'xl info | grep free_memory'"
+}
+
+# await_guests M G...: waits until each answers.
+await_guests() {
+	local m=$1 g name
+	shift
 	for g; do
-		wait_for "$prefix${names[$i]} boots" 120 guest_ready "$m" "$g" "${offsets[$i]}" || die "$EX_FAIL" \
-			"$prefix${names[$i]} was not up within 120 s" "its console: lab console --log $prefix${names[$i]}"
-		wait_for "$prefix${names[$i]} answers" 30 connect "$prefix${names[$i]}" ||
-			no_answer "$prefix${names[$i]}"
-		i=$((i + 1))
+		name=$(prefix_of "$m")guest$g
+		wait_for "$name boots" 180 guest_ready "$m" "$g" || die "$EX_FAIL" \
+			"$name was not up within 180 s" "its console: $(guest_log "$m" "$g")"
+		wait_for "$name answers" 30 connect "$name" || no_answer "$name"
 	done
 }
 
@@ -61,7 +68,7 @@ stop_guest() {
 	local dom0 name=guest$2
 	dom0=$(prefix_of "$1")dom0
 	disconnect "$(prefix_of "$1")$name"
-	[ -n "$3" ] || remote "$dom0" "xl shutdown $name >&2" </dev/null || true
+	[ -n "$3" ] || remote "$dom0" "xl shutdown $name >/dev/null" </dev/null || true
 	[ -n "$3" ] || wait_for "$(prefix_of "$1")$name shuts down" 20 guest_gone "$dom0" "$name" || true
 	guest_gone "$dom0" "$name" || remote "$dom0" "xl destroy $name" </dev/null ||
 		die "$EX_FAIL" "xl could not destroy $name on $dom0"

@@ -10,7 +10,7 @@ hca_control() { printf '%s/hca-control' "$(state_dir)"; }
 
 hca_model_ready() {
 	local m h
-	is_ours "$(state_dir)/hca.pid" >/dev/null || {
+	kill -0 "$(cat "$(state_dir)/hca.pid")" 2>/dev/null || {
 		tail -n 10 "$(state_dir)/hca.log" "$(state_dir)/hca.err" 2>/dev/null | sed 's/^/    /' >&2
 		die "$EX_FAIL" "the HCA model stopped at once; above is what it said"
 	}

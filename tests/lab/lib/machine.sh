@@ -80,6 +80,12 @@ start_machine() {
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
 	linux+=" lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
 
+	local virtio=''
+	if [ "$DOM0" = pvh ]; then
+		# Xen runs a PVH dom0 behind an IOMMU only, and then virtio must use it.
+		xen+=" dom0=pvh"
+		virtio=,iommu_platform=on,disable-legacy=on
+	fi
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	local args=(
 		-name "xen-ib-$NAME-m$m" -nodefaults -no-reboot -display none
@@ -89,10 +95,10 @@ start_machine() {
 		-serial chardev:console
 		-monitor "unix:$dir/${prefix}monitor,server=on,wait=off"
 		-drive "if=none,id=root,file=$boot/root.img,format=raw,readonly=on,file.locking=off"
-		-device virtio-blk-pci,drive=root
-		-device virtio-serial-pci
+		-device "virtio-blk-pci,drive=root$virtio"
+		-device "virtio-serial-pci$virtio"
 		-netdev "user,id=host,net=10.77.0.0/16,host=10.77.$m.254,dns=10.77.$m.253,ipv6=off,restrict=on,$forwards"
-		-device "virtio-net-pci,netdev=host,mac=52:54:00:77:0$m:01,romfile="
+		-device "virtio-net-pci,netdev=host,mac=52:54:00:77:0$m:01,romfile=$virtio"
 		-kernel "$boot/xen" -append "$xen"
 		-initrd "$boot/vmlinux $linux,$dir/dom0.initrd"
 	)
@@ -100,9 +106,10 @@ start_machine() {
 		args+=(-chardev "file,id=guest$g,path=$dir/${prefix}guest$g.log,append=on"
 			-device "virtserialport,chardev=guest$g,nr=$g,name=guest$g")
 	done
+	[ "$DOM0" = pv ] || args+=(-device amd-iommu)
 	if [ "$MACHINES" = 2 ]; then
 		args+=(-netdev "dgram,id=link,local.type=unix,local.path=$dir/link$m,remote.type=unix,remote.path=$dir/link$((3 - m))"
-			-device "virtio-net-pci,netdev=link,mac=52:54:00:77:0$m:02,romfile=")
+			-device "virtio-net-pci,netdev=link,mac=52:54:00:77:0$m:02,romfile=$virtio")
 	fi
 	for ((g = 0; g < HCAS; g++)); do
 		args+=(-device "pcie-root-port,id=rp$g,slot=$((g + 1))"

@@ -47,10 +47,15 @@ start_all() {
 			die "$EX_FAIL" "the HCAs of $dom0 are not ACTIVE after 60 s" \
 				"what the driver said is in $dir/$dom0.log, what the model said in $dir/hca.log"
 	done
-	for ((m = 1; m <= MACHINES && GUESTS > 0; m++)); do
-		# shellcheck disable=SC2046 # words it is
-		start_guests "$m" $(seq 1 "$GUESTS")
-	done
+	if [ "$GUESTS" != 0 ]; then
+		local step numbers
+		mapfile -t numbers < <(seq 1 "$GUESTS")
+		for step in launch_guests await_guests; do
+			for ((m = 1; m <= MACHINES; m++)); do
+				"$step" "$m" "${numbers[@]}"
+			done
+		done
+	fi
 	say "up after $(seconds_since "$start") s"
 }
 
