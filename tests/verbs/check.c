@@ -117,12 +117,12 @@ static int run_case(const struct check_case *c)
 	return EXIT_FAILURE;
 }
 
-static bool wanted(const struct check_case *c, char *const *globs, int nglobs)
+static bool wanted(const struct check_case *c, char *const *globs, int nglobs, bool list)
 {
 	int i;
 
 	if (!nglobs)
-		return !c->on_demand;
+		return list || !c->on_demand;
 	for (i = 0; i < nglobs; i++)
 		if (c->on_demand ? !strcmp(globs[i], c->name) : !fnmatch(globs[i], c->name, 0))
 			return true;
@@ -252,7 +252,7 @@ int check_main_tables(int argc, char **argv, const char *what, const struct chec
 		for (i = 0; i < tables[t].count; i++) {
 			const struct check_case *c = &tables[t].cases[i];
 
-			if (!wanted(c, argv + optind, argc - optind))
+			if (!wanted(c, argv + optind, argc - optind, list))
 				continue;
 			if (list) {
 				printf("%-36s %s\n", c->name, c->shows);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Thousands of messages to a receiver that sleeps between them. The sender pauses for a random while, so that messages fall
- * before, into and behind every step of arming, polling and sleeping: an event that is lost shows as a receiver which never
+ * Thousands of messages to a receiver that sleeps between them. The sender pauses for a random while, so that
+ * messages fall
+ * before, into and behind every step of arming, polling and sleeping: an event that is lost shows as a
+ * receiver which never
  * wakes.
  */
 #include <errno.h>
@@ -170,7 +172,8 @@ static void ping_pong(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("storm", storm_all, "--count messages with random pauses: every event arrives", .seconds = 600),
-	CHECK_CASE("storm-solicited", storm_solicited, "the same, armed for solicited", .seconds = 600),
+	CHECK_CASE("storm-solicited", storm_solicited,
+		   "--count messages to a CQ that is armed for solicited", .seconds = 600),
 	CHECK_CASE("storm-ping-pong", ping_pong, "to and fro, each message wakes a sleeper", .seconds = 600),
 };
 

@@ -217,7 +217,8 @@ static void across_regions(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("mr-rounds", register_rounds, "register, use, deregister: hundreds of times", .seconds = 120),
-	CHECK_CASE("mr-recycled-pages", recycled_pages, "map, register, use, deregister, unmap: pages come back", .seconds = 120),
+	CHECK_CASE("mr-recycled-pages", recycled_pages,
+		   "map, register, use, deregister, unmap: pages come back", .seconds = 120),
 	CHECK_CASE("mr-many", many_regions, "many registrations at once"),
 	CHECK_CASE("mr-chosen-address", chosen_address, "a registration that goes by another address than its memory"),
 	CHECK_CASE("mr-overlapping", overlapping, "the same memory registered several times"),

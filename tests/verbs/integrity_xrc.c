@@ -145,7 +145,7 @@ static void xrc_rdma(const void *arg)
 	xrc_close(&x);
 }
 
-/* An SRQ that is not in the domain: the QP answers with an invalid request or remote operation error, and nobody receives. */
+/* An SRQ that is not in the domain: the QP answers with a remote error, and nobody receives. */
 static void xrc_wrong_srq(const void *arg)
 {
 	struct ibv_wc wc;

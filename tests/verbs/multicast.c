@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UD multicast: what is sent to a group reaches every QP that is attached to it, on every device, once, and nobody else.
+ * UD multicast: what is sent to a group reaches every QP that is attached to it, on every device, once, and
+ * nobody else.
  *
  * No subnet manager is asked: groups and their LIDs are chosen by hand, which works wherever switches deliver by group.
  */

@@ -203,7 +203,7 @@ void vp_expect_no_async(struct vp_dev *dev, const char *what);
 /* Ends the case as skipped if the device has no windows of type 2. */
 void vp_need_mw(const struct vp_dev *dev);
 
-/* Binds [off, off + len) of the end's buffer, by a request of its QP. Returns the status that the request ended with. */
+/* Binds [off, off + len) of the end's buffer, by a request of its QP. Returns the request's status. */
 enum ibv_wc_status vp_mw_try_bind(struct vp_end *end, struct ibv_mw *mw, struct ibv_mr *mr, size_t off, size_t len,
 				  unsigned int access);
 

@@ -2,8 +2,10 @@
 /*
  * Unreliable transports: what is wrong is dropped without a word to the sender, and never reaches memory.
  *
- * IBTA leaves open what becomes of a UC or UD responder after some faults (9.9.3, class D: drop; class E: the queue fails).
- * What is not left open: the requester's success, the memory, and that the next right message arrives where the QP lives.
+ * IBTA leaves open what becomes of a UC or UD responder after some faults (9.9.3, class D: drop; class E: the
+ * queue fails).
+ * What is not left open: the requester's success, the memory, and that the next right message arrives where
+ * the QP lives.
  */
 #include <errno.h>
 #include <string.h>

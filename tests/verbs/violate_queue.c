@@ -118,7 +118,8 @@ static void too_much_in_one(const void *arg)
 }
 
 /*
- * More completions than the CQ holds. The overrun is an affiliated error of the CQ (IBTA C11-39); a device may report the
+ * More completions than the CQ holds. The overrun is an affiliated error of the CQ (IBTA C11-39); a device may
+ * report the
  * QPs that stood on it as well. The neighbour has a CQ of its own and must not notice.
  */
 static void cq_overrun(const void *arg)

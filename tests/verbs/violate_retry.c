@@ -56,6 +56,8 @@ static void rnr_exceeded(enum ibv_wr_opcode opcode, unsigned int retries, bool s
 	      retries * RNR_TIMER_MS, (unsigned long long)took);
 	check(took <= (retries + 1) * RNR_TIMER_MS + LATE_MS, "the requester gives up in time (took %llu ms)",
 	      (unsigned long long)took);
+	if (srq)
+		vp_expect_qp_event(&v.pair.a, IBV_EVENT_QP_LAST_WQE_REACHED, "requester, which has an SRQ too");
 	vio_expect_dead(&v.pair.a, "requester");
 	expect_responder_unharmed(&v.pair.b);
 	vio_end(&v);
@@ -122,7 +124,7 @@ static void rnr_satisfied_in_time(const void *arg)
 	rnr_satisfied(6, RNR_TIMER_MS);
 }
 
-/* A message that came after a pause resets the count (IBTA C9-143): seven pauses in all, never more than three in a row. */
+/* A message that came through resets the count (IBTA C9-143): eight pauses in all, but few for each message. */
 static void rnr_count_restarts(const void *arg)
 {
 	struct vp_conf conf = rnr_conf(6);
@@ -250,7 +252,8 @@ static void peer_no_retries(const void *arg)
 }
 
 /*
- * A QP sends to one that is connected to somebody else. RC packets do not name their sender, so it is the sequence number
+ * A QP sends to one that is connected to somebody else. RC packets do not name their sender, so it is the
+ * sequence number
  * that gives it away (IBTA 9.7.5.1); the answer goes to the rightful peer, who must ignore it, and both must go on.
  */
 static void peer_of_another(const void *arg)
@@ -307,17 +310,18 @@ static void path_to_nowhere(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("rnr-retry-zero", rnr_zero_send, "rnr_retry 0: a send without a receive fails at once"),
-	CHECK_CASE("rnr-retry-zero-write-imm", rnr_zero_write_imm, "the same for a write with immediate data"),
-	CHECK_CASE("rnr-retry-zero-srq", rnr_zero_srq, "the same for an empty SRQ"),
+	CHECK_CASE("rnr-retry-zero-write-imm", rnr_zero_write_imm,
+		   "rnr_retry 0: a write with immediate without a receive fails at once"),
+	CHECK_CASE("rnr-retry-zero-srq", rnr_zero_srq, "rnr_retry 0: a send to an empty SRQ fails at once"),
 	CHECK_CASE("rnr-retry-counted", rnr_counted, "rnr_retry 3 pauses three times by the responder's timer"),
 	CHECK_CASE("rnr-retry-infinite", rnr_infinite_waits, "rnr_retry 7 waits until a receive is posted"),
 	CHECK_CASE("rnr-satisfied-in-time", rnr_satisfied_in_time, "a receive before the count is used up"),
 	CHECK_CASE("rnr-count-restarts", rnr_count_restarts, "each message has the whole count"),
 	CHECK_CASE("peer-destroyed", peer_destroyed, "a peer that is gone: retry exceeded, neither early nor late"),
-	CHECK_CASE("peer-in-error", peer_in_error, "a peer in ERR"),
-	CHECK_CASE("peer-in-reset", peer_in_reset, "a peer in RESET"),
-	CHECK_CASE("peer-in-init", peer_in_init, "a peer in INIT"),
-	CHECK_CASE("peer-no-retries", peer_no_retries, "retry_cnt 0"),
+	CHECK_CASE("peer-in-error", peer_in_error, "a peer in ERR: retry exceeded"),
+	CHECK_CASE("peer-in-reset", peer_in_reset, "a peer in RESET: retry exceeded, nothing written"),
+	CHECK_CASE("peer-in-init", peer_in_init, "a peer in INIT: retry exceeded, nothing written"),
+	CHECK_CASE("peer-no-retries", peer_no_retries, "retry_cnt 0: one try, and not longer"),
 	CHECK_CASE("peer-of-another", peer_of_another, "a QP that is connected to somebody else"),
 	CHECK_CASE("path-to-nowhere", path_to_nowhere, "a LID that nobody has"),
 };

@@ -19,7 +19,8 @@ static void begin_in_reset(struct vio *v, const struct vp_conf *conf)
 }
 
 /*
- * A send in a state in which nothing may be sent is refused at once (IBTA C10-29, C10-30). Where a driver does not look,
+ * A send in a state in which nothing may be sent is refused at once (IBTA C10-29, C10-30). Where a driver does
+ * not look,
  * the device must hold it back, and flush it when the QP fails.
  */
 static void send_refused_in(enum ibv_qp_state state)
@@ -389,8 +390,8 @@ static void send_queue_drained(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("state-send-in-reset", send_in_reset, "a send in RESET is refused or held back"),
-	CHECK_CASE("state-send-in-init", send_in_init, "a send in INIT"),
-	CHECK_CASE("state-send-in-rtr", send_in_rtr, "a send in RTR"),
+	CHECK_CASE("state-send-in-init", send_in_init, "a send in INIT is refused or held back"),
+	CHECK_CASE("state-send-in-rtr", send_in_rtr, "a send in RTR is refused or held back"),
 	CHECK_CASE("state-recv-in-reset", recv_in_reset, "a receive in RESET is refused"),
 	CHECK_CASE("state-recv-in-init", recv_in_init, "a receive in INIT serves the first message"),
 	CHECK_CASE("state-error-flushes", error_flushes_all, "ERR flushes what is queued, in order, and what comes later"),
