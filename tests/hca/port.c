@@ -49,7 +49,7 @@ void port_init(struct hca *hca)
 	p->disabled = false;
 	p->cap_mask = PORT_CAP_SL_MAP | PORT_CAP_SYSTEM_GUID | PORT_CAP_EXT_SPEEDS |
 		      PORT_CAP_CLIENT_REREGISTER;
-	p->mkey = 0;
+	p->mkey = p->lease_end = 0;
 	p->mkey_lease = p->mkey_violations = 0;
 	p->mkey_protect = 0;
 	p->neighbor_mtu = MTU_4096;

@@ -55,6 +55,7 @@ struct port {
 	uint64_t mkey;
 	uint16_t mkey_lease, mkey_violations;
 	uint8_t mkey_protect;
+	uint64_t lease_end; /* 0: nobody has tried to get in without the key */
 	uint8_t neighbor_mtu;   /* IBTA code; 5 is 4096 bytes */
 	uint8_t subnet_timeout, init_type_reply, vl_high_limit;
 	uint16_t pkeys[PORT_PKEYS]; /* full members have bit 15 */
