@@ -68,7 +68,7 @@ struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_s
 		*status = cmd_fail(cmd, CMD_BAD_RES, "there is no %s 0x%x", obj_type_name(type), id);
 		return NULL;
 	}
-	if (cmd->uid && obj->uid != cmd->uid) {
+	if (cmd->uid && obj->uid != cmd->uid && obj->uid != CMD_UID_SHARED) {
 		*status = cmd_fail(cmd, CMD_BAD_RES, "%s 0x%x belongs to uid %u",
 				   obj_type_name(type), id, obj->uid);
 		return NULL;
@@ -116,7 +116,7 @@ static enum cmd_status dispatch(struct cmd *cmd)
 				cmd->hca->enabled ? "INIT_HCA" : "ENABLE_HCA");
 	if (cmd->uid && !d->user)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "not for a user context");
-	if (cmd->uid && !obj_find(cmd->hca->objs[OBJ_UCTX], cmd->uid))
+	if (cmd->uid && cmd->uid != CMD_UID_SHARED && !obj_find(cmd->hca->objs[OBJ_UCTX], cmd->uid))
 		return cmd_fail(cmd, CMD_BAD_RES, "there is no such user context");
 	return d->run(cmd);
 }

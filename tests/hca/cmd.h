@@ -56,9 +56,12 @@ struct cmd_desc {
 	{ MLX5_CMD_OP_##op, #op, IFC_SIZE(layout##_in), IFC_SIZE(layout##_out), \
 	  when, fn, user }
 
+/* The uid of objects that the kernel makes for all user contexts (MLX5_SHARED_RESOURCE_UID). */
+#define CMD_UID_SHARED 0xffffu
+
 /*
- * An object that the command names: must exist, and belong to cmd->uid (uid 0, the kernel,
- * may name all). NULL otherwise, with *status set and the reason logged.
+ * An object that the command names: must exist, and belong to cmd->uid or to all (uid 0, the
+ * kernel, may name any). NULL otherwise, with *status set and the reason logged.
  */
 struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_status *status);
 

@@ -23,7 +23,6 @@ struct cq {
 	enum { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED } arm;
 	uint32_t arm_ci; /* consumer index of the arm: a CQE beyond it fires at once */
 	uint32_t solicited_pi; /* pi after the last solicited (or error) CQE */
-	uint16_t period_us, max_count; /* moderation; 0, 0: none */
 };
 
 /* What a CQE says; cq_post() lays it out (struct mlx5_cqe64, mlx5_err_cqe). */
@@ -54,5 +53,8 @@ bool cq_post(struct cq *cq, const struct completion *c);
  * or it was not created on this page: to be counted as refused.
  */
 bool cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn);
+
+/* Destruction, for destroy(). */
+void cq_destroy(struct cq *cq);
 
 #endif

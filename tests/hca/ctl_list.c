@@ -100,7 +100,6 @@ static const struct {
 	[OBJ_PD] = { "pd", "pdn:x", "refs:d", row_plain },
 	[OBJ_TD] = { "td", "tdn:x", "refs:d", row_plain },
 	[OBJ_XRCD] = { "xrcd", "xrcd:x", "refs:d", row_plain },
-	[OBJ_Q_COUNTER] = { "qcounter", "set:d", "refs:d", row_plain },
 	[OBJ_MKEY] = { "mr", "index:x",
 		       "key:x\tpd:x\tmode:s\taccess:s\tstart:x\tlength:d\tpage_shift:d\tcapacity:d\t"
 		       "qpn:x\tfree:d", row_mkey },

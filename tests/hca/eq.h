@@ -41,4 +41,7 @@ void eq_port_event(struct hca *hca, uint8_t subtype);
  */
 bool eq_doorbell(struct hca *hca, uint32_t uar, bool arm, uint32_t value);
 
+/* Destruction, for destroy(). */
+void eq_destroy(struct eq *eq);
+
 #endif

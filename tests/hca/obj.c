@@ -141,7 +141,7 @@ const char *obj_type_name(enum obj_type type)
 {
 	static const char *const names[OBJ_TYPES] = {
 		[OBJ_UCTX] = "uctx", [OBJ_UAR] = "uar", [OBJ_PD] = "pd", [OBJ_TD] = "td",
-		[OBJ_XRCD] = "xrcd", [OBJ_Q_COUNTER] = "q_counter", [OBJ_MKEY] = "mr",
+		[OBJ_XRCD] = "xrcd", [OBJ_MKEY] = "mr",
 		[OBJ_EQ] = "eq", [OBJ_CQ] = "cq", [OBJ_SRQ] = "srq", [OBJ_QP] = "qp",
 	};
 

@@ -19,7 +19,6 @@ enum obj_type {
 	OBJ_PD,
 	OBJ_TD, /* transport domain */
 	OBJ_XRCD,
-	OBJ_Q_COUNTER,
 	OBJ_MKEY,
 	OBJ_EQ,
 	OBJ_CQ,

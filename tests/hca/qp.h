@@ -70,6 +70,9 @@ struct qp {
 	struct qp_engine *engine; /* private to the data path */
 };
 
+/* Destruction, for destroy(). */
+void qp_destroy(struct qp *qp);
+
 /* Creation: the attributes above are set, state is RST. 0 or -ENOMEM. */
 int qp_engine_init(struct qp *qp);
 /* Destruction: nothing of the QP is in flight or in any queue afterwards, no event comes. */
