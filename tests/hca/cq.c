@@ -3,14 +3,13 @@
 #include <infiniband/mlx5dv.h>
 #include <string.h>
 
+#include "container.h"
 #include "cq.h"
 #include "dma.h"
 #include "eq.h"
 #include "hca.h"
 #include "ifc.h"
 #include "uar.h"
-
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 #define CI_MASK 0xffffffu       /* consumer indexes have 24 bits in records and doorbells */
 #define ARM_SOLICITED (1u << 24) /* MLX5_CQ_DB_REQ_NOT_SOL */
@@ -130,7 +129,7 @@ bool cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn)
 
 	if (!obj)
 		return false;
-	cq = from_member(obj, struct cq, obj);
+	cq = container_of(obj, struct cq, obj);
 	if (!cq->uar || cq->uar->obj.id != uar)
 		return false;
 	/*

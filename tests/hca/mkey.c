@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Memory keys: checks of rights and bounds, translation, and copies to and from the machine's memory. */
-#include <stdlib.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "caps.h"
+#include "container.h"
 #include "dma.h"
 #include "hca.h"
 #include "mkey.h"
-
-#define from_member(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 /* A piece of the machine's memory that a range of virtual addresses leads to. */
 struct piece {
@@ -29,7 +28,7 @@ static enum mkey_status find(const struct mkey_user *user, uint32_t key, struct 
 
 	if (!obj)
 		return MKEY_BAD_KEY;
-	m = from_member(obj, struct mkey, obj);
+	m = container_of(obj, struct mkey, obj);
 	if (m->variant != (key & 0xff) || m->free)
 		return MKEY_BAD_KEY;
 	if (m->pd != user->pd)

@@ -13,7 +13,7 @@ struct srq {
 	bool xrc;
 	struct wqbuf buf;
 	uint64_t dbr; /* counter of WQEs posted, 16 bits */
-	uint8_t log_size, log_stride; /* WQEs; stride in bytes: 1 << log_stride */
+	uint8_t log_size, log_stride; /* WQEs; stride in bytes: 1 << log_stride, 5 to 9 */
 	uint32_t pd, user_index;
 	uint32_t xrcd;    /* XRC */
 	struct cq *cq;    /* XRC */
