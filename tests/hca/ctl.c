@@ -120,7 +120,7 @@ static void answer_error(struct client *c, const char *error)
 static const char *start_list(struct client *c, const struct ctl_request *r, const char *type)
 {
 	if (!ctl_list_start(&c->list, r, type))
-		return "there are no such objects (qp, cq, srq, mr, pd, uar, eq, xrcd, td, uctx, qcounter, all)";
+		return "there are no such objects (qp, cq, srq, mr, pd, uar, eq, xrcd, td, uctx, all)";
 	return NULL;
 }
 

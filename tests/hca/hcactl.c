@@ -42,7 +42,7 @@ static void usage(FILE *to)
 	      "\n"
 	      "  ping                        is it there?\n"
 	      "  list [KIND]                 live objects: qp, cq, srq, mr, pd, uar, eq, xrcd, td,\n"
-	      "                              uctx, qcounter, all (default)\n"
+	      "                              uctx, all (default)\n"
 	      "  uars                        doorbells rung on each UAR page, and those refused\n"
 	      "  counters                    messages, bytes, packets, DMA, events\n"
 	      "  reset-counters\n"
