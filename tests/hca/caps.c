@@ -161,6 +161,8 @@ int caps_set(struct caps *caps, enum caps_type type, const void *in)
 		IFC_SET(cmd_hca_cap, caps->general, log_max_qp, IFC_GET(cmd_hca_cap, g, log_max_qp));
 		return 0;
 	case CAPS_ATOMIC:
+		if (IFC_GET(atomic_caps, g, atomic_req_8B_endianness_mode) > 1)
+			return -1;
 		IFC_SET(atomic_caps, caps->atomic, atomic_req_8B_endianness_mode,
 			IFC_GET(atomic_caps, g, atomic_req_8B_endianness_mode));
 		return 0;

@@ -139,8 +139,11 @@ out_free:
 	return ret;
 }
 
-/* Hands the entry back: the output first, the ownership last. */
-static void answer(struct cmdq *q, unsigned int slot, const uint8_t *entry, enum delivery status)
+#define EVENT_COMMAND MLX5_EVENT_TYPE_CODING_COMMAND_INTERFACE_COMPLETION
+
+/* Hands the entry back: the output first, the ownership last; then the event, if it is awaited. */
+static void answer(struct cmdq *q, unsigned int slot, const uint8_t *entry, enum delivery status,
+		   bool event)
 {
 	uint64_t at = q->address + slot * ENTRY_SIZE;
 	uint8_t vector[4];
@@ -152,9 +155,10 @@ static void answer(struct cmdq *q, unsigned int slot, const uint8_t *entry, enum
 	if (!own)
 		return;
 	__atomic_store_n(own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
+	if (!event)
+		return;
 	put_be32(vector, 1u << slot);
-	eq_post_async(q->hca, MLX5_EVENT_TYPE_CODING_COMMAND_INTERFACE_COMPLETION, 0, vector,
-		      sizeof(vector));
+	eq_post_async(q->hca, EVENT_COMMAND, 0, vector, sizeof(vector));
 }
 
 static void run_slot(struct cmdq *q, unsigned int slot)
@@ -162,6 +166,7 @@ static void run_slot(struct cmdq *q, unsigned int slot)
 	struct hca *hca = q->hca;
 	uint8_t entry[ENTRY_SIZE];
 	enum delivery status;
+	bool event;
 
 	if (dma_read(hca->dma, q->address + slot * ENTRY_SIZE, entry, sizeof(entry))) {
 		hca_log(hca, HCA_LOG_GUEST, "the command queue is not in memory");
@@ -172,6 +177,8 @@ static void run_slot(struct cmdq *q, unsigned int slot)
 			slot);
 		return;
 	}
+	/* The driver polls for the command that makes the EQ for commands: no event in that one. */
+	event = eq_wanted(hca, EVENT_COMMAND);
 	hca->stats.commands++;
 	status = run_entry(q, entry);
 	if (status) {
@@ -179,7 +186,7 @@ static void run_slot(struct cmdq *q, unsigned int slot)
 		hca_log(hca, HCA_LOG_GUEST, "command entry %u: delivery status 0x%x", slot, status);
 	}
 	if (q->address) /* the command may have been the one that ends it all */
-		answer(q, slot, entry, status);
+		answer(q, slot, entry, status, event);
 }
 
 /* One command for each turn of the loop: a long one does not hold up register reads of others. */

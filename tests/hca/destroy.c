@@ -45,7 +45,12 @@ static void destroy_one(struct obj *obj, void *arg)
 {
 	const uint16_t *uid = arg;
 
-	if (!uid || obj->uid == *uid)
+	if (uid && obj->uid != *uid)
+		return;
+	/* What the kernel has built on it must not lose it: it becomes the kernel's. */
+	if (obj->refs)
+		obj->uid = 0;
+	else
 		destroy(obj);
 }
 

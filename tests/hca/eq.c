@@ -55,17 +55,32 @@ void eq_post(struct eq *eq, uint8_t type, uint8_t subtype, const void *data, uns
 		fire(eq);
 }
 
-void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data,
-		   unsigned int len)
+/* The first EQ from number id on whose mask has the type, or NULL. */
+static struct eq *subscriber(const struct hca *hca, uint8_t type, uint32_t id)
 {
-	struct obj *obj = obj_next(hca->objs[OBJ_EQ], 0);
+	struct obj *obj = obj_next(hca->objs[OBJ_EQ], id);
 
 	for (; obj; obj = obj_next(hca->objs[OBJ_EQ], obj->id + 1)) {
 		struct eq *eq = (struct eq *)obj;
 
 		if (eq->event_mask[type / 64] >> (type % 64) & 1)
-			eq_post(eq, type, subtype, data, len);
+			return eq;
 	}
+	return NULL;
+}
+
+bool eq_wanted(const struct hca *hca, uint8_t type)
+{
+	return subscriber(hca, type, 0);
+}
+
+void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data,
+		   unsigned int len)
+{
+	struct eq *eq = subscriber(hca, type, 0);
+
+	for (; eq; eq = subscriber(hca, type, eq->obj.id + 1))
+		eq_post(eq, type, subtype, data, len);
 }
 
 static void qp_srq_event(struct hca *hca, uint8_t type, uint8_t queue, uint32_t number)

@@ -26,6 +26,8 @@ struct eq {
  * first len bytes of the 28 of event data, the rest is 0.
  */
 void eq_post(struct eq *eq, uint8_t type, uint8_t subtype, const void *data, unsigned int len);
+/* Is there an EQ whose mask has the type? */
+bool eq_wanted(const struct hca *hca, uint8_t type);
 /* To the EQs whose mask has the type (command, asynchronous, page events). */
 void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data, unsigned int len);
 
