@@ -35,4 +35,7 @@ enum srq_status { SRQ_TAKEN, SRQ_EMPTY, SRQ_FAILED };
  */
 enum srq_status srq_take(struct srq *srq, uint16_t *index);
 
+/* Destruction, for destroy(). */
+void srq_destroy(struct srq *srq);
+
 #endif
