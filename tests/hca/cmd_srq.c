@@ -11,14 +11,16 @@
 #include "destroy.h"
 #include "srq.h"
 
-#define CMD_SYNDROME_BASE 0xa0000u
+#define CMD_SYNDROME_BASE 0xc0000u
 
 #define STRIDE_SHIFT_MIN 5u
 #define XRC_STRIDE_SHIFT 4u /* log_rq_stride counts 16 bytes */
 #define OFFSET_SHIFT 6u     /* page_offset counts page_size / 64 */
 #define WQ_LINKED_LIST 0u
+#define ARM_XRC_SRQ 1u      /* op_mod */
 
-enum { RMP_READY = 1 };
+enum { RMP_READY = 1, RMP_ERROR = 3 };
+enum { XRC_SRQ_GOOD = 0, XRC_SRQ_ERROR = 1 };
 
 /* Members that both layouts have, under different names. */
 struct layout {
@@ -26,6 +28,15 @@ struct layout {
 	uint8_t page_shift;
 	uint16_t limit;
 };
+
+/* A queue is never empty and full at once: one WQE stays the driver's, so the limit is below the size. */
+static enum cmd_status set_limit(struct cmd *cmd, struct srq *srq, uint32_t limit)
+{
+	if (limit >> srq->log_size)
+		return cmd_fail(cmd, CMD_BAD_PARAM, "a limit of %u in 2^%u WQEs", limit, srq->log_size);
+	srq->limit = (uint16_t)limit;
+	return CMD_OK;
+}
 
 static enum cmd_status fill(struct cmd *cmd, struct srq *srq, const struct layout *l)
 {
@@ -37,8 +48,9 @@ static enum cmd_status fill(struct cmd *cmd, struct srq *srq, const struct layou
 	if (!cmd_obj(cmd, OBJ_PD, l->pd, &status))
 		return status;
 	srq->pd = l->pd;
-	srq->limit = l->limit;
-	status = cmd_check_dbr(cmd, srq->dbr);
+	status = set_limit(cmd, srq, l->limit);
+	if (!status)
+		status = cmd_check_dbr(cmd, srq->dbr);
 	if (status)
 		return status;
 	return cmd_queue(cmd, &srq->buf, l->list_at, l->page_shift,
@@ -100,6 +112,8 @@ static enum cmd_status create_rmp(struct cmd *cmd)
 	    IFC_GET(wq, wq, wq_signature) || IFC_GET(wq, wq, dbr_umem_valid) ||
 	    IFC_GET(wq, wq, wq_umem_valid))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "only linked lists, without signature and umem");
+	if (IFC_GET(wq, wq, end_padding_mode) || IFC_GET(wq, wq, cd_slave))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "padding and cross channel are not there");
 	if (IFC_GET(rmpc, rmpc, state) != RMP_READY)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "state %u", (unsigned int)IFC_GET(rmpc, rmpc, state));
 	srq = alloc(cmd);
@@ -145,6 +159,9 @@ static enum cmd_status create_xrc_srq(struct cmd *cmd)
 	enum cmd_status status;
 	struct srq *srq;
 
+	if (IFC_GET(xrc_srqc, c, state) != XRC_SRQ_GOOD || IFC_GET(xrc_srqc, c, cont_srq) ||
+	    IFC_GET(xrc_srqc, c, rlky) || IFC_GET(xrc_srqc, c, user_index_equal_xrc_srqn))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "a state, a container, a reserved key or an index that are not there");
 	if (IFC_GET(xrc_srqc, c, wq_signature) || IFC_GET(xrc_srqc, c, basic_cyclic_rcv_wqe) ||
 	    IFC_GET(xrc_srqc, c, dbr_umem_valid) ||
 	    IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid))
@@ -170,32 +187,36 @@ static struct srq *find(struct cmd *cmd, uint32_t srqn, bool xrc, enum cmd_statu
 
 static enum cmd_status arm(struct cmd *cmd, struct srq *srq, uint32_t limit)
 {
-	if (limit >> srq->log_size)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "a limit of %u in 2^%u WQEs", limit, srq->log_size);
-	srq->limit = (uint16_t)limit;
-	return CMD_OK;
+	if (srq->error)
+		return cmd_fail(cmd, CMD_BAD_RES_STATE, "SRQ 0x%x is in error", srq->obj.id);
+	return set_limit(cmd, srq, limit);
 }
 
 static enum cmd_status modify_rmp(struct cmd *cmd)
 {
 	const uint8_t *rmpc = IFC_ADDR(modify_rmp_in, cmd->in, ctx);
+	uint64_t mask = be64_at(IFC_ADDR(modify_rmp_in, cmd->in, bitmask));
 	enum cmd_status status;
 	struct srq *srq = find(cmd, IFC_GET(modify_rmp_in, cmd->in, rmpn), false, &status);
 
 	if (!srq)
 		return status;
 	if (IFC_GET(modify_rmp_in, cmd->in, rmp_state) != RMP_READY || IFC_GET(rmpc, rmpc, state) != RMP_READY)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "an RMP is always ready");
-	if (!IFC_GET(modify_rmp_in, cmd->in, bitmask.lwm))
-		return CMD_OK;
-	return arm(cmd, srq, IFC_GET(rmpc, rmpc, wq.lwm));
+		return cmd_fail(cmd, CMD_BAD_PARAM, "only from ready to ready");
+	/* The limit, bit 0, is all that may change. */
+	if (mask != IFC_GET(modify_rmp_in, cmd->in, bitmask.lwm))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "bitmask 0x%llx", (unsigned long long)mask);
+	return mask ? arm(cmd, srq, IFC_GET(rmpc, rmpc, wq.lwm)) : CMD_OK;
 }
 
 static enum cmd_status arm_xrc_srq(struct cmd *cmd)
 {
 	enum cmd_status status;
-	struct srq *srq = find(cmd, IFC_GET(arm_xrc_srq_in, cmd->in, xrc_srqn), true, &status);
+	struct srq *srq;
 
+	if (cmd->op_mod != ARM_XRC_SRQ)
+		return cmd_fail(cmd, CMD_BAD_PARAM, "op_mod %u", cmd->op_mod);
+	srq = find(cmd, IFC_GET(arm_xrc_srq_in, cmd->in, xrc_srqn), true, &status);
 	return srq ? arm(cmd, srq, IFC_GET(arm_xrc_srq_in, cmd->in, lwm)) : status;
 }
 
@@ -207,13 +228,15 @@ static enum cmd_status query_rmp(struct cmd *cmd)
 
 	if (!srq)
 		return status;
-	IFC_SET(rmpc, rmpc, state, RMP_READY);
+	IFC_SET(rmpc, rmpc, state, srq->error ? RMP_ERROR : RMP_READY);
 	IFC_SET(rmpc, rmpc, wq.lwm, srq->limit);
 	IFC_SET(rmpc, rmpc, wq.pd, srq->pd);
 	IFC_SET(rmpc, rmpc, wq.dbr_addr, srq->dbr);
 	IFC_SET(rmpc, rmpc, wq.log_wq_stride, srq->log_stride);
 	IFC_SET(rmpc, rmpc, wq.log_wq_sz, srq->log_size);
 	IFC_SET(rmpc, rmpc, wq.log_wq_pg_sz, srq->buf.page_shift - CAP_LOG_PAGE);
+	IFC_SET(rmpc, rmpc, wq.page_offset, srq->buf.offset >> (srq->buf.page_shift - OFFSET_SHIFT));
+	IFC_SET(rmpc, rmpc, wq.hw_counter, srq->taken);
 	return CMD_OK;
 }
 
@@ -225,7 +248,7 @@ static enum cmd_status query_xrc_srq(struct cmd *cmd)
 
 	if (!srq)
 		return status;
-	IFC_SET(xrc_srqc, c, state, srq->error);
+	IFC_SET(xrc_srqc, c, state, srq->error ? XRC_SRQ_ERROR : XRC_SRQ_GOOD);
 	IFC_SET(xrc_srqc, c, log_xrc_srq_size, srq->log_size);
 	IFC_SET(xrc_srqc, c, log_rq_stride, srq->log_stride - XRC_STRIDE_SHIFT);
 	IFC_SET(xrc_srqc, c, xrcd, srq->xrcd);
@@ -234,6 +257,8 @@ static enum cmd_status query_xrc_srq(struct cmd *cmd)
 	IFC_SET(xrc_srqc, c, pd, srq->pd);
 	IFC_SET(xrc_srqc, c, lwm, srq->limit);
 	IFC_SET(xrc_srqc, c, log_page_size, srq->buf.page_shift - CAP_LOG_PAGE);
+	IFC_SET(xrc_srqc, c, page_offset, srq->buf.offset >> (srq->buf.page_shift - OFFSET_SHIFT));
+	put_be64(IFC_ADDR(xrc_srqc, c, db_record_addr_h), srq->dbr);
 	return CMD_OK;
 }
 
