@@ -116,7 +116,7 @@ scan() {
 			{ line[NR] = $0 }
 			END {
 				for (l in bad) for (i = l - 2; i <= l + 12; i++) show[i] = 1
-				for (i = 1; i <= NR; i++) if (show[i]) { if (!show[i - 1] && i > 1) print "  --"; print (bad[i] ? "> " : "  ") line[i] }
+				for (i = 1; i <= NR; i++) if (show[i]) { if (!show[i - 1] && shown++) print "  --"; print (bad[i] ? "> " : "  ") line[i] }
 			}' "$text"
 	fi
 	rm -f "$text"

@@ -80,14 +80,17 @@ start_machine() {
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
 	linux+=" lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
 
-	local virtio=''
+	local virtio='' iommu=()
 	if [ "$DOM0" = pvh ]; then
-		# Xen runs a PVH dom0 behind an IOMMU only, and then virtio must use it.
+		# Xen runs a PVH dom0 behind an IOMMU only, and virtio must use it. QEMU
+		# tells a device so only if the IOMMU is there first.
 		xen+=" dom0=pvh"
+		iommu=(-device "intel-iommu,intremap=off")
 		virtio=,iommu_platform=on,disable-legacy=on
 	fi
-	# shellcheck disable=SC2054 # the commas are QEMU's
+	# shellcheck disable=SC2054,SC2206 # QEMU's commas; LAB_QEMU_ARGS is a list of words
 	local args=(
+		"${iommu[@]}"
 		-name "xen-ib-$NAME-m$m" -nodefaults -no-reboot -display none
 		-machine q35,memory-backend=mem0 -accel tcg,thread=multi -cpu "max,-rdtscp" -smp "$DOM0_VCPUS"
 		-m "$mib" -object "memory-backend-memfd,id=mem0,size=${mib}M,share=on"
@@ -101,12 +104,12 @@ start_machine() {
 		-device "virtio-net-pci,netdev=host,mac=52:54:00:77:0$m:01,romfile=$virtio"
 		-kernel "$boot/xen" -append "$xen"
 		-initrd "$boot/vmlinux $linux,$dir/dom0.initrd"
+		${LAB_QEMU_ARGS:-}
 	)
 	for ((g = 1; g <= MAX_GUESTS; g++)); do
 		args+=(-chardev "file,id=guest$g,path=$dir/${prefix}guest$g.log,append=on"
 			-device "virtserialport,chardev=guest$g,nr=$g,name=guest$g")
 	done
-	[ "$DOM0" = pv ] || args+=(-device amd-iommu)
 	if [ "$MACHINES" = 2 ]; then
 		args+=(-netdev "dgram,id=link,local.type=unix,local.path=$dir/link$m,remote.type=unix,remote.path=$dir/link$((3 - m))"
 			-device "virtio-net-pci,netdev=link,mac=52:54:00:77:0$m:02,romfile=$virtio")
