@@ -68,7 +68,8 @@ struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_s
 		*status = cmd_fail(cmd, CMD_BAD_RES, "there is no %s 0x%x", obj_type_name(type), id);
 		return NULL;
 	}
-	if (cmd->uid && obj->uid != cmd->uid && obj->uid != CMD_UID_SHARED) {
+	if (cmd->uid && cmd->uid != CMD_UID_SHARED && obj->uid != cmd->uid &&
+	    obj->uid != CMD_UID_SHARED) {
 		*status = cmd_fail(cmd, CMD_BAD_RES, "%s 0x%x belongs to uid %u",
 				   obj_type_name(type), id, obj->uid);
 		return NULL;

@@ -56,7 +56,7 @@ struct cmd_desc {
 	{ MLX5_CMD_OP_##op, #op, IFC_SIZE(layout##_in), IFC_SIZE(layout##_out), \
 	  when, fn, user }
 
-/* The uid of objects that the kernel makes for all user contexts (MLX5_SHARED_RESOURCE_UID). */
+/* The kernel's too: of objects that it makes for all user contexts (MLX5_SHARED_RESOURCE_UID). */
 #define CMD_UID_SHARED 0xffffu
 
 /*

@@ -46,7 +46,8 @@ static enum cmd_status check(struct cmd *cmd, const uint8_t *mkc, uint32_t mode)
 
 static void fill(struct mkey *m, const uint8_t *mkc, uint32_t mode)
 {
-	uint32_t octowords = IFC_GET(mkc, mkc, translations_octword_size);
+	/* Tables are made of 64 bytes at a time, and the driver's UMRs always write as much. */
+	uint32_t octowords = (IFC_GET(mkc, mkc, translations_octword_size) + 3) & ~3u;
 
 	m->mode = mode;
 	m->variant = (uint8_t)IFC_GET(mkc, mkc, mkey_7_0);

@@ -14,7 +14,6 @@
 #define CMD_SYNDROME_BASE 0x80000u
 
 #define SQ_BLOCK 64u
-#define OFFSET_SHIFT 6u /* page_offset counts page_size / 64 */
 #define RQ_STRIDE_SHIFT 4u
 
 /* MLX5_QP_ST_* and the types of receive queues, of linux/mlx5/qp.h and of the driver. */
@@ -136,7 +135,13 @@ static enum cmd_status memory(struct cmd *cmd, struct qp *qp, const uint8_t *qpc
 		qp->sq_offset = 1u << (qp->log_rq_size + qp->log_rq_stride + RQ_STRIDE_SHIFT);
 	need = qp->sq_offset + (qp->has_sq ? (uint64_t)SQ_BLOCK << qp->log_sq_size : 0);
 	return cmd_queue(cmd, &qp->buf, IFC_BYTE(create_qp_in, pas), page_shift,
-			 (uint32_t)IFC_GET(qpc, qpc, page_offset) << (page_shift - OFFSET_SHIFT), need);
+			 wqbuf_offset(IFC_GET(qpc, qpc, page_offset), page_shift), need);
+}
+
+/* The kernel's QP for UMR serves all PDs and is in none. */
+static bool has_pd(const struct qp *qp)
+{
+	return qp->transport != QP_UMR;
 }
 
 static enum cmd_status fill(struct cmd *cmd, struct qp *qp, const uint8_t *qpc)
@@ -150,7 +155,7 @@ static enum cmd_status fill(struct cmd *cmd, struct qp *qp, const uint8_t *qpc)
 	qp->deth_sqpn = IFC_GET(qpc, qpc, deth_sqpn);
 	memcpy(qp->qpc, qpc, sizeof(qp->qpc));
 	IFC_SET(qpc, qp->qpc, state, QP_RST);
-	if (!cmd_obj(cmd, OBJ_PD, qp->pd, &status))
+	if (has_pd(qp) && !cmd_obj(cmd, OBJ_PD, qp->pd, &status))
 		return status;
 	if (qp->transport == QP_XRC_TGT) {
 		qp->xrcd = IFC_GET(qpc, qpc, xrcd);
@@ -170,7 +175,8 @@ static void count_refs(struct qp *qp, int by)
 {
 	struct hca *hca = qp->obj.hca;
 
-	obj_find(hca->objs[OBJ_PD], qp->pd)->refs += by;
+	if (has_pd(qp))
+		obj_find(hca->objs[OBJ_PD], qp->pd)->refs += by;
 	if (qp->transport == QP_XRC_TGT)
 		obj_find(hca->objs[OBJ_XRCD], qp->xrcd)->refs += by;
 	if (qp->send_cq)
