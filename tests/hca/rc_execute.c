@@ -105,7 +105,10 @@ static uint8_t completion_opcode(const struct packet *p)
 static struct verdict execute_send(struct qp_engine *e, const struct packet *p)
 {
 	enum recv_status status;
+	struct mkey_user user;
 
+	if (!rc_remote_user(e->qp, p, &user))
+		return invalid();
 	if (e->message == MESSAGE_NONE) {
 		status = recv_take(e, p->xrc_srqn);
 		if (status)
@@ -119,13 +122,9 @@ static struct verdict execute_send(struct qp_engine *e, const struct packet *p)
 	e->offset += p->len;
 	if (!in(lasts | onlies, p))
 		return ok;
-	if (in(invalidates, p)) {
-		struct mkey_user user;
-
-		if (!rc_remote_user(e->qp, p, &user) || mkey_invalidate(&user, p->imm)) {
-			recv_fail(e, MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR);
-			return no_access(e);
-		}
+	if (in(invalidates, p) && mkey_invalidate(&user, p->imm)) {
+		recv_fail(e, MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR);
+		return no_access(e);
 	}
 	message_over(e);
 	recv_complete(e, p, completion_opcode(p), e->offset);

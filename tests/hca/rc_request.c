@@ -235,12 +235,26 @@ static uint8_t nak_syndrome(uint8_t code)
 	}
 }
 
+/* The READ or atomic that psn belongs to, if it is in flight. */
+static struct sent *asked(const struct qp_engine *e, uint32_t psn)
+{
+	for (uint32_t i = e->head; i != e->tail; i++) {
+		struct sent *s = sent_at(e, i);
+
+		if (s->packets && psn_diff(psn, s->psn) >= 0 &&
+		    psn_diff(psn, psn_add(s->psn, s->packets - 1)) <= 0)
+			return s->response && !s->done ? s : NULL;
+	}
+	return NULL;
+}
+
 static void nak(struct qp_engine *e, const struct packet *p)
 {
 	uint8_t value = p->syndrome & 0x1f;
 
-	/* A NAK acknowledges what is before it (IBTA 9.7.5.1.1). */
-	if (!acknowledge(e, psn_add(p->psn, PSN_MASK), NULL) || psn_diff(p->psn, e->una) < 0)
+	/* A NAK acknowledges what is before it (IBTA 9.7.5.1.1); it may come in the midst of a READ. */
+	if (!acknowledge(e, psn_add(p->psn, PSN_MASK), asked(e, p->psn)) ||
+	    psn_diff(p->psn, e->una) < 0)
 		return;
 	if ((p->syndrome & AETH_KIND) == AETH_RNR)
 		receiver_not_ready(e, value);
@@ -305,19 +319,6 @@ static void response(struct qp_engine *e, struct sent *s, const struct packet *p
 	if (s->received == s->packets)
 		finish(e, s);
 	progress(e);
-}
-
-/* The READ or atomic that psn belongs to, if it is in flight. */
-static struct sent *asked(const struct qp_engine *e, uint32_t psn)
-{
-	for (uint32_t i = e->head; i != e->tail; i++) {
-		struct sent *s = sent_at(e, i);
-
-		if (s->packets && psn_diff(psn, s->psn) >= 0 &&
-		    psn_diff(psn, psn_add(s->psn, s->packets - 1)) <= 0)
-			return s->response && !s->done ? s : NULL;
-	}
-	return NULL;
 }
 
 void rc_response(struct qp_engine *e, const struct packet *p)
