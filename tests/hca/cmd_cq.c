@@ -51,7 +51,7 @@ static enum cmd_status fill(struct cmd *cmd, struct cq *cq, const uint8_t *cqc)
 	if (!cq->eq)
 		return status;
 	return cmd_queue(cmd, &cq->buf, IFC_BYTE(create_cq_in, pas), page_shift,
-			 (uint32_t)IFC_GET(cqc, cqc, page_offset) << (page_shift - OFFSET_SHIFT),
+			 wqbuf_offset(IFC_GET(cqc, cqc, page_offset), page_shift),
 			 1ull << (cq->log_size + cq->cqe_size_shift));
 }
 

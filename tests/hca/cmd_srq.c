@@ -54,7 +54,7 @@ static enum cmd_status fill(struct cmd *cmd, struct srq *srq, const struct layou
 	if (status)
 		return status;
 	return cmd_queue(cmd, &srq->buf, l->list_at, l->page_shift,
-			 l->page_offset << (l->page_shift - OFFSET_SHIFT),
+			 wqbuf_offset(l->page_offset, l->page_shift),
 			 1ull << (srq->log_size + srq->log_stride));
 }
 

@@ -74,14 +74,14 @@ static enum delivery chain_copy(struct dma_space *dma, const struct chain *chain
 			return chain->misaligned;
 		if (dma_read(dma, at + BOX_DATA, control, sizeof(control)))
 			return DELIVERY_FW_ERROR;
-		if (be32_at(control + BOX_NUMBER - BOX_DATA) != number)
+		if (be32_at(control + (BOX_NUMBER - BOX_DATA)) != number)
 			return DELIVERY_BAD_BLOCK;
 		if (control[BOX_TOKEN - BOX_DATA] != chain->token)
 			return DELIVERY_BAD_TOKEN;
 		ret = to_machine ? dma_write(dma, at, data + pos, n) : dma_read(dma, at, data + pos, n);
 		if (ret)
 			return DELIVERY_FW_ERROR;
-		at = be64_at(control + BOX_NEXT - BOX_DATA);
+		at = be64_at(control + (BOX_NEXT - BOX_DATA));
 	}
 	return DELIVERY_OK;
 }

@@ -8,7 +8,6 @@
 #include "wqbuf.h"
 
 #define PAGE_SHIFT_MIN 12
-#define PAGE_SHIFT_MAX 30
 
 int wqbuf_init(struct wqbuf *buf, const void *be64_pages, uint32_t count, uint8_t page_shift,
 	       uint32_t offset, uint64_t need)
@@ -17,7 +16,7 @@ int wqbuf_init(struct wqbuf *buf, const void *be64_pages, uint32_t count, uint8_
 	uint64_t page_size;
 
 	memset(buf, 0, sizeof(*buf));
-	if (page_shift < PAGE_SHIFT_MIN || page_shift > PAGE_SHIFT_MAX)
+	if (page_shift < PAGE_SHIFT_MIN || page_shift > WQBUF_PAGE_SHIFT_MAX)
 		return -EINVAL;
 	page_size = 1ull << page_shift;
 	if (!need || offset >= page_size || need > UINT64_MAX / 2 ||

@@ -15,6 +15,17 @@ struct wqbuf {
 	uint32_t offset; /* where the queue starts in the first page */
 };
 
+#define WQBUF_PAGE_SHIFT_MAX 30
+
+/*
+ * Where a queue starts, as the contexts of CQs, QPs and SRQs say it: in units of 1/64 of a page.
+ * A page size that wqbuf_init() is going to refuse is as good as any other here.
+ */
+static inline uint32_t wqbuf_offset(uint32_t page_offset, uint8_t page_shift)
+{
+	return page_shift > WQBUF_PAGE_SHIFT_MAX ? 0 : page_offset << (page_shift - 6);
+}
+
 /*
  * Takes count big-endian page addresses. need: bytes that the queue occupies; the list must
  * cover offset + need. -EINVAL (list too short, a page not aligned, page_shift not 12..30,
