@@ -31,7 +31,7 @@ static enum mkey_status find(const struct mkey_user *user, uint32_t key, struct 
 	m = container_of(obj, struct mkey, obj);
 	if (m->variant != (key & 0xff) || m->free)
 		return MKEY_BAD_KEY;
-	if (m->pd != user->pd)
+	if (m->pd != user->pd && !user->any_pd)
 		return MKEY_BAD_PD;
 	if (m->qpn != 0xffffff && m->qpn != user->qpn)
 		return MKEY_BAD_QP;

@@ -45,6 +45,7 @@ struct mkey_user {
 	struct hca *hca;
 	uint32_t pd, qpn;
 	bool reserved_lkey;
+	bool any_pd; /* the kernel's QP for UMR, which is in no PD */
 };
 
 /* Why an access was refused. */

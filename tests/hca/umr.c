@@ -175,7 +175,8 @@ static uint8_t fetch_entries(const struct umr *u)
 {
 	const struct mkey_user user = { .hca = u->qp->obj.hca, .pd = u->qp->pd,
 					.qpn = u->qp->obj.id,
-					.reserved_lkey = u->qp->reserved_lkey };
+					.reserved_lkey = u->qp->reserved_lkey,
+					.any_pd = u->qp->transport == QP_UMR };
 	const uint8_t *seg = u->w->copy + u->w->umr_data;
 	uint32_t len = u->octowords * OCTOWORD;
 	uint8_t bytes[CHUNK];
