@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues: layout, ownership, arming, overruns. */
+#include "pair.h"
+
+#define COMP 0
+
+static struct rig_cq *cq;
+
+static void open_cq(void)
+{
+	rig_new();
+	cq = rig_cq(&rig.side[0], 2);
+}
+
+static bool post(uint16_t counter, bool solicited)
+{
+	const struct completion c = { .opcode = MLX5_CQE_RESP_SEND, .wqe_counter = counter, .qpn = 0x123456,
+				      .user_index = 0xabcdef, .byte_count = 77, .imm_inval_pkey = 5,
+				      .slid = 9, .flags_rqpn = 0x1200beef, .solicited = solicited };
+
+	return cq_post(&cq->cq, &c);
+}
+
+static unsigned int events(void)
+{
+	return rig_events(&rig.side[0], COMP);
+}
+
+TEST(ownership_turns_with_the_ring)
+{
+	open_cq();
+	for (uint16_t i = 0; i < 20; i++) {
+		const struct mlx5_cqe64 *cqe;
+
+		CHECK(post(i, false));
+		cqe = rig_poll(cq);
+		REQUIRE(cqe);
+		CHECK_EQ(be16toh(cqe->wqe_counter), i);
+		CHECK_EQ(be32toh(cqe->sop_drop_qpn), 0x123456);
+		CHECK_EQ(be32toh(cqe->srqn_uidx), 0xabcdef);
+		CHECK_EQ(be32toh(cqe->byte_cnt), 77);
+		CHECK_EQ(be32toh(cqe->flags_rqpn), 0x1200beef);
+		CHECK(!rig_poll(cq));
+	}
+	rig_free();
+}
+
+TEST(cqe_of_128_bytes)
+{
+	uint8_t *p;
+
+	open_cq();
+	cq->cq.cqe_size_shift = 7;
+	cq->cq.log_size = 1;
+	CHECK(post(1, false));
+	CHECK(post(2, false));
+	p = rig_wq(&rig.side[0], &cq->cq.buf, 0);
+	CHECK_EQ(be16_at(p + 64 + 60), 1);
+	CHECK_EQ(be16_at(p + 128 + 64 + 60), 2);
+	CHECK_EQ(be16_at(p + 60), 0);
+	rig_free();
+}
+
+TEST(an_arm_is_good_for_one_event)
+{
+	open_cq();
+	CHECK(post(0, false));
+	CHECK_EQ(events(), 0); /* not armed */
+	rig_poll(cq);
+	rig_arm(cq, 0, false);
+	CHECK_EQ(events(), 0);
+	CHECK(post(1, false));
+	CHECK_EQ(events(), 1);
+	CHECK(post(2, false));
+	CHECK_EQ(events(), 1);
+	/* An arm that carries the number of the one before is void. */
+	rig_arm(cq, 0, false);
+	CHECK_EQ(events(), 1);
+	/* Something is there that the driver has not seen: at once. */
+	rig_arm(cq, 1, false);
+	CHECK_EQ(events(), 2);
+	rig_free();
+}
+
+TEST(solicited_only)
+{
+	const struct completion error = { .opcode = MLX5_CQE_REQ_ERR, .syndrome = 5 };
+
+	open_cq();
+	rig_arm(cq, 0, true);
+	CHECK(post(0, false));
+	CHECK_EQ(events(), 0);
+	CHECK(post(1, true));
+	CHECK_EQ(events(), 1);
+	rig_poll(cq);
+	rig_poll(cq);
+	CHECK(post(2, false));
+	rig_arm(cq, 1, true); /* what is there is not solicited */
+	CHECK_EQ(events(), 1);
+	CHECK(cq_post(&cq->cq, &error)); /* errors are, always */
+	CHECK_EQ(events(), 2);
+	rig_free();
+}
+
+TEST(doorbells_of_others)
+{
+	struct hca *hca;
+
+	open_cq();
+	hca = rig.side[0].hca;
+	CHECK(!cq_doorbell(hca, RIG_UAR + 1, 0, cq->cq.obj.id));
+	CHECK(!cq_doorbell(hca, RIG_UAR, 0, cq->cq.obj.id + 1));
+	CHECK(post(0, false));
+	CHECK_EQ(events(), 0);
+	rig_free();
+}
+
+TEST(overrun)
+{
+	open_cq();
+	for (uint16_t i = 0; i < 4; i++)
+		CHECK(post(i, false));
+	CHECK(!post(4, false));
+	CHECK_EQ(rig_events(&rig.side[0], 4), 1);
+	CHECK(!post(5, false));
+	CHECK_EQ(rig_events(&rig.side[0], 4), 1);
+	/* The driver reads what is there. */
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK(rig_poll(cq));
+	CHECK(!post(6, false));
+	rig_free();
+
+	open_cq();
+	cq->cq.ignore_overrun = true;
+	for (uint16_t i = 0; i < 9; i++)
+		CHECK(post(i, false));
+	rig_free();
+}
+
+TEST(memory_gone)
+{
+	open_cq();
+	CHECK_EQ(dma_unmap(rig.side[0].hca->dma, RIG_IOVA, RIG_MEMORY), 0);
+	CHECK(!post(0, false));
+	CHECK(cq->cq.error);
+	rig_free();
+}

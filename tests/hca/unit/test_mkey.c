@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Memory keys and their change by UMR. */
+#include "pair.h"
+#include "umr.h"
+
+#define MASK_LEN (1ull << 0)
+#define MASK_PAGE_SIZE (1ull << 1)
+#define MASK_START (1ull << 6)
+#define MASK_PD (1ull << 7)
+#define MASK_KEY (1ull << 13)
+#define MASK_QPN (1ull << 14)
+#define MASK_LR (1ull << 17)
+#define MASK_RR (1ull << 19)
+#define MASK_RW (1ull << 20)
+#define MASK_FREE (1ull << 29)
+enum { CHECK_QPN = 8, OFFSET = 16, CHECK_NOT_FREE = 32, CHECK_FREE = 64, INLINE = 128 };
+
+static struct mkey_user user(void)
+{
+	return (struct mkey_user){ .hca = rig.side[0].hca, .pd = RIG_PD, .qpn = a->qp.obj.id };
+}
+
+/* An indirect key over a's buffer. */
+static struct mkey *indirect(enum mkey_mode mode, uint32_t entries)
+{
+	struct mkey *m = rig_mkey(&rig.side[0], RIG_IOVA, 0, ALL);
+
+	m->mode = mode;
+	m->start = 0x10000;
+	m->capacity = entries;
+	CHECK_EQ(mkey_resize(m, entries), 0);
+	return m;
+}
+
+TEST(klm_gathers_pieces)
+{
+	struct mkey_user u;
+	uint8_t bytes[300];
+	struct mkey *m;
+
+	open_pair(false);
+	u = user();
+	pattern(mem(a, buf_a), 65536, 0);
+	m = indirect(MKEY_KLM, 4);
+	m->table[0] = (struct mkey_entry){ .address = buf_a + 4000, .key = rig_key(mr_a), .bytes = 100 };
+	m->table[1] = (struct mkey_entry){ .bytes = 0 };
+	m->table[2] = (struct mkey_entry){ .address = buf_a, .key = rig_key(mr_a), .bytes = 100 };
+	m->table[3] = (struct mkey_entry){ .address = buf_a + 4090, .key = rig_key(mr_a), .bytes = 100 };
+	m->length = 300;
+	mkey_index(m);
+	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 300, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK(!memcmp(bytes, mem(a, buf_a + 4000), 100));
+	CHECK(!memcmp(bytes + 100, mem(a, buf_a), 100));
+	CHECK(!memcmp(bytes + 200, mem(a, buf_a + 4090), 100));
+	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	m->length = 301;
+	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_DMA);
+	/* What is below must allow it locally, whatever the key on top allows to others. */
+	mr_a->access = MKEY_LOCAL_READ;
+	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_OK);
+	CHECK_EQ(mkey_write(&u, rig_key(m), 0x10000, bytes, 300, MKEY_REMOTE_WRITE), MKEY_BAD_ACCESS);
+	mr_a->pd++;
+	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_BAD_PD);
+	rig_free();
+}
+
+TEST(ksm_has_equal_pieces)
+{
+	struct mkey_user u;
+	uint8_t bytes[5000];
+	struct mkey *m;
+
+	open_pair(false);
+	u = user();
+	pattern(mem(a, buf_a), 65536, 0);
+	m = indirect(MKEY_KSM, 2);
+	m->page_shift = 12;
+	m->table[0] = (struct mkey_entry){ .address = buf_a + 8192, .key = rig_key(mr_a) };
+	m->table[1] = (struct mkey_entry){ .address = buf_a, .key = rig_key(mr_a) };
+	m->length = 8192;
+	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 5000, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK(!memcmp(bytes, mem(a, buf_a + 8192), 4096));
+	CHECK(!memcmp(bytes + 4096, mem(a, buf_a), 5000 - 4096));
+	rig_free();
+}
+
+TEST(keys_in_a_circle)
+{
+	struct mkey_user u;
+	struct mkey *m;
+	uint8_t byte;
+
+	open_pair(false);
+	u = user();
+	m = indirect(MKEY_KLM, 1);
+	m->length = 16;
+	m->table[0] = (struct mkey_entry){ .address = m->start, .key = rig_key(m), .bytes = 16 };
+	mkey_index(m);
+	CHECK_EQ(mkey_read(&u, rig_key(m), m->start, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
+	rig_free();
+}
+
+TEST(reserved_key_is_local_and_kernels)
+{
+	struct mkey_user u;
+	uint8_t byte;
+
+	open_pair(false);
+	u = user();
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, RIG_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_KEY);
+	u.reserved_lkey = true;
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, RIG_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, RIG_IOVA, &byte, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, 0x10, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
+	rig_free();
+}
+
+TEST(offset_in_the_first_page)
+{
+	struct mkey_user u;
+	uint8_t bytes[4096];
+
+	open_pair(false);
+	u = user();
+	pattern(mem(a, buf_a), 65536, 0);
+	mr_a->start += 100; /* the region begins in the middle of its first page */
+	mr_a->length = 8000;
+	CHECK_EQ(mkey_read(&u, rig_key(mr_a), buf_a + 100, bytes, 4096, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK(!memcmp(bytes, mem(a, buf_a + 100), 4096));
+	CHECK_EQ(mkey_read(&u, rig_key(mr_a), buf_a + 99, bytes, 1, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_read(&u, rig_key(mr_a), buf_a + 8099, bytes, 2, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	rig_free();
+}
+
+/* --- UMR --- */
+
+struct umr_wqe {
+	uint8_t bytes[48 + 64 + 256];
+	uint32_t len;
+};
+
+static struct umr_wqe umr_new(uint8_t flags, uint64_t mask, uint16_t octowords)
+{
+	struct umr_wqe u = { .len = 48 + 64 };
+
+	u.bytes[0] = flags;
+	put_be16(u.bytes + 4, octowords);
+	put_be64(u.bytes + 8, mask);
+	return u;
+}
+
+static uint8_t *context(struct umr_wqe *u)
+{
+	return u->bytes + 48;
+}
+
+static void umr_post(const struct umr_wqe *u, uint32_t key)
+{
+	struct rig_wr wr = { .opcode = MLX5_OPCODE_UMR, .imm = key, .umr = u->bytes, .umr_len = u->len };
+
+	rig_send(a, &wr);
+	rig_run();
+}
+
+static struct mkey *umr_key(void)
+{
+	struct mkey *m = rig_mkey(&rig.side[0], RIG_IOVA, 4096, 0);
+
+	m->umr_enabled = true;
+	m->free = true;
+	m->capacity = 64;
+	return m;
+}
+
+/* As the kernel registers (IB_WR_REG_MR): pages inline, a new variant, then LOCAL_INV. */
+TEST(fast_registration)
+{
+	struct umr_wqe u = umr_new(INLINE | CHECK_NOT_FREE,
+				   MASK_LEN | MASK_PAGE_SIZE | MASK_START | MASK_KEY | MASK_LR |
+				   MASK_RR | MASK_FREE, 4);
+	struct mkey_user who;
+	struct mkey *m;
+	uint8_t bytes[5000];
+	uint32_t key;
+
+	open_pair(false);
+	who = user();
+	pattern(mem(a, buf_a), 65536, 7);
+	m = umr_key();
+	key = m->obj.id << 8 | 0x77;
+	IFC_SET(mkc, context(&u), lr, 1);
+	IFC_SET(mkc, context(&u), rr, 1);
+	IFC_SET(mkc, context(&u), mkey_7_0, 0x77);
+	IFC_SET(mkc, context(&u), start_addr, 0x5000);
+	IFC_SET(mkc, context(&u), len, 8192);
+	IFC_SET(mkc, context(&u), log_page_size, 12);
+	put_be64(u.bytes + 112, (buf_a - RIG_VA + 4096) | 3);
+	put_be64(u.bytes + 120, (buf_a - RIG_VA) | 3);
+	u.len += 64;
+	umr_post(&u, key);
+	good(cq_a, MLX5_CQE_REQ, 0);
+	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, 5000, MKEY_REMOTE_READ), MKEY_OK);
+	CHECK(!memcmp(bytes, mem(a, buf_a + 4096), 4096));
+	CHECK(!memcmp(bytes + 4096, mem(a, buf_a), 5000 - 4096));
+	CHECK_EQ(mkey_write(&who, key, 0x5000, bytes, 1, MKEY_LOCAL_WRITE), MKEY_BAD_ACCESS);
+
+	/* LOCAL_INV, with the key as it is now. */
+	u = umr_new(INLINE, MASK_FREE, 0);
+	IFC_SET(mkc, context(&u), free, 1);
+	umr_post(&u, key);
+	CHECK(rig_poll(cq_a));
+	CHECK(m->free);
+	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
+	rig_free();
+}
+
+/* As the driver registers user memory: entries in memory, in pieces at an offset. */
+TEST(entries_in_memory)
+{
+	struct umr_wqe u = umr_new(CHECK_FREE | OFFSET, 0, 4);
+	struct mkey *m;
+
+	open_pair(false);
+	m = umr_key();
+	m->free = false;
+	for (unsigned int i = 0; i < 8; i++)
+		put_be64(mem(a, buf_a + i * 8), 0x1000ull * i);
+	put_be16(u.bytes + 6, 8); /* offset in octowords: entry 16 */
+	put_be32(u.bytes + 112, 64);
+	put_be32(u.bytes + 116, rig_key(mr_a));
+	put_be64(u.bytes + 120, buf_a);
+	u.len += 16;
+	umr_post(&u, rig_key(m));
+	good(cq_a, MLX5_CQE_REQ, 0);
+	CHECK_EQ(m->count, 24);
+	CHECK_EQ(m->table[15].address, 0);
+	CHECK_EQ(m->table[16 + 5].address, 0x5000);
+	rig_free();
+}
+
+/* As libmlx5 binds a window of type 2: one KLM, bound to the QP, checked to be free before. */
+TEST(memory_window)
+{
+	struct umr_wqe u = umr_new(INLINE | OFFSET | CHECK_NOT_FREE,
+				   MASK_FREE | MASK_KEY | MASK_QPN | MASK_LEN | MASK_START | MASK_RW, 4);
+	struct mkey_user who;
+	struct mkey *m;
+	uint8_t byte = 0x3c;
+	uint32_t key;
+
+	open_pair(false);
+	who = user();
+	m = umr_key();
+	m->mode = MKEY_KLM;
+	m->access = MKEY_LOCAL_READ;
+	key = m->obj.id << 8 | 0x11;
+	IFC_SET(mkc, context(&u), mkey_7_0, 0x11);
+	IFC_SET(mkc, context(&u), qpn, a->qp.obj.id);
+	IFC_SET(mkc, context(&u), rw, 1);
+	IFC_SET(mkc, context(&u), start_addr, buf_a + 100);
+	IFC_SET(mkc, context(&u), len, 50);
+	put_be32(u.bytes + 112, 50);
+	put_be32(u.bytes + 116, rig_key(mr_a));
+	put_be64(u.bytes + 120, buf_a + 100);
+	u.len += 64;
+	umr_post(&u, rig_key(m));
+	good(cq_a, MLX5_CQE_REQ, 0);
+	CHECK_EQ(mkey_write(&who, key, buf_a + 149, &byte, 1, MKEY_REMOTE_WRITE), MKEY_OK);
+	CHECK_EQ(mem(a, buf_a)[149], 0x3c);
+	CHECK_EQ(mkey_write(&who, key, buf_a + 150, &byte, 1, MKEY_REMOTE_WRITE), MKEY_BAD_BOUNDS);
+	who.qpn++;
+	CHECK_EQ(mkey_write(&who, key, buf_a + 149, &byte, 1, MKEY_REMOTE_WRITE), MKEY_BAD_QP);
+
+	/* Bound already. */
+	umr_post(&u, rig_key(m));
+	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+	rig_free();
+}
+
+static void umr_refused(const struct umr_wqe *u, struct mkey *m)
+{
+	umr_post(u, rig_key(m));
+	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+	CHECK_EQ(a->qp.state, QP_ERR);
+	rig_free();
+}
+
+TEST(umr_that_may_not_be)
+{
+	struct umr_wqe u = umr_new(INLINE, MASK_FREE, 0);
+	struct mkey *m;
+
+	open_pair(false);
+	m = umr_key();
+	m->umr_enabled = false;
+	umr_refused(&u, m);
+
+	open_pair(false);
+	m = umr_key();
+	m->pd++;
+	umr_refused(&u, m);
+
+	open_pair(false); /* to another PD */
+	u = umr_new(INLINE, MASK_PD, 0);
+	umr_refused(&u, umr_key());
+
+	open_pair(false); /* what is not supported */
+	u = umr_new(INLINE, 1ull << 12, 0);
+	umr_refused(&u, umr_key());
+
+	open_pair(false); /* more than it holds */
+	u = umr_new(INLINE, MASK_FREE, 33);
+	umr_refused(&u, umr_key());
+
+	open_pair(false); /* more than the WQE has */
+	u = umr_new(INLINE, MASK_FREE, 8);
+	umr_refused(&u, umr_key());
+
+	open_pair(false); /* bound to a QP that is not this one */
+	u = umr_new(INLINE | CHECK_QPN, MASK_FREE, 0);
+	umr_refused(&u, umr_key());
+
+	open_pair(false);
+	u = umr_new(INLINE | CHECK_FREE, MASK_FREE, 0);
+	umr_refused(&u, umr_key());
+}
+
+/* The kernel's own queue moves keys between PDs, and recovers from errors. */
+TEST(kernel_umr_queue)
+{
+	struct umr_wqe u = umr_new(INLINE, MASK_PD | MASK_FREE, 0);
+	struct mkey *m;
+
+	rig_new();
+	open_memory();
+	a = rig_qp(&rig.side[0], QP_UMR, cq_a, NULL);
+	rig_to_rts(a);
+	m = umr_key();
+	m->pd = 99;
+	IFC_SET(mkc, context(&u), pd, 100);
+	umr_post(&u, rig_key(m));
+	good(cq_a, MLX5_CQE_REQ, 0);
+	CHECK_EQ(m->pd, 100);
+	umr_post(&u, 0xfffff00);
+	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+	rig_state(a, QP_RST);
+	rig_to_rts(a);
+	umr_post(&u, rig_key(m));
+	good(cq_a, MLX5_CQE_REQ, 0);
+	rig_free();
+}
