@@ -63,10 +63,10 @@ static int locate(const struct wqbuf *buf, uint64_t off, uint64_t *iova, size_t 
 	return 0;
 }
 
-int wqbuf_read(const struct wqbuf *buf, struct dma_space *dma, uint64_t off, void *dst, size_t len)
+/* Copies to the queue (to_queue) or from it; data is not written to unless it is the destination. */
+static int copy(const struct wqbuf *buf, struct dma_space *dma, uint64_t off, uint8_t *data,
+		size_t len, bool to_queue)
 {
-	uint8_t *to = dst;
-
 	while (len) {
 		uint64_t iova;
 		size_t n;
@@ -75,37 +75,25 @@ int wqbuf_read(const struct wqbuf *buf, struct dma_space *dma, uint64_t off, voi
 		if (ret)
 			return ret;
 		n = n < len ? n : len;
-		ret = dma_read(dma, iova, to, n);
+		ret = to_queue ? dma_write(dma, iova, data, n) : dma_read(dma, iova, data, n);
 		if (ret)
 			return ret;
-		to += n;
+		data += n;
 		off += n;
 		len -= n;
 	}
 	return 0;
 }
 
+int wqbuf_read(const struct wqbuf *buf, struct dma_space *dma, uint64_t off, void *dst, size_t len)
+{
+	return copy(buf, dma, off, dst, len, false);
+}
+
 int wqbuf_write(const struct wqbuf *buf, struct dma_space *dma, uint64_t off, const void *src,
 		size_t len)
 {
-	const uint8_t *from = src;
-
-	while (len) {
-		uint64_t iova;
-		size_t n;
-		int ret = locate(buf, off, &iova, &n);
-
-		if (ret)
-			return ret;
-		n = n < len ? n : len;
-		ret = dma_write(dma, iova, from, n);
-		if (ret)
-			return ret;
-		from += n;
-		off += n;
-		len -= n;
-	}
-	return 0;
+	return copy(buf, dma, off, (uint8_t *)src, len, true);
 }
 
 void *wqbuf_ptr(const struct wqbuf *buf, struct dma_space *dma, uint64_t off, size_t len,
