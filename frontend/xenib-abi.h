@@ -11,7 +11,8 @@
  *
  * - CQ: attr.cqe + 1 entries rounded up to a power of two, of cqe_size bytes; page aligned.
  * - QP: receive queue of rq_wqe_count << rq_wqe_shift bytes, then a send queue of
- *   sq_wqe_count * 64 bytes; page aligned. With an SRQ, or no receive WRs, there is no receive queue.
+ *   sq_wqe_count * 64 bytes; page aligned. With an SRQ, or no receive WRs, there is no receive
+ *   queue; there must be one of the two.
  * - SRQ: attr.max_wr + 1 WQEs rounded up to a power of two; each of 16 + 16 * attr.max_sge bytes,
  *   rounded up to a power of two, at least 32; page aligned. The driver answers with
  *   attr.max_wr = WQEs - 1.
@@ -101,9 +102,10 @@ struct xenib_create_qp_req {
 /*
  * Doorbell pages (UARs). The driver's own ioctl object: allocated by XENIB_METHOD_UAR_ALLOC, mapped
  * by mmap() of the command file at mmap_offset (4096 bytes, MAP_SHARED, PROT_WRITE), freed by
- * XENIB_METHOD_UAR_FREE or with the context. A page that CQs, QPs or mappings use lives on until the
- * last of them is gone. A child of fork() does not inherit the mapping. When the device disappears,
- * a page of ordinary memory takes the place of the mapping, so that late doorbells do no harm.
+ * XENIB_METHOD_UAR_FREE or with the context. While CQs or QPs are on it, it cannot be freed
+ * (EBUSY); freed while it is mapped, it goes with the last mapping, so unmap it first. A child of
+ * fork() does not inherit the mapping. When the device disappears, a page of ordinary memory takes
+ * the place of the mapping, so that late doorbells do no harm.
  */
 enum xenib_objects {
 	XENIB_OBJECT_UAR = (1U << UVERBS_ID_NS_SHIFT),

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ah.c - address handles of processes. The provider writes the address into its work requests by
+ * itself, so the backend does not hear of them; here they are checked (by the core) and counted.
+ */
+#include "xenib.h"
+
+int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			 struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibah->device);
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return err;
+	if (!atomic_add_unless(&dev->ahs, 1, dev->attr.max_ah))
+		return -ENOMEM;
+	return 0;
+}
+
+int xenib_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	struct xenib_dev *dev = to_xdev(ibah->device);
+
+	atomic_dec(&dev->ahs);
+	return 0;
+}

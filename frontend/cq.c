@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cq.c - completion queues, in a process's memory.
+ */
+#include <linux/log2.h>
+
+#include "xenib.h"
+
+static int check_attr(struct xenib_dev *dev, const struct ib_cq_init_attr *attr)
+{
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > dev->attr.max_cqe)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_req(const struct xenib_create_cq_req *req)
+{
+	if (req->comp_mask || req->reserved)
+		return -EINVAL;
+	if (req->cqe_size != 64 && req->cqe_size != 128)
+		return -EINVAL;
+	return 0;
+}
+
+/* cqe + 1 entries, because a queue that is full and one that is empty must look different. */
+static u32 entries_of(const struct ib_cq_init_attr *attr)
+{
+	return roundup_pow_of_two(attr->cqe + 1);
+}
+
+static int send_create(struct xenib_ucontext *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_CQ_CREATE,
+		.req.u.cq_create = {
+			.ctx = ctx->handle,
+			.uar = cq->uar->handle,
+			.buf = xenib_region_place(&cq->buf),
+			.dbr = xenib_dbr_place(&cq->dbr),
+			.cqes = entries,
+			.cqe_size = cqe_size,
+			.event_bit = XEN_VHCA_NO_EVENT,
+		},
+	};
+	int err;
+
+	err = xenib_cmd_exec(ctx->dev->ring, &cmd);
+	if (err)
+		return err;
+	cq->handle = cmd.rsp.u.queue.handle;
+	cq->cqn = cmd.rsp.u.queue.number;
+	return 0;
+}
+
+int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = &attrs->driver_udata;
+	struct xenib_dev *dev = to_xdev(ibcq->device);
+	struct xenib_create_cq_resp resp = {};
+	struct xenib_create_cq_req req;
+	struct xenib_cq *cq = to_xcq(ibcq);
+	struct xenib_ucontext *ctx;
+	u32 entries;
+	int err;
+
+	err = check_attr(dev, attr);
+	if (err)
+		return err;
+	err = xenib_copy_req(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	err = check_req(&req);
+	if (err)
+		return err;
+
+	ctx = xenib_udata_ctx(udata);
+	entries = entries_of(attr);
+	cq->uar = xenib_uar_get(ctx, req.uar);
+	if (!cq->uar)
+		return -EINVAL;
+	err = xenib_dbr_get(ctx, &cq->dbr, req.db_addr);
+	if (err)
+		goto err_put_uar;
+	err = xenib_region_create(ctx, &cq->buf, req.buf_addr, (u64)entries * req.cqe_size);
+	if (err)
+		goto err_put_dbr;
+	err = send_create(ctx, cq, entries, req.cqe_size);
+	if (err)
+		goto err_release_buf;
+
+	ibcq->cqe = entries - 1;
+	resp.cqn = cq->cqn;
+	err = xenib_copy_resp(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_destroy;
+	return 0;
+
+err_destroy:
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
+err_release_buf:
+	xenib_region_release(dev, &cq->buf);
+err_put_dbr:
+	xenib_dbr_put(ctx, &cq->dbr);
+err_put_uar:
+	xenib_uar_put(cq->uar);
+	return err;
+}
+
+int xenib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_CQ_MODIFY,
+		.req.u.cq_modify = {
+			.cq = to_xcq(ibcq)->handle,
+			.count = count,
+			.period_us = period,
+		},
+	};
+
+	return xenib_cmd_exec(to_xdev(ibcq->device)->ring, &cmd);
+}
+
+int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibcq->device);
+	struct xenib_cq *cq = to_xcq(ibcq);
+	int err;
+
+	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
+	if (err)
+		return err;
+	xenib_region_release(dev, &cq->buf);
+	xenib_dbr_put(cq->uar->ctx, &cq->dbr);
+	xenib_uar_put(cq->uar);
+	return 0;
+}

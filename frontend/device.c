@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * device.c - the RDMA device: what the backend can do, registered with the RDMA core.
+ */
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+
+#include "xenib.h"
+
+/* Our own bounds on what the backend says, so that sizes computed from it stay within 32 bits. */
+#define MAX_QUEUE_ENTRIES 0x1000000U
+#define MAX_WQE_BYTES 0x10000U
+#define MAX_TABLE 1024U
+#define MAX_UARS 8192U
+
+static void bound(u32 *value, u32 max)
+{
+	*value = min(*value, max);
+}
+
+static void bound_attr(struct xen_vhca_device_attr *attr)
+{
+	u32 *const counts[] = {
+		&attr->max_ctx, &attr->max_pd, &attr->max_mr, &attr->max_mw, &attr->max_cq,
+		&attr->max_qp, &attr->max_srq, &attr->max_ah, &attr->max_sge, &attr->max_sge_rd,
+		&attr->max_srq_sge, &attr->max_qp_rd_atom, &attr->max_qp_init_rd_atom,
+		&attr->max_res_rd_atom, &attr->max_mcast_grp, &attr->max_mcast_qp_attach,
+	};
+	u32 *const queues[] = {
+		&attr->max_qp_wr, &attr->max_cqe, &attr->max_srq_wr, &attr->max_send_blocks,
+		&attr->max_recv_wqes, &attr->max_srq_wqes,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		bound(counts[i], INT_MAX);
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		bound(queues[i], MAX_QUEUE_ENTRIES);
+	bound(&attr->max_sge, MAX_WQE_BYTES / 16);
+	bound(&attr->max_srq_sge, MAX_WQE_BYTES / 16);
+	bound(&attr->max_sq_desc, MAX_WQE_BYTES);
+	bound(&attr->max_rq_desc, MAX_WQE_BYTES);
+	bound(&attr->max_uar, MAX_UARS);
+	bound(&attr->local_ca_ack_delay, U8_MAX);
+	bound(&attr->atomic_cap, IB_ATOMIC_GLOB);
+	bound(&attr->gids, MAX_TABLE);
+	bound(&attr->pkeys, MAX_TABLE);
+}
+
+/* All that is needed for any work at all. */
+static const char *what_is_missing(const struct xen_vhca_device_attr *attr)
+{
+	if (attr->family != XEN_VHCA_FAMILY_MLX5)
+		return "queue formats that are known here";
+	if (attr->port_type)
+		return "an InfiniBand port";
+	if (!attr->max_uar || !attr->max_rq_desc || !attr->gids || !attr->pkeys)
+		return "usable limits";
+	return NULL;
+}
+
+static int query_backend(struct xenib_dev *dev)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_DEVICE_QUERY,
+		.answer = &dev->attr,
+		.answer_size = sizeof(dev->attr),
+	};
+	const char *missing;
+	int err;
+
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+	bound_attr(&dev->attr);
+	missing = what_is_missing(&dev->attr);
+	if (missing) {
+		dev_err(&dev->xbdev->dev, "the backend offers no %s\n", missing);
+		return -EPROTONOSUPPORT;
+	}
+	dev->gid_tbl_len = dev->attr.gids;
+	dev->pkey_tbl_len = dev->attr.pkeys;
+	return 0;
+}
+
+static const struct ib_device_ops base_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.uverbs_abi_ver = XENIB_UVERBS_ABI_VERSION,
+
+	.alloc_pd = xenib_alloc_pd,
+	.alloc_ucontext = xenib_alloc_ucontext,
+	.attach_mcast = xenib_attach_mcast,
+	.create_cq = xenib_create_cq,
+	.create_qp = xenib_create_qp,
+	.create_user_ah = xenib_create_user_ah,
+	.dealloc_pd = xenib_dealloc_pd,
+	.dealloc_ucontext = xenib_dealloc_ucontext,
+	.dereg_mr = xenib_dereg_mr,
+	.destroy_ah = xenib_destroy_ah,
+	.destroy_cq = xenib_destroy_cq,
+	.destroy_qp = xenib_destroy_qp,
+	.detach_mcast = xenib_detach_mcast,
+	.disassociate_ucontext = xenib_disassociate_ucontext,
+	.fill_res_cq_entry = xenib_fill_res_cq,
+	.fill_res_mr_entry = xenib_fill_res_mr,
+	.fill_res_qp_entry = xenib_fill_res_qp,
+	.fill_res_srq_entry = xenib_fill_res_srq,
+	.get_dev_fw_str = xenib_get_fw_str,
+	.get_port_immutable = xenib_get_port_immutable,
+	.mmap = xenib_mmap,
+	.mmap_free = xenib_mmap_free,
+	.modify_cq = xenib_modify_cq,
+	.modify_qp = xenib_modify_qp,
+	.query_device = xenib_query_device,
+	.query_gid = xenib_query_gid,
+	.query_pkey = xenib_query_pkey,
+	.query_port = xenib_query_port,
+	.query_qp = xenib_query_qp,
+	.reg_user_mr = xenib_reg_user_mr,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, xenib_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, xenib_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, xenib_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, xenib_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, xenib_ucontext, ibuc),
+};
+
+static const struct ib_device_ops srq_ops = {
+	.create_srq = xenib_create_srq,
+	.destroy_srq = xenib_destroy_srq,
+	.modify_srq = xenib_modify_srq,
+	.query_srq = xenib_query_srq,
+
+	INIT_RDMA_OBJ_SIZE(ib_srq, xenib_srq, ibsrq),
+};
+
+static const struct ib_device_ops mw_ops = {
+	.alloc_mw = xenib_alloc_mw,
+	.dealloc_mw = xenib_dealloc_mw,
+
+	INIT_RDMA_OBJ_SIZE(ib_mw, xenib_mw, ibmw),
+};
+
+static void set_up(struct xenib_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->node_guid = (__force __be64)dev->attr.node_guid;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = 1;
+	ibdev->dev.parent = &dev->xbdev->dev;
+	strscpy(ibdev->node_desc, init_utsname()->nodename, sizeof(ibdev->node_desc));
+
+	ib_set_device_ops(ibdev, &base_ops);
+	if (dev->attr.max_srq)
+		ib_set_device_ops(ibdev, &srq_ops);
+	if (dev->attr.max_mw)
+		ib_set_device_ops(ibdev, &mw_ops);
+	ibdev->driver_def = xenib_uar_defs;
+}
+
+struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
+				struct xenib_gfns *gfns)
+{
+	struct xenib_dev *dev;
+	int err;
+
+	dev = ib_alloc_device(xenib_dev, ibdev);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	dev->xbdev = xbdev;
+	dev->ring = ring;
+	dev->gfns = gfns;
+
+	err = query_backend(dev);
+	if (err)
+		goto err_dealloc;
+	err = xenib_gfns_init(gfns, dev->attr.max_uar);
+	if (err)
+		goto err_dealloc;
+	set_up(dev);
+	err = ib_register_device(&dev->ibdev, "xenib%d", NULL);
+	if (err)
+		goto err_dealloc;
+	return dev;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ERR_PTR(err);
+}
+
+void xenib_dev_remove(struct xenib_dev *dev)
+{
+	ib_unregister_device(&dev->ibdev);
+	ib_dealloc_device(&dev->ibdev);
+}

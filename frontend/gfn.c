@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * gfn.c - guest frames where nothing is, for doorbell pages in auto-translated guests.
+ *
+ * They are taken out of the tree of physical addresses, above 4 GiB, as the kernel does it for
+ * foreign pages (drivers/xen/unpopulated-alloc.c): so neither RAM that is added later nor another
+ * driver gets there.
+ */
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <asm/processor.h>
+#include <xen/features.h>
+
+#include "gfn.h"
+
+int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count)
+{
+	resource_size_t end = BIT_ULL(boot_cpu_data.x86_phys_bits) - 1;
+	int err;
+
+	if (!xen_feature(XENFEAT_auto_translated_physmap))
+		return 0;
+
+	gfns->used = bitmap_zalloc(count, GFP_KERNEL);
+	if (!gfns->used)
+		return -ENOMEM;
+	gfns->count = count;
+	gfns->res = (struct resource){ .name = "xenib doorbells", .flags = IORESOURCE_MEM };
+	err = allocate_resource(&iomem_resource, &gfns->res, (resource_size_t)count * PAGE_SIZE,
+				SZ_4G, end, PAGE_SIZE, NULL, NULL);
+	if (err) {
+		bitmap_free(gfns->used);
+		gfns->used = NULL;
+	}
+	return err;
+}
+
+void xenib_gfns_exit(struct xenib_gfns *gfns)
+{
+	if (!gfns->used)
+		return;
+	release_resource(&gfns->res);
+	bitmap_free(gfns->used);
+	gfns->used = NULL;
+}
+
+int xenib_gfn_get(struct xenib_gfns *gfns, u64 *gfn)
+{
+	unsigned long bit;
+
+	*gfn = 0;
+	if (!gfns->used)
+		return 0;
+	do {
+		bit = find_first_zero_bit(gfns->used, gfns->count);
+		if (bit >= gfns->count)
+			return -ENOSPC;
+	} while (test_and_set_bit(bit, gfns->used));
+	*gfn = PHYS_PFN(gfns->res.start) + bit;
+	return 0;
+}
+
+void xenib_gfn_put(struct xenib_gfns *gfns, u64 gfn)
+{
+	if (gfns->used)
+		clear_bit(gfn - PHYS_PFN(gfns->res.start), gfns->used);
+}

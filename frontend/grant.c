@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant.c - grants for pinned user memory.
+ *
+ * A grant ends normally after the backend has said that it has unmapped the page. If it has not, or
+ * if it died and its domain is still at releasing what it had, the HCA may still write to the page:
+ * it is put on a list, with a reference of its own, and tried again until the grant can be ended.
+ * The kernel's list for that (gnttab_end_foreign_access) takes ten pages a second, which is too
+ * slow for registered memory.
+ */
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <xen/page.h>
+
+#include "grant.h"
+
+#define GRANT_BATCH 1024U
+#define RETRY_DELAY HZ
+
+struct held_page {
+	struct page *page;
+	grant_ref_t ref;
+};
+
+/* A page full of held pages. */
+#define HELD_PAGES ((PAGE_SIZE - 32) / sizeof(struct held_page))
+struct held_batch {
+	struct list_head list;
+	unsigned int count;
+	struct held_page held[HELD_PAGES];
+};
+
+static_assert(sizeof(struct held_batch) <= PAGE_SIZE);
+
+static void retry_work(struct work_struct *work);
+
+static LIST_HEAD(held_batches);
+static DEFINE_MUTEX(held_lock);
+static DECLARE_DELAYED_WORK(held_work, retry_work);
+
+/* Ends what can be ended of a batch. Returns true if nothing is left of it. */
+static bool retry_batch(struct held_batch *batch)
+{
+	unsigned int i, left = 0;
+
+	for (i = 0; i < batch->count; i++) {
+		if (gnttab_try_end_foreign_access(batch->held[i].ref))
+			put_page(batch->held[i].page);
+		else
+			batch->held[left++] = batch->held[i];
+	}
+	batch->count = left;
+	return !left;
+}
+
+static void retry_locked(void)
+{
+	struct held_batch *batch, *next;
+
+	list_for_each_entry_safe(batch, next, &held_batches, list) {
+		if (retry_batch(batch)) {
+			list_del(&batch->list);
+			kfree(batch);
+		}
+		cond_resched();
+	}
+}
+
+static void retry_work(struct work_struct *work)
+{
+	mutex_lock(&held_lock);
+	retry_locked();
+	if (!list_empty(&held_batches))
+		schedule_delayed_work(&held_work, RETRY_DELAY);
+	mutex_unlock(&held_lock);
+}
+
+void xenib_grants_retry(void)
+{
+	mutex_lock(&held_lock);
+	retry_locked();
+	mutex_unlock(&held_lock);
+}
+
+/* A batch with room, or NULL. */
+static struct held_batch *held_room(void)
+{
+	struct held_batch *batch;
+
+	batch = list_first_entry_or_null(&held_batches, struct held_batch, list);
+	if (batch && batch->count < HELD_PAGES)
+		return batch;
+	batch = kzalloc(sizeof(*batch), GFP_KERNEL);
+	if (batch)
+		list_add(&batch->list, &held_batches);
+	return batch;
+}
+
+static void hold_page(struct page *page, grant_ref_t ref)
+{
+	struct held_batch *batch;
+
+	get_page(page);
+	mutex_lock(&held_lock);
+	batch = held_room();
+	if (batch)
+		batch->held[batch->count++] = (struct held_page){ .page = page, .ref = ref };
+	else
+		gnttab_end_foreign_access(ref, page);
+	schedule_delayed_work(&held_work, RETRY_DELAY);
+	mutex_unlock(&held_lock);
+}
+
+/* Ends the grants of the first count pages. */
+static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count)
+{
+	struct sg_page_iter iter;
+	size_t i = 0;
+
+	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
+		if (i == count)
+			break;
+		if (!gnttab_try_end_foreign_access(refs[i]))
+			hold_page(sg_page_iter_page(&iter), refs[i]);
+		if (!(++i % GRANT_BATCH))
+			cond_resched();
+	}
+}
+
+void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs)
+{
+	end_some(umem, refs, ib_umem_num_pages(umem));
+}
+
+int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_ref_t *refs)
+{
+	size_t total = ib_umem_num_pages(umem), i = 0;
+	struct sg_page_iter iter;
+	grant_ref_t batch = 0;
+	int err = 0;
+
+	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
+		if (i == total)
+			break;
+		if (!(i % GRANT_BATCH)) {
+			cond_resched();
+			if (fatal_signal_pending(current)) {
+				err = -EINTR;
+				break;
+			}
+			if (gnttab_alloc_grant_references(min_t(size_t, total - i, GRANT_BATCH),
+							  &batch)) {
+				err = -ENOMEM;
+				break;
+			}
+		}
+		refs[i] = gnttab_claim_grant_reference(&batch);
+		gnttab_grant_foreign_access_ref(refs[i], domid,
+						xen_page_to_gfn(sg_page_iter_page(&iter)),
+						readonly);
+		i++;
+	}
+	if (!err && i != total)
+		err = -EFAULT;
+	if (err)
+		end_some(umem, refs, i);
+	return err;
+}
+
+void xenib_grants_exit(void)
+{
+	struct held_batch *batch, *next;
+	unsigned int i;
+
+	cancel_delayed_work_sync(&held_work);
+	retry_locked();
+	list_for_each_entry_safe(batch, next, &held_batches, list) {
+		for (i = 0; i < batch->count; i++)
+			gnttab_end_foreign_access(batch->held[i].ref, batch->held[i].page);
+		list_del(&batch->list);
+		kfree(batch);
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * grant.h - grants for pinned user memory, a reference for each page.
+ */
+#ifndef XENIB_GRANT_H
+#define XENIB_GRANT_H
+
+#include <rdma/ib_umem.h>
+#include <xen/grant_table.h>
+
+/*
+ * Grants all pages of a umem, from its first on, to a domain. refs: room for
+ * ib_umem_num_pages(umem) references. Returns -ENOMEM when the grant table is full, -EINTR when the
+ * process is killed meanwhile; then nothing is granted.
+ */
+int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_ref_t *refs);
+
+/*
+ * Ends these grants. A page that the other domain still has mapped is held, its reference not
+ * reused, until that has ended (XSA-396); the umem can be released in any case.
+ */
+void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs);
+
+/* Tries the held pages again, now. */
+void xenib_grants_retry(void);
+
+/* For the module's end: what is held even now goes to the kernel's own list. */
+void xenib_grants_exit(void);
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - the xenbus driver: connects to the backend, closes, and recovers, by the state diagram
+ * in vhca.h.
+ *
+ * The watch on the backend's state runs in a thread that serves all of the guest's devices, so it
+ * waits for nothing: it notes the state, ends the command channel if the backend is going, and
+ * leaves the rest to a work item of the device. That may wait for answers; once the channel has
+ * ended it gets errors instead.
+ */
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <xen/xen.h>
+#include <xen/xenbus.h>
+
+#include "gfn.h"
+#include "grant.h"
+#include "ring.h"
+#include "xenib.h"
+
+/* While the driver is removed: how long the backend may take to let go of the shared pages. */
+#define CLOSE_POLL_MS 50
+#define CLOSE_POLLS 200
+
+static unsigned int ring_page_order = 2;
+module_param(ring_page_order, uint, 0444);
+MODULE_PARM_DESC(ring_page_order, "log2 of the pages of the command ring (0 to 4)");
+
+static struct workqueue_struct *xenib_wq;
+
+struct xenib_hca {
+	struct xenbus_device *xbdev;
+	struct work_struct work;
+	enum xenbus_state backend; /* as last seen */
+	struct mutex ring_lock;    /* the pointer, against the watch */
+	struct xenib_ring *ring;   /* NULL: not connected */
+	struct xenib_gfns gfns;
+	struct xenib_dev *dev; /* NULL: not registered */
+	bool failed;           /* do not try again */
+};
+
+/* In interrupt context. */
+static void ring_fault(void *context)
+{
+	struct xenib_hca *hca = context;
+
+	queue_work(xenib_wq, &hca->work);
+}
+
+static void set_ring(struct xenib_hca *hca, struct xenib_ring *ring)
+{
+	mutex_lock(&hca->ring_lock);
+	hca->ring = ring;
+	mutex_unlock(&hca->ring_lock);
+}
+
+static void kill_ring(struct xenib_hca *hca)
+{
+	mutex_lock(&hca->ring_lock);
+	if (hca->ring)
+		xenib_ring_kill(hca->ring);
+	mutex_unlock(&hca->ring_lock);
+}
+
+static bool speaks_our_version(const char *versions)
+{
+	unsigned int version;
+	int length;
+
+	while (sscanf(versions, "%u%n", &version, &length) == 1) {
+		if (version == XEN_VHCA_VERSION)
+			return true;
+		versions += length;
+		if (*versions++ != ',')
+			break;
+	}
+	return false;
+}
+
+static int check_version(struct xenbus_device *xbdev)
+{
+	char *versions;
+	int err = 0;
+
+	versions = xenbus_read(XBT_NIL, xbdev->otherend, "versions", NULL);
+	if (IS_ERR(versions)) {
+		xenbus_dev_fatal(xbdev, PTR_ERR(versions), "reading %s/versions", xbdev->otherend);
+		return PTR_ERR(versions);
+	}
+	if (!speaks_our_version(versions)) {
+		err = -EPROTONOSUPPORT;
+		xenbus_dev_fatal(xbdev, err, "the backend speaks versions %.64s, not %u", versions,
+				 XEN_VHCA_VERSION);
+	}
+	kfree(versions);
+	return err;
+}
+
+static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring)
+{
+	struct xenbus_transaction xbt;
+	int err;
+
+	do {
+		err = xenbus_transaction_start(&xbt);
+		if (err)
+			return err;
+		err = xenbus_printf(xbt, xbdev->nodename, "version", "%u", XEN_VHCA_VERSION);
+		if (!err)
+			err = xenib_ring_publish(ring, xbt);
+		if (err) {
+			xenbus_transaction_end(xbt, 1);
+			return err;
+		}
+		err = xenbus_transaction_end(xbt, 0);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+/* InitWait -> Initialised. */
+static int connect(struct xenib_hca *hca)
+{
+	struct xenbus_device *xbdev = hca->xbdev;
+	struct xenib_ring *ring;
+	unsigned int order;
+	int err;
+
+	xenbus_switch_state(xbdev, XenbusStateInitialising);
+	err = check_version(xbdev);
+	if (err)
+		return err;
+	order = xenbus_read_unsigned(xbdev->otherend, "max-ring-page-order", 0);
+	order = min3(order, ring_page_order, (unsigned int)XEN_VHCA_MAX_RING_PAGE_ORDER);
+
+	ring = xenib_ring_create(xbdev, order, ring_fault, hca);
+	if (IS_ERR(ring)) {
+		xenbus_dev_fatal(xbdev, PTR_ERR(ring), "making the command channel");
+		return PTR_ERR(ring);
+	}
+	err = publish(xbdev, ring);
+	if (err) {
+		xenbus_dev_fatal(xbdev, err, "writing the frontend's nodes");
+		xenib_ring_destroy(ring);
+		return err;
+	}
+	set_ring(hca, ring);
+	return xenbus_switch_state(xbdev, XenbusStateInitialised);
+}
+
+/* Connected. */
+static int register_device(struct xenib_hca *hca)
+{
+	struct xenib_dev *dev;
+
+	dev = xenib_dev_add(hca->xbdev, hca->ring, &hca->gfns);
+	if (IS_ERR(dev)) {
+		/* A backend that went meanwhile comes back; anything else would only repeat. */
+		if (!xenib_ring_is_dead(hca->ring)) {
+			xenbus_dev_fatal(hca->xbdev, PTR_ERR(dev), "registering the device");
+			return PTR_ERR(dev);
+		}
+		return 0;
+	}
+	hca->dev = dev;
+	dev_info(&hca->xbdev->dev, "registered as %s\n", dev_name(&dev->ibdev.dev));
+	return xenbus_switch_state(hca->xbdev, XenbusStateConnected);
+}
+
+static void unregister_device(struct xenib_hca *hca)
+{
+	if (!hca->dev)
+		return;
+	xenib_dev_remove(hca->dev);
+	hca->dev = NULL;
+}
+
+/* What is shared, once the backend has let go of it. */
+static void disconnect(struct xenib_hca *hca)
+{
+	struct xenib_ring *ring = hca->ring;
+
+	if (!ring)
+		return;
+	set_ring(hca, NULL);
+	xenib_ring_destroy(ring);
+	xenib_gfns_exit(&hca->gfns);
+	xenib_grants_retry();
+}
+
+static bool backend_has_let_go(enum xenbus_state backend)
+{
+	switch (backend) {
+	case XenbusStateUnknown: /* its directory is gone */
+	case XenbusStateInitialising:
+	case XenbusStateInitWait:
+	case XenbusStateClosed:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool backend_is_going(enum xenbus_state backend)
+{
+	return backend == XenbusStateUnknown || backend == XenbusStateClosing ||
+	       backend == XenbusStateClosed;
+}
+
+static void hca_work(struct work_struct *work)
+{
+	struct xenib_hca *hca = container_of(work, struct xenib_hca, work);
+	enum xenbus_state backend = READ_ONCE(hca->backend);
+
+	if (hca->ring && xenib_ring_is_dead(hca->ring)) {
+		unregister_device(hca);
+		xenbus_frontend_closed(hca->xbdev);
+		if (!backend_has_let_go(backend))
+			return;
+		disconnect(hca);
+	}
+	if (backend == XenbusStateInitWait && !hca->ring && !hca->failed)
+		hca->failed = connect(hca);
+	else if (backend == XenbusStateConnected && hca->ring && !hca->dev && !hca->failed)
+		hca->failed = register_device(hca);
+	else if (backend_is_going(backend) && !hca->ring)
+		xenbus_frontend_closed(hca->xbdev);
+}
+
+static void backend_changed(struct xenbus_device *xbdev, enum xenbus_state backend)
+{
+	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
+
+	WRITE_ONCE(hca->backend, backend);
+	/* InitWait after Connected: it was gone and is back, faster than the watch saw. */
+	if (backend_is_going(backend) ||
+	    (backend == XenbusStateInitWait && READ_ONCE(hca->dev)))
+		kill_ring(hca);
+	queue_work(xenib_wq, &hca->work);
+}
+
+static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id *id)
+{
+	struct xenib_hca *hca;
+
+	hca = kzalloc(sizeof(*hca), GFP_KERNEL);
+	if (!hca)
+		return -ENOMEM;
+	hca->xbdev = xbdev;
+	mutex_init(&hca->ring_lock);
+	INIT_WORK(&hca->work, hca_work);
+	dev_set_drvdata(&xbdev->dev, hca);
+	return xenbus_switch_state(xbdev, XenbusStateInitialising);
+}
+
+/* There is no watch any more, so this looks by itself. */
+static void wait_for_backend(struct xenbus_device *xbdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < CLOSE_POLLS; i++) {
+		if (backend_has_let_go(xenbus_read_driver_state(xbdev->otherend)))
+			return;
+		msleep(CLOSE_POLL_MS);
+	}
+	dev_warn(&xbdev->dev, "the backend does not close; its pages are given up\n");
+}
+
+static void hca_remove(struct xenbus_device *xbdev)
+{
+	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
+
+	cancel_work_sync(&hca->work);
+	unregister_device(hca);
+	if (hca->ring) {
+		xenbus_switch_state(xbdev, XenbusStateClosing);
+		kill_ring(hca);
+		wait_for_backend(xbdev);
+		disconnect(hca);
+	}
+	dev_set_drvdata(&xbdev->dev, NULL);
+	kfree(hca);
+}
+
+/* The backend that we had does not exist where we are now; another may come. */
+static int hca_resume(struct xenbus_device *xbdev)
+{
+	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
+
+	WRITE_ONCE(hca->backend, XenbusStateUnknown);
+	kill_ring(hca);
+	queue_work(xenib_wq, &hca->work);
+	return 0;
+}
+
+static const struct xenbus_device_id hca_ids[] = {
+	{ "vhca" },
+	{ "" },
+};
+
+static struct xenbus_driver hca_driver = {
+	.name = "xen-ibfront",
+	.ids = hca_ids,
+	.probe = hca_probe,
+	.remove = hca_remove,
+	.resume = hca_resume,
+	.otherend_changed = backend_changed,
+	.not_essential = true,
+};
+
+static int __init xenib_init(void)
+{
+	int err;
+
+	if (!xen_domain())
+		return -ENODEV;
+	xenib_wq = alloc_workqueue("xen-ibfront", WQ_UNBOUND, 0);
+	if (!xenib_wq)
+		return -ENOMEM;
+	err = xenbus_register_frontend(&hca_driver);
+	if (err)
+		destroy_workqueue(xenib_wq);
+	return err;
+}
+
+static void __exit xenib_exit(void)
+{
+	xenbus_unregister_driver(&hca_driver);
+	destroy_workqueue(xenib_wq);
+	xenib_grants_exit();
+}
+
+module_init(xenib_init);
+module_exit(xenib_exit);
+
+MODULE_DESCRIPTION("Paravirtual InfiniBand HCA, frontend");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("xen:vhca");

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mr.c - memory regions of processes.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "xenib.h"
+
+/* Zero-based needs nothing of the HCA: the process says iova 0. Optional flags are hints. */
+#define ACCESS_SUPPORTED                                                                           \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+
+static u32 access_to_wire(int access)
+{
+	u32 wire = 0;
+
+	if (access & IB_ACCESS_LOCAL_WRITE)
+		wire |= XEN_VHCA_ACCESS_LOCAL_WRITE;
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		wire |= XEN_VHCA_ACCESS_REMOTE_WRITE;
+	if (access & IB_ACCESS_REMOTE_READ)
+		wire |= XEN_VHCA_ACCESS_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		wire |= XEN_VHCA_ACCESS_REMOTE_ATOMIC;
+	if (access & IB_ACCESS_MW_BIND)
+		wire |= XEN_VHCA_ACCESS_MW_BIND;
+	if (access & IB_ACCESS_RELAXED_ORDERING)
+		wire |= XEN_VHCA_ACCESS_RELAXED_ORDERING;
+	return wire;
+}
+
+/* Small: the references travel with the registration. Large: a region is offered before. */
+static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr, struct xenib_cmd *cmd)
+{
+	size_t pages = ib_umem_num_pages(mr->region.umem);
+	struct xen_vhca_mr_reg *req = &cmd->req.u.mr_reg;
+	int err;
+
+	if (pages <= XEN_VHCA_DATA_REFS) {
+		req->flags = XEN_VHCA_MR_REG_INLINE;
+		req->pages = pages;
+		cmd->data = mr->region.refs;
+		cmd->data_size = pages * sizeof(*mr->region.refs);
+	} else {
+		err = xenib_region_offer(ctx, &mr->region);
+		if (err)
+			return err;
+	}
+	req->place = xenib_region_place(&mr->region);
+	return xenib_cmd_exec(ctx->dev->ring, cmd);
+}
+
+struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+				struct ib_udata *udata)
+{
+	struct xenib_ucontext *ctx = xenib_udata_ctx(udata);
+	struct xenib_dev *dev = to_xdev(ibpd->device);
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG };
+	struct xenib_mr *mr;
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return ERR_PTR(err);
+	if (access & ~ACCESS_SUPPORTED)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || length > dev->attr.max_mr_size || iova + length < iova ||
+	    offset_in_page(start) != offset_in_page(iova))
+		return ERR_PTR(-EINVAL);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = xenib_region_pin(dev, &mr->region, start, length, access);
+	if (err)
+		goto err_free;
+
+	cmd.req.u.mr_reg.pd = to_xpd(ibpd)->handle;
+	cmd.req.u.mr_reg.length = length;
+	cmd.req.u.mr_reg.iova = iova;
+	cmd.req.u.mr_reg.access = access_to_wire(access);
+	err = register_mr(ctx, mr, &cmd);
+	if (err)
+		goto err_release;
+
+	mr->handle = cmd.rsp.u.mr.handle;
+	mr->ibmr.lkey = cmd.rsp.u.mr.lkey;
+	mr->ibmr.rkey = cmd.rsp.u.mr.rkey;
+	mr->ibmr.length = length;
+	return &mr->ibmr;
+
+err_release:
+	xenib_region_release(dev, &mr->region);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibmr->device);
+	struct xenib_mr *mr = to_xmr(ibmr);
+	int err;
+
+	/* Busy: a memory window is bound to it. */
+	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MR_DEREG, mr->handle);
+	if (err)
+		return err;
+	xenib_region_release(dev, &mr->region);
+	kfree(mr);
+	return 0;
+}

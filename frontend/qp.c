@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * qp.c - queue pairs, in a process's memory.
+ */
+#include <linux/log2.h>
+
+#include "xenib.h"
+
+#define SQ_BLOCK 64U
+#define RQ_MIN_SHIFT 4U /* one data segment */
+
+static int check_caps(struct xenib_dev *dev, const struct ib_qp_cap *cap)
+{
+	if (cap->max_send_wr > dev->attr.max_qp_wr || cap->max_recv_wr > dev->attr.max_qp_wr ||
+	    cap->max_send_sge > dev->attr.max_sge || cap->max_recv_sge > dev->attr.max_sge ||
+	    cap->max_inline_data > dev->attr.max_sq_desc)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_init(struct xenib_dev *dev, const struct ib_qp_init_attr *init)
+{
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags || init->rwq_ind_tbl || init->xrcd)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	return check_caps(dev, &init->cap);
+}
+
+static int check_rq(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
+		    const struct xenib_create_qp_req *req)
+{
+	if (!req->rq_wqe_count)
+		return req->rq_wqe_shift ? -EINVAL : 0;
+	if (init->srq)
+		return -EINVAL;
+	if (!is_power_of_2(req->rq_wqe_count) || req->rq_wqe_count > dev->attr.max_recv_wqes)
+		return -EINVAL;
+	if (req->rq_wqe_shift < RQ_MIN_SHIFT || req->rq_wqe_shift > ilog2(dev->attr.max_rq_desc))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_req(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
+		     const struct xenib_create_qp_req *req)
+{
+	if (req->comp_mask || req->uidx > XENIB_MAX_USER_INDEX)
+		return -EINVAL;
+	if (req->sq_wqe_count &&
+	    (!is_power_of_2(req->sq_wqe_count) || req->sq_wqe_count > dev->attr.max_send_blocks))
+		return -EINVAL;
+	if (!req->sq_wqe_count && !req->rq_wqe_count)
+		return -EINVAL;
+	return check_rq(dev, init, req);
+}
+
+static u64 buf_bytes(const struct xenib_create_qp_req *req)
+{
+	return ((u64)req->rq_wqe_count << req->rq_wqe_shift) + (u64)req->sq_wqe_count * SQ_BLOCK;
+}
+
+static u32 wire_type(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return XEN_VHCA_QPT_RC;
+	case IB_QPT_UC:
+		return XEN_VHCA_QPT_UC;
+	default:
+		return XEN_VHCA_QPT_UD;
+	}
+}
+
+static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
+		       const struct ib_qp_init_attr *init, const struct xenib_create_qp_req *req)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_QP_CREATE,
+		.req.u.qp_create = {
+			.pd = to_xpd(qp->ibqp.pd)->handle,
+			.send_cq = to_xcq(init->send_cq)->handle,
+			.recv_cq = to_xcq(init->recv_cq)->handle,
+			.srq = init->srq ? to_xsrq(init->srq)->handle : XEN_VHCA_NO_HANDLE,
+			.uar = qp->uar->handle,
+			.type = wire_type(init->qp_type),
+			.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? XEN_VHCA_QP_SIGNAL_ALL : 0,
+			.user_index = req->uidx,
+			.buf = xenib_region_place(&qp->buf),
+			.dbr = xenib_dbr_place(&qp->dbr),
+			.sq_wqe_count = req->sq_wqe_count,
+			.rq_wqe_count = req->rq_wqe_count,
+			.rq_wqe_shift = req->rq_wqe_shift,
+			.max_send_wr = init->cap.max_send_wr,
+			.max_recv_wr = init->cap.max_recv_wr,
+			.max_send_sge = init->cap.max_send_sge,
+			.max_recv_sge = init->cap.max_recv_sge,
+			.max_inline = init->cap.max_inline_data,
+		},
+	};
+	int err;
+
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+	qp->handle = cmd.rsp.u.queue.handle;
+	qp->ibqp.qp_num = cmd.rsp.u.queue.number;
+	return 0;
+}
+
+int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibqp->device);
+	struct xenib_qp *qp = to_xqp(ibqp);
+	struct xenib_create_qp_req req;
+	struct xenib_ucontext *ctx;
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	err = check_init(dev, init);
+	if (err)
+		return err;
+	err = xenib_copy_req(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	err = check_req(dev, init, &req);
+	if (err)
+		return err;
+
+	ctx = xenib_udata_ctx(udata);
+	qp->cap = init->cap;
+	qp->sig_type = init->sq_sig_type;
+	qp->uar = xenib_uar_get(ctx, req.uar);
+	if (!qp->uar)
+		return -EINVAL;
+	err = xenib_dbr_get(ctx, &qp->dbr, req.db_addr);
+	if (err)
+		goto err_put_uar;
+	err = xenib_region_create(ctx, &qp->buf, req.buf_addr, buf_bytes(&req));
+	if (err)
+		goto err_put_dbr;
+	err = send_create(dev, qp, init, &req);
+	if (err)
+		goto err_release_buf;
+	return 0;
+
+err_release_buf:
+	xenib_region_release(dev, &qp->buf);
+err_put_dbr:
+	xenib_dbr_put(ctx, &qp->dbr);
+err_put_uar:
+	xenib_uar_put(qp->uar);
+	return err;
+}
+
+int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_QP_MODIFY };
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return err;
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
+		return -EOPNOTSUPP;
+
+	cmd.req.u.qp_modify.qp = to_xqp(ibqp)->handle;
+	cmd.req.u.qp_modify.mask = mask;
+	xenib_qp_attr_to_wire(attr, mask, &cmd.req.u.qp_modify.attr);
+	return xenib_cmd_exec(to_xdev(ibqp->device)->ring, &cmd);
+}
+
+int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
+{
+	struct xenib_qp *qp = to_xqp(ibqp);
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_QP_QUERY,
+		.req.u.object.handle = qp->handle,
+	};
+	int err;
+
+	err = xenib_cmd_exec(to_xdev(ibqp->device)->ring, &cmd);
+	if (err)
+		return err;
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	xenib_qp_attr_from_wire(ibqp->device, &cmd.rsp.u.qp.attr, attr);
+	attr->cap = qp->cap;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sig_type;
+	init->qp_type = ibqp->qp_type;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->port_num = attr->port_num;
+	return 0;
+}
+
+int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibqp->device);
+	struct xenib_qp *qp = to_xqp(ibqp);
+	int err;
+
+	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
+	if (err)
+		return err;
+	xenib_region_release(dev, &qp->buf);
+	xenib_dbr_put(qp->uar->ctx, &qp->dbr);
+	xenib_uar_put(qp->uar);
+	return 0;
+}

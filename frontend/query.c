@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * query.c - what the device and its port say of themselves.
+ */
+#include <linux/minmax.h>
+
+#include "xenib.h"
+
+int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata)
+{
+	const struct xen_vhca_device_attr *from = &to_xdev(ibdev)->attr;
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return err;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = from->fw_ver;
+	attr->sys_image_guid = (__force __be64)from->sys_image_guid;
+	attr->max_mr_size = from->max_mr_size;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->vendor_id = from->vendor_id;
+	attr->vendor_part_id = from->vendor_part_id;
+	attr->hw_ver = from->hw_ver;
+	attr->device_cap_flags = from->device_cap_flags;
+	attr->max_qp = from->max_qp;
+	attr->max_qp_wr = from->max_qp_wr;
+	attr->max_send_sge = from->max_sge;
+	attr->max_recv_sge = from->max_sge;
+	attr->max_sge_rd = from->max_sge_rd;
+	attr->max_cq = from->max_cq;
+	attr->max_cqe = from->max_cqe;
+	attr->max_mr = from->max_mr;
+	attr->max_mw = from->max_mw;
+	attr->max_pd = from->max_pd;
+	attr->max_ah = from->max_ah;
+	attr->max_srq = from->max_srq;
+	attr->max_srq_wr = from->max_srq_wr;
+	attr->max_srq_sge = from->max_srq_sge;
+	attr->max_qp_rd_atom = from->max_qp_rd_atom;
+	attr->max_qp_init_rd_atom = from->max_qp_init_rd_atom;
+	attr->max_res_rd_atom = from->max_res_rd_atom;
+	attr->atomic_cap = from->atomic_cap;
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->max_mcast_grp = from->max_mcast_grp;
+	attr->max_mcast_qp_attach = from->max_mcast_qp_attach;
+	attr->max_total_mcast_qp_attach = min_t(u64, INT_MAX, (u64)from->max_mcast_grp *
+						from->max_mcast_qp_attach);
+	attr->local_ca_ack_delay = from->local_ca_ack_delay;
+	attr->max_pkeys = from->pkeys;
+	return 0;
+}
+
+/*
+ * The lengths of the tables stay what they were when the core allocated its caches: it fills them
+ * by the numbers it finds here.
+ */
+int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_PORT_QUERY };
+	const struct xen_vhca_port_attr *from = &cmd.rsp.u.port;
+	struct xenib_dev *dev = to_xdev(ibdev);
+	int err;
+
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+
+	attr->state = min_t(u8, from->state, IB_PORT_ACTIVE_DEFER);
+	attr->max_mtu = clamp_t(u8, from->max_mtu, IB_MTU_256, IB_MTU_4096);
+	attr->active_mtu = clamp_t(u8, from->active_mtu, IB_MTU_256, IB_MTU_4096);
+	attr->phys_mtu = ib_mtu_enum_to_int(attr->max_mtu);
+	attr->phys_state = from->phys_state;
+	attr->gid_tbl_len = dev->gid_tbl_len;
+	attr->pkey_tbl_len = dev->pkey_tbl_len;
+	attr->port_cap_flags = from->port_cap_flags;
+	attr->max_msg_sz = from->max_msg_sz;
+	attr->bad_pkey_cntr = from->bad_pkey_cntr;
+	attr->qkey_viol_cntr = from->qkey_viol_cntr;
+	attr->lid = from->lid;
+	attr->sm_lid = from->sm_lid;
+	attr->lmc = from->lmc;
+	attr->max_vl_num = from->max_vl_num;
+	attr->sm_sl = from->sm_sl;
+	attr->subnet_timeout = from->subnet_timeout;
+	attr->init_type_reply = from->init_type_reply;
+	attr->active_width = from->active_width;
+	attr->active_speed = from->active_speed;
+	return 0;
+}
+
+int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_GID_QUERY,
+		.req.u.index.index = index,
+	};
+	int err;
+
+	err = xenib_cmd_exec(to_xdev(ibdev)->ring, &cmd);
+	if (err)
+		return err;
+	memcpy(gid->raw, cmd.rsp.u.gid.gid, sizeof(gid->raw));
+	return 0;
+}
+
+int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_PKEY_QUERY,
+		.req.u.index.index = index,
+	};
+	int err;
+
+	err = xenib_cmd_exec(to_xdev(ibdev)->ring, &cmd);
+	if (err)
+		return err;
+	*pkey = cmd.rsp.u.pkey.pkey;
+	return 0;
+}
+
+/*
+ * InfiniBand, but no management datagrams: those need kernel verbs, which the device does not
+ * offer; only the clients that do without (uverbs) attach to it.
+ */
+int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable)
+{
+	struct xenib_dev *dev = to_xdev(ibdev);
+
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	immutable->gid_tbl_len = dev->gid_tbl_len;
+	immutable->pkey_tbl_len = dev->pkey_tbl_len;
+	return 0;
+}
+
+void xenib_get_fw_str(struct ib_device *ibdev, char *str)
+{
+	u64 ver = to_xdev(ibdev)->attr.fw_ver;
+
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%04u", (u16)(ver >> 32), (u16)(ver >> 16),
+		 (u16)ver);
+}

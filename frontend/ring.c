@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ring.c - the command channel to the backend.
+ *
+ * The peer is not trusted: a response is copied once, must have the id and operation of a request
+ * that waits, and a status that exists. One that has not ends the channel. What the responses carry
+ * is checked by those who asked.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <xen/events.h>
+#include <xen/grant_table.h>
+
+#include "ring.h"
+#include "slots.h"
+
+/* How often a waiting command looks whether the backend is still there. */
+#define BACKEND_CHECK (5 * HZ)
+
+#define MAX_RING_PAGES BIT(XEN_VHCA_MAX_RING_PAGE_ORDER)
+
+DEFINE_RING_TYPES(xen_vhca, struct xen_vhca_req, struct xen_vhca_rsp);
+
+/* A page shared with the backend. */
+struct shared_page {
+	void *page;
+	grant_ref_t ref;
+};
+
+struct xenib_ring {
+	struct xenbus_device *xbdev;
+	void (*fault)(void *context);
+	void *context;
+
+	spinlock_t lock; /* all below, up to the wait queue */
+	struct xen_vhca_front_ring front;
+	struct xenib_slots slots;
+	bool dead;
+	wait_queue_head_t slot_free;
+
+	unsigned int order;
+	void *sring;
+	grant_ref_t sring_refs[MAX_RING_PAGES];
+	struct shared_page directory;
+	struct shared_page *data; /* of each slot */
+	unsigned int data_pages;
+
+	evtchn_port_t evtchn;
+	int irq;
+};
+
+static int status_to_errno(const struct xen_vhca_rsp *rsp)
+{
+	switch (rsp->status) {
+	case XEN_VHCA_OK:
+		return 0;
+	case XEN_VHCA_E_OP:
+	case XEN_VHCA_E_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	case XEN_VHCA_E_LIMIT:
+	case XEN_VHCA_E_NOMEM:
+		return -ENOMEM;
+	case XEN_VHCA_E_GRANT:
+		return -EFAULT;
+	case XEN_VHCA_E_BUSY:
+		return -EBUSY;
+	case XEN_VHCA_E_DEAD:
+		return -EIO;
+	case XEN_VHCA_E_HCA:
+		switch (rsp->hca_errno) {
+		case ENOMEM:
+		case ENOSPC:
+			return -ENOMEM;
+		case EBUSY:
+			return -EBUSY;
+		case EOPNOTSUPP:
+			return -EOPNOTSUPP;
+		case EIO:
+			return -EIO;
+		}
+		return -EINVAL;
+	}
+	return -EINVAL;
+}
+
+/* Both with the lock held, for a command whose slot is free already. */
+static void finish_cmd(struct xenib_ring *ring, struct xenib_cmd *cmd, int error)
+{
+	cmd->error = error;
+	complete(&cmd->done);
+	wake_up(&ring->slot_free);
+}
+
+static void kill_locked(struct xenib_ring *ring)
+{
+	struct xenib_cmd *cmd;
+
+	ring->dead = true;
+	while ((cmd = xenib_slots_drain(&ring->slots)))
+		finish_cmd(ring, cmd, -EIO);
+	wake_up_all(&ring->slot_free);
+}
+
+void xenib_ring_kill(struct xenib_ring *ring)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	kill_locked(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+bool xenib_ring_is_dead(struct xenib_ring *ring)
+{
+	return READ_ONCE(ring->dead);
+}
+
+/* A response, copied. Returns why it is refused, or NULL. */
+static const char *take_response(struct xenib_ring *ring, const struct xen_vhca_rsp *rsp)
+{
+	struct xenib_cmd *cmd;
+
+	if (!xenib_slots_match(&ring->slots, rsp->id, rsp->op))
+		return "a response that nobody waits for";
+	if (rsp->status >= XEN_VHCA_STATUSES)
+		return "an unknown status";
+
+	cmd = xenib_slots_release(&ring->slots, rsp->id);
+	cmd->rsp = *rsp;
+	if (cmd->answer && rsp->status == XEN_VHCA_OK)
+		memcpy(cmd->answer, ring->data[rsp->id].page, cmd->answer_size);
+	finish_cmd(ring, cmd, status_to_errno(rsp));
+	return NULL;
+}
+
+/*
+ * Takes what has come. Every response frees a slot or ends the loop, so the peer cannot keep it
+ * going. Returns why the channel has to end, or NULL.
+ */
+static const char *take_responses(struct xenib_ring *ring, unsigned int *taken)
+{
+	struct xen_vhca_rsp rsp;
+	const char *why;
+	RING_IDX prod;
+	int more;
+
+	do {
+		prod = READ_ONCE(ring->front.sring->rsp_prod);
+		virt_rmb(); /* responses are read after the index that announces them */
+		if (RING_RESPONSE_PROD_OVERFLOW(&ring->front, prod))
+			return "a producer index out of range";
+		while (ring->front.rsp_cons != prod) {
+			RING_COPY_RESPONSE(&ring->front, ring->front.rsp_cons, &rsp);
+			ring->front.rsp_cons++;
+			(*taken)++;
+			why = take_response(ring, &rsp);
+			if (why)
+				return why;
+		}
+		RING_FINAL_CHECK_FOR_RESPONSES(&ring->front, more);
+	} while (more);
+	return NULL;
+}
+
+static irqreturn_t ring_interrupt(int irq, void *arg)
+{
+	struct xenib_ring *ring = arg;
+	const char *why = NULL;
+	unsigned int taken = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (!ring->dead) {
+		why = take_responses(ring, &taken);
+		if (why)
+			kill_locked(ring);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+
+	if (why) {
+		dev_err_ratelimited(&ring->xbdev->dev, "backend sent %s: closing\n", why);
+		ring->fault(ring->context);
+	}
+	xen_irq_lateeoi(irq, taken ? 0 : XEN_EOI_FLAG_SPURIOUS);
+	return IRQ_HANDLED;
+}
+
+/* Puts a command on the ring. False if no slot is free. */
+static bool try_push(struct xenib_ring *ring, struct xenib_cmd *cmd)
+{
+	unsigned long flags;
+	int id, notify = 0;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (ring->dead) {
+		finish_cmd(ring, cmd, -EIO);
+		spin_unlock_irqrestore(&ring->lock, flags);
+		return true;
+	}
+	id = xenib_slots_take(&ring->slots, cmd->req.op, cmd);
+	if (id >= 0) {
+		cmd->req.id = id;
+		if (cmd->data)
+			memcpy(ring->data[id].page, cmd->data, cmd->data_size);
+		*RING_GET_REQUEST(&ring->front, ring->front.req_prod_pvt) = cmd->req;
+		ring->front.req_prod_pvt++;
+		RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&ring->front, notify);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+
+	if (notify)
+		notify_remote_via_irq(ring->irq);
+	return id >= 0;
+}
+
+int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable)
+{
+	init_completion(&cmd->done);
+	if (!killable) {
+		wait_event_idle_exclusive(ring->slot_free, try_push(ring, cmd));
+		return 0;
+	}
+	if (wait_event_killable_exclusive(ring->slot_free, try_push(ring, cmd)))
+		return -EINTR;
+	return 0;
+}
+
+/* The watch on the backend's state normally ends the channel; it is gone while we are removed. */
+static void check_backend(struct xenib_ring *ring)
+{
+	if (xenbus_read_driver_state(ring->xbdev->otherend) != XenbusStateConnected)
+		xenib_ring_kill(ring);
+}
+
+int xenib_cmd_wait(struct xenib_ring *ring, struct xenib_cmd *cmd)
+{
+	while (!wait_for_completion_timeout(&cmd->done, BACKEND_CHECK))
+		check_backend(ring);
+	return cmd->error;
+}
+
+int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd)
+{
+	int err;
+
+	err = xenib_cmd_send(ring, cmd, true);
+	if (err)
+		return err;
+	return xenib_cmd_wait(ring, cmd);
+}
+
+int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle)
+{
+	struct xenib_cmd cmd = { .req.op = op, .req.u.object.handle = handle };
+	int err;
+
+	xenib_cmd_send(ring, &cmd, false);
+	err = xenib_cmd_wait(ring, &cmd);
+	if (err && !xenib_ring_is_dead(ring) && err != -EBUSY)
+		dev_warn_ratelimited(&ring->xbdev->dev,
+				     "operation %u on handle %#x: status %u, errno %u\n", op,
+				     handle, cmd.rsp.status, cmd.rsp.hca_errno);
+	return err == -EBUSY ? err : 0;
+}
+
+static int share_page(struct xenib_ring *ring, struct shared_page *shared)
+{
+	return xenbus_setup_ring(ring->xbdev, GFP_KERNEL, &shared->page, 1, &shared->ref);
+}
+
+static void unshare_page(struct shared_page *shared)
+{
+	xenbus_teardown_ring(&shared->page, 1, &shared->ref);
+}
+
+static void unshare_data(struct xenib_ring *ring)
+{
+	while (ring->data_pages)
+		unshare_page(&ring->data[--ring->data_pages]);
+	kfree(ring->data);
+}
+
+/* The data pages, and the directory that names them. */
+static int share_data(struct xenib_ring *ring)
+{
+	u32 *refs = ring->directory.page;
+	int err;
+
+	ring->data = kcalloc(ring->slots.count, sizeof(*ring->data), GFP_KERNEL);
+	if (!ring->data)
+		return -ENOMEM;
+	while (ring->data_pages < ring->slots.count) {
+		struct shared_page *shared = &ring->data[ring->data_pages];
+
+		err = share_page(ring, shared);
+		if (err) {
+			unshare_data(ring);
+			return err;
+		}
+		refs[ring->data_pages++] = shared->ref;
+	}
+	return 0;
+}
+
+static int bind_events(struct xenib_ring *ring)
+{
+	int err;
+
+	err = xenbus_alloc_evtchn(ring->xbdev, &ring->evtchn);
+	if (err)
+		return err;
+	ring->irq = bind_evtchn_to_irqhandler_lateeoi(ring->evtchn, ring_interrupt, 0,
+						      "xen-ibfront", ring);
+	if (ring->irq < 0) {
+		xenbus_free_evtchn(ring->xbdev, ring->evtchn);
+		return ring->irq;
+	}
+	return 0;
+}
+
+struct xenib_ring *xenib_ring_create(struct xenbus_device *xbdev, unsigned int order,
+				     void (*fault)(void *context), void *context)
+{
+	struct xenib_ring *ring;
+	int err;
+
+	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	ring->xbdev = xbdev;
+	ring->fault = fault;
+	ring->context = context;
+	ring->order = order;
+	spin_lock_init(&ring->lock);
+	init_waitqueue_head(&ring->slot_free);
+
+	err = xenbus_setup_ring(xbdev, GFP_KERNEL, &ring->sring, 1U << order, ring->sring_refs);
+	if (err)
+		goto err_free;
+	XEN_FRONT_RING_INIT(&ring->front, (struct xen_vhca_sring *)ring->sring,
+			    XEN_PAGE_SIZE << order);
+	xenib_slots_init(&ring->slots, min_t(unsigned int, RING_SIZE(&ring->front),
+					     XENIB_MAX_SLOTS));
+
+	err = share_page(ring, &ring->directory);
+	if (err)
+		goto err_unshare_ring;
+	err = share_data(ring);
+	if (err)
+		goto err_unshare_directory;
+	err = bind_events(ring);
+	if (err)
+		goto err_unshare_data;
+	return ring;
+
+err_unshare_data:
+	unshare_data(ring);
+err_unshare_directory:
+	unshare_page(&ring->directory);
+err_unshare_ring:
+	xenbus_teardown_ring(&ring->sring, 1U << order, ring->sring_refs);
+err_free:
+	kvfree(ring);
+	return ERR_PTR(err);
+}
+
+void xenib_ring_destroy(struct xenib_ring *ring)
+{
+	xenib_ring_kill(ring);
+	unbind_from_irqhandler(ring->irq, ring);
+	unshare_data(ring);
+	unshare_page(&ring->directory);
+	xenbus_teardown_ring(&ring->sring, 1U << ring->order, ring->sring_refs);
+	kvfree(ring);
+}
+
+int xenib_ring_publish(struct xenib_ring *ring, struct xenbus_transaction xbt)
+{
+	const char *dir = ring->xbdev->nodename;
+	unsigned int i;
+	char node[16];
+	int err;
+
+	err = xenbus_printf(xbt, dir, "ring-page-order", "%u", ring->order);
+	for (i = 0; !err && i < 1U << ring->order; i++) {
+		snprintf(node, sizeof(node), "ring-ref%u", i);
+		err = xenbus_printf(xbt, dir, node, "%u", ring->sring_refs[i]);
+	}
+	if (!err)
+		err = xenbus_printf(xbt, dir, "data-dir-ref", "%u", ring->directory.ref);
+	if (!err)
+		err = xenbus_printf(xbt, dir, "event-channel", "%u", ring->evtchn);
+	return err;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ring.h - the command channel to the backend: a ring, a data page for each request slot, an event
+ * channel. Many commands may be under way; each caller sleeps on its own.
+ */
+#ifndef XENIB_RING_H
+#define XENIB_RING_H
+
+#include <linux/completion.h>
+#include <xen/interface/io/ring.h>
+#include <xen/xenbus.h>
+
+#include "vhca.h"
+
+struct xenib_ring;
+
+/*
+ * One command. The caller fills req.op, req.u and, for commands that have one, data or answer; all
+ * else is zero. It must live until xenib_cmd_wait() has returned.
+ */
+struct xenib_cmd {
+	struct xen_vhca_req req;
+	struct xen_vhca_rsp rsp; /* after success; from the peer: check before use */
+	const void *data;        /* goes into the slot's data page */
+	size_t data_size;        /* at most XEN_VHCA_PAGE_SIZE */
+	void *answer;            /* is copied out of the slot's data page */
+	size_t answer_size;
+	int error;
+	struct completion done;
+};
+
+/*
+ * A channel to the backend of this device, with 2^order ring pages, and everything of it granted.
+ * fault is called, in interrupt context, when the peer breaks the protocol; the channel is dead
+ * then. Returns an ERR_PTR.
+ */
+struct xenib_ring *xenib_ring_create(struct xenbus_device *xbdev, unsigned int order,
+				     void (*fault)(void *context), void *context);
+
+/* Ends the grants (pages still in use by the peer are never reused) and frees. None may wait. */
+void xenib_ring_destroy(struct xenib_ring *ring);
+
+/* Writes the channel's nodes into the frontend's directory. */
+int xenib_ring_publish(struct xenib_ring *ring, struct xenbus_transaction xbt);
+
+/* Fails all commands that wait, and all that come: the backend will not answer any more. */
+void xenib_ring_kill(struct xenib_ring *ring);
+bool xenib_ring_is_dead(struct xenib_ring *ring);
+
+/*
+ * Sends a command. Waits for a free slot: with killable, no longer than the process lives.
+ * Returns 0 or -EINTR; every command sent must be waited for.
+ */
+int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable);
+
+/*
+ * Waits for the answer: no signal ends the wait, because the backend may have done what was asked
+ * for, and only the answer says what has to be undone. A backend that has gone ends it.
+ * Returns 0, -EIO for a dead channel, or the errno of the status as in vhca.h.
+ */
+int xenib_cmd_wait(struct xenib_ring *ring, struct xenib_cmd *cmd);
+
+/* Both. For commands that make something. */
+int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
+
+/*
+ * Sends op for an object that is to go away: a *_FREE, *_DESTROY, MR_DEREG, CTX_CLOSE. Returns
+ * -EBUSY if the backend says that another object needs it. Success in all other cases: the object
+ * is gone, or went with the backend, or is the backend's affair.
+ */
+int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle);
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * srq.c - shared receive queues, in a process's memory.
+ */
+#include <linux/log2.h>
+#include <linux/minmax.h>
+
+#include "xenib.h"
+
+/* mlx5: a segment that links the WQEs, then the scatter list. */
+#define SRQ_NEXT_SEGMENT 16U
+#define SRQ_DATA_SEGMENT 16U
+#define SRQ_MIN_WQE 32U
+
+static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init)
+{
+	const struct ib_srq_attr *attr = &init->attr;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > dev->attr.max_srq_wr || !attr->max_sge ||
+	    attr->max_sge > dev->attr.max_srq_sge || attr->srq_limit > attr->max_wr)
+		return -EINVAL;
+	return 0;
+}
+
+static u32 wqe_bytes(const struct ib_srq_attr *attr)
+{
+	u32 bytes = SRQ_NEXT_SEGMENT + SRQ_DATA_SEGMENT * attr->max_sge;
+
+	return max_t(u32, roundup_pow_of_two(bytes), SRQ_MIN_WQE);
+}
+
+static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u32 uidx,
+		       const struct ib_srq_attr *attr)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_SRQ_CREATE,
+		.req.u.srq_create = {
+			.pd = to_xpd(srq->ibsrq.pd)->handle,
+			.user_index = uidx,
+			.buf = xenib_region_place(&srq->buf),
+			.dbr = xenib_dbr_place(&srq->dbr),
+			.max_wr = wqes,
+			.max_sge = attr->max_sge,
+			.limit = attr->srq_limit,
+		},
+	};
+	int err;
+
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+	srq->handle = cmd.rsp.u.queue.handle;
+	srq->srqn = cmd.rsp.u.queue.number;
+	return 0;
+}
+
+int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibsrq->device);
+	struct xenib_create_srq_resp resp = {};
+	struct xenib_srq *srq = to_xsrq(ibsrq);
+	struct xenib_create_srq_req req;
+	struct xenib_ucontext *ctx;
+	u32 wqes;
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	err = check_init(dev, init);
+	if (err)
+		return err;
+	err = xenib_copy_req(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.uidx > XENIB_MAX_USER_INDEX)
+		return -EINVAL;
+	wqes = roundup_pow_of_two(init->attr.max_wr + 1);
+	if (wqes > dev->attr.max_srq_wqes)
+		return -EINVAL;
+
+	ctx = xenib_udata_ctx(udata);
+	err = xenib_dbr_get(ctx, &srq->dbr, req.db_addr);
+	if (err)
+		return err;
+	err = xenib_region_create(ctx, &srq->buf, req.buf_addr,
+				  (u64)wqes * wqe_bytes(&init->attr));
+	if (err)
+		goto err_put_dbr;
+	err = send_create(dev, srq, wqes, req.uidx, &init->attr);
+	if (err)
+		goto err_release_buf;
+
+	init->attr.max_wr = wqes - 1;
+	resp.srqn = srq->srqn;
+	err = xenib_copy_resp(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_destroy;
+	srq->ctx = ctx;
+	return 0;
+
+err_destroy:
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
+err_release_buf:
+	xenib_region_release(dev, &srq->buf);
+err_put_dbr:
+	xenib_dbr_put(ctx, &srq->dbr);
+	return err;
+}
+
+int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		     struct ib_udata *udata)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_SRQ_MODIFY,
+		.req.u.srq_modify = {
+			.srq = to_xsrq(ibsrq)->handle,
+			.limit = attr->srq_limit,
+		},
+	};
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return err;
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!mask)
+		return 0;
+	return xenib_cmd_exec(to_xdev(ibsrq->device)->ring, &cmd);
+}
+
+int xenib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_SRQ_QUERY,
+		.req.u.object.handle = to_xsrq(ibsrq)->handle,
+	};
+	int err;
+
+	err = xenib_cmd_exec(to_xdev(ibsrq->device)->ring, &cmd);
+	if (err)
+		return err;
+	attr->max_wr = cmd.rsp.u.srq.max_wr;
+	attr->max_sge = cmd.rsp.u.srq.max_sge;
+	attr->srq_limit = cmd.rsp.u.srq.limit;
+	return 0;
+}
+
+int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibsrq->device);
+	struct xenib_srq *srq = to_xsrq(ibsrq);
+	int err;
+
+	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
+	if (err)
+		return err;
+	xenib_region_release(dev, &srq->buf);
+	xenib_dbr_put(srq->ctx, &srq->dbr);
+	return 0;
+}

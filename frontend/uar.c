@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uar.c - doorbell pages (UARs): the driver's own ioctl object, and their mapping into a process.
+ *
+ * A page goes back to the backend when both its handle and all mappings of it are gone: the RDMA
+ * core counts the latter, and replaces them by ordinary memory when the device disappears.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_std_types.h>
+#include <xen/features.h>
+#include <xen/page.h>
+#include <xen/xen-ops.h>
+
+#include "xenib.h"
+
+#define UVERBS_MODULE_NAME xenib
+#include <rdma/uverbs_named_ioctl.h>
+
+struct xenib_uar *xenib_uar_get(struct xenib_ucontext *ctx, u32 index)
+{
+	struct xenib_uar *uar;
+
+	xa_lock(&ctx->uars);
+	uar = xa_load(&ctx->uars, index);
+	if (uar)
+		uar->queues++;
+	xa_unlock(&ctx->uars);
+	return uar;
+}
+
+void xenib_uar_put(struct xenib_uar *uar)
+{
+	struct xenib_ucontext *ctx = uar->ctx;
+
+	xa_lock(&ctx->uars);
+	uar->queues--;
+	xa_unlock(&ctx->uars);
+}
+
+/*
+ * Is this what a doorbell page can be? A PV guest must not take one of its own frames for it: Xen
+ * would let it map that, and a process would have the kernel's memory.
+ */
+static bool answer_is_sane(struct xenib_dev *dev, const struct xen_vhca_new_uar *answer)
+{
+	u32 registers = answer->bf_size ? 2 * answer->bf_size : 8;
+
+	if (answer->bf_size > PAGE_SIZE / 2 || answer->bf_offset % 8 ||
+	    answer->bf_offset > PAGE_SIZE - registers)
+		return false;
+	if (xen_feature(XENFEAT_auto_translated_physmap))
+		return true;
+	return bfn_to_local_pfn(answer->frame) == -1UL;
+}
+
+static int uar_offer(struct xenib_uar *uar)
+{
+	struct xenib_dev *dev = uar->ctx->dev;
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_UAR_ALLOC };
+	struct xen_vhca_new_uar *answer = &cmd.rsp.u.uar;
+	u64 gfn;
+	int err;
+
+	err = xenib_gfn_get(dev->gfns, &gfn);
+	if (err)
+		return -ENOMEM;
+	cmd.req.u.uar_alloc.ctx = uar->ctx->handle;
+	cmd.req.u.uar_alloc.type = uar->type == XENIB_UAR_BF ? XEN_VHCA_UAR_BF : XEN_VHCA_UAR_NC;
+	cmd.req.u.uar_alloc.gfn = gfn;
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		goto err_put_gfn;
+
+	if (!answer_is_sane(dev, answer)) {
+		ibdev_err_ratelimited(&dev->ibdev, "unusable doorbell page from the backend\n");
+		err = -EIO;
+		goto err_free;
+	}
+	uar->handle = answer->handle;
+	uar->frame = gfn ?: answer->frame;
+	uar->bf_size = answer->bf_size;
+	uar->bf_offset = answer->bf_offset;
+	return 0;
+
+err_free:
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_UAR_FREE, answer->handle);
+err_put_gfn:
+	xenib_gfn_put(dev->gfns, gfn);
+	return err;
+}
+
+/*
+ * Also at the end of the last mapping, in munmap(). A page that is not given back
+ * keeps its place.
+ */
+static void uar_return(struct xenib_uar *uar)
+{
+	struct xenib_dev *dev = uar->ctx->dev;
+
+	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_UAR_FREE, uar->handle))
+		xenib_gfn_put(dev->gfns, uar->frame);
+}
+
+static struct xenib_uar *uar_alloc(struct xenib_ucontext *ctx, enum xenib_uar_type type)
+{
+	struct xenib_uar *uar;
+	int err;
+
+	uar = kzalloc(sizeof(*uar), GFP_KERNEL);
+	if (!uar)
+		return ERR_PTR(-ENOMEM);
+	uar->ctx = ctx;
+	uar->type = type;
+	err = uar_offer(uar);
+	if (err)
+		goto err_free;
+	err = rdma_user_mmap_entry_insert(&ctx->ibuc, &uar->entry, PAGE_SIZE);
+	if (err)
+		goto err_return;
+	err = xa_alloc(&ctx->uars, &uar->index, uar, xa_limit_31b, GFP_KERNEL);
+	if (err) {
+		rdma_user_mmap_entry_remove(&uar->entry); /* frees uar */
+		return ERR_PTR(err);
+	}
+	return uar;
+
+err_return:
+	uar_return(uar);
+err_free:
+	kfree(uar);
+	return ERR_PTR(err);
+}
+
+void xenib_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct xenib_uar *uar = container_of(entry, struct xenib_uar, entry);
+
+	uar_return(uar);
+	kfree(uar);
+}
+
+static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct xenib_uar *uar = uobject->object;
+	struct xenib_ucontext *ctx = uar->ctx;
+
+	xa_lock(&ctx->uars);
+	if (uar->queues) {
+		xa_unlock(&ctx->uars);
+		return -EBUSY;
+	}
+	__xa_erase(&ctx->uars, uar->index);
+	xa_unlock(&ctx->uars);
+	rdma_user_mmap_entry_remove(&uar->entry);
+	return 0;
+}
+
+static pgprot_t uar_prot(const struct xenib_uar *uar, pgprot_t prot)
+{
+	return uar->type == XENIB_UAR_BF ? pgprot_writecombine(prot) : pgprot_noncached(prot);
+}
+
+static int map_machine_frame(struct vm_area_struct *vma, const struct xenib_uar *uar)
+{
+	xen_pfn_t mfn = uar->frame;
+	int err = 0, ret;
+
+	ret = xen_remap_domain_mfn_array(vma, vma->vm_start, &mfn, 1, &err,
+					 uar_prot(uar, vma->vm_page_prot), DOMID_SELF);
+	if (ret == 1)
+		return 0;
+	return ret < 0 ? ret : -EIO;
+}
+
+/*
+ * A PV guest's page is a machine frame, which no guest frame number names: so the core's
+ * rdma_user_mmap_io() cannot map it, yet only through that the core keeps track of the mapping. It
+ * is given a page of nothing, which is taken out again, before the machine frame is put in. After
+ * it nothing may fail, because the core would keep track of a mapping that is not; therefore the
+ * machine frame is tried before.
+ */
+static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struct xenib_uar *uar)
+{
+	struct page *nothing;
+	int err;
+
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	err = map_machine_frame(vma, uar);
+	if (err)
+		return err;
+	zap_vma_ptes(vma, vma->vm_start, PAGE_SIZE);
+
+	nothing = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!nothing)
+		return -ENOMEM;
+	err = rdma_user_mmap_io(&ctx->ibuc, vma, page_to_pfn(nothing), PAGE_SIZE, vma->vm_page_prot,
+				&uar->entry);
+	zap_vma_ptes(vma, vma->vm_start, PAGE_SIZE);
+	__free_page(nothing);
+	if (err)
+		return err;
+
+	/* From here a failure leaves the core's substitute: doorbells would be lost. */
+	err = map_machine_frame(vma, uar);
+	if (err)
+		ibdev_err_ratelimited(&ctx->dev->ibdev, "doorbell page %u is lost: %d\n",
+				      uar->index, err);
+	vma->vm_page_prot = uar_prot(uar, vma->vm_page_prot);
+	return 0;
+}
+
+static int mmap_translated(struct xenib_ucontext *ctx, struct vm_area_struct *vma,
+			   struct xenib_uar *uar)
+{
+	return rdma_user_mmap_io(&ctx->ibuc, vma, uar->frame, PAGE_SIZE,
+				 uar_prot(uar, vma->vm_page_prot), &uar->entry);
+}
+
+int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
+{
+	struct xenib_ucontext *ctx = to_xucontext(ibuc);
+	struct rdma_user_mmap_entry *entry;
+	struct xenib_uar *uar;
+	int err;
+
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	entry = rdma_user_mmap_entry_get(ibuc, vma);
+	if (!entry)
+		return -EINVAL;
+	uar = container_of(entry, struct xenib_uar, entry);
+
+	vm_flags_mod(vma, VM_DONTCOPY, VM_MAYEXEC);
+	if (xen_feature(XENFEAT_auto_translated_physmap))
+		err = mmap_translated(ctx, vma, uar);
+	else
+		err = mmap_pv(ctx, vma, uar);
+
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+static int UVERBS_HANDLER(XENIB_METHOD_UAR_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, XENIB_ATTR_UAR_ALLOC_HANDLE);
+	struct xenib_uar_alloc_resp resp = {};
+	struct ib_ucontext *ibuc;
+	enum xenib_uar_type type;
+	struct xenib_uar *uar;
+	int err;
+
+	ibuc = ib_uverbs_get_ucontext(attrs);
+	if (IS_ERR(ibuc))
+		return PTR_ERR(ibuc);
+	err = uverbs_get_const(&type, attrs, XENIB_ATTR_UAR_ALLOC_TYPE);
+	if (err)
+		return err;
+	if (type != XENIB_UAR_NC && type != XENIB_UAR_BF)
+		return -EOPNOTSUPP;
+
+	uar = uar_alloc(to_xucontext(ibuc), type);
+	if (IS_ERR(uar))
+		return PTR_ERR(uar);
+	resp.mmap_offset = rdma_user_mmap_get_offset(&uar->entry);
+	resp.index = uar->index;
+	resp.bf_size = uar->bf_size;
+	resp.bf_offset = uar->bf_offset;
+
+	uobj->object = uar;
+	uverbs_finalize_uobj_create(attrs, XENIB_ATTR_UAR_ALLOC_HANDLE);
+	return uverbs_copy_to_struct_or_zero(attrs, XENIB_ATTR_UAR_ALLOC_RESP, &resp, sizeof(resp));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(XENIB_METHOD_UAR_ALLOC,
+			    UVERBS_ATTR_IDR(XENIB_ATTR_UAR_ALLOC_HANDLE, XENIB_OBJECT_UAR,
+					    UVERBS_ACCESS_NEW, UA_MANDATORY),
+			    UVERBS_ATTR_CONST_IN(XENIB_ATTR_UAR_ALLOC_TYPE, enum xenib_uar_type,
+						 UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(XENIB_ATTR_UAR_ALLOC_RESP,
+						UVERBS_ATTR_STRUCT(struct xenib_uar_alloc_resp,
+								   reserved),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(XENIB_METHOD_UAR_FREE,
+				    UVERBS_ATTR_IDR(XENIB_ATTR_UAR_FREE_HANDLE, XENIB_OBJECT_UAR,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(XENIB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(uar_cleanup),
+			    &UVERBS_METHOD(XENIB_METHOD_UAR_ALLOC),
+			    &UVERBS_METHOD(XENIB_METHOD_UAR_FREE));
+
+const struct uapi_definition xenib_uar_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(XENIB_OBJECT_UAR),
+	{},
+};

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ucontext.c - a process opens the device.
+ */
+#include <linux/sched.h>
+
+#include "xenib.h"
+
+static int send_open(struct xenib_dev *dev, struct xenib_ucontext *ctx)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_CTX_OPEN,
+		.req.u.ctx_open.pid = task_tgid_nr(current),
+	};
+	char name[TASK_COMM_LEN];
+	int err;
+
+	get_task_comm(name, current);
+	static_assert(sizeof(name) <= sizeof(cmd.req.u.ctx_open.name));
+	memcpy(cmd.req.u.ctx_open.name, name, sizeof(name));
+
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+	ctx->handle = cmd.rsp.u.object.handle;
+	return 0;
+}
+
+int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibuc->device);
+	struct xenib_ucontext *ctx = to_xucontext(ibuc);
+	struct xenib_alloc_ucontext_req req;
+	struct xenib_alloc_ucontext_resp resp = {
+		.family = XENIB_FAMILY_MLX5,
+		.cqe_version = dev->attr.cqe_version,
+		.max_sq_desc = dev->attr.max_sq_desc,
+		.max_rq_desc = dev->attr.max_rq_desc,
+		.max_send_blocks = dev->attr.max_send_blocks,
+		.max_recv_wqes = dev->attr.max_recv_wqes,
+		.max_srq_wqes = dev->attr.max_srq_wqes,
+		.max_uars = dev->attr.max_uar,
+	};
+	int err;
+
+	err = xenib_copy_req(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.reserved)
+		return -EINVAL;
+
+	ctx->dev = dev;
+	xa_init_flags(&ctx->uars, XA_FLAGS_ALLOC);
+	xenib_dbr_pages_init(&ctx->dbrs);
+	err = send_open(dev, ctx);
+	if (err)
+		return err;
+
+	err = xenib_copy_resp(udata, &resp, sizeof(resp));
+	if (err)
+		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
+	return err;
+}
+
+void xenib_dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+	struct xenib_ucontext *ctx = to_xucontext(ibuc);
+
+	xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
+	xa_destroy(&ctx->uars);
+}
+
+/*
+ * Present so that the core takes contexts off processes when the device goes; the core itself has
+ * destroyed the objects and replaced the mappings.
+ */
+void xenib_disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}

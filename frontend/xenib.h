@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * xenib.h - the RDMA device and its objects, as the verbs files share them.
+ */
+#ifndef XENIB_H
+#define XENIB_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "gfn.h"
+#include "mem.h"
+#include "ring.h"
+#include "xenib-abi.h"
+
+#define XENIB_PORT 1
+#define XENIB_MAX_USER_INDEX 0xffffffU /* 24 bits in CQEs */
+
+struct xenib_dev {
+	struct ib_device ibdev;
+	struct xenbus_device *xbdev;
+	struct xenib_ring *ring;          /* outlives the registered device */
+	struct xen_vhca_device_attr attr; /* within bounds */
+	u32 gid_tbl_len;                  /* as the core has allocated its tables */
+	u32 pkey_tbl_len;
+	atomic_t ahs;
+	struct xenib_gfns *gfns; /* places for doorbell pages */
+};
+
+struct xenib_ucontext {
+	struct ib_ucontext ibuc;
+	struct xenib_dev *dev;
+	xen_vhca_handle_t handle;
+	struct xarray uars; /* index -> struct xenib_uar */
+	struct xenib_dbr_pages dbrs;
+};
+
+/* A doorbell page. Freed when its handle and all mappings of it are gone. */
+struct xenib_uar {
+	struct rdma_user_mmap_entry entry;
+	struct xenib_ucontext *ctx;
+	xen_vhca_handle_t handle;
+	u32 index;
+	enum xenib_uar_type type;
+	u64 frame; /* machine frame (PV) or guest frame */
+	u32 bf_size;
+	u32 bf_offset;
+	unsigned int queues; /* CQs and QPs on it; under the lock of ctx->uars */
+};
+
+struct xenib_pd {
+	struct ib_pd ibpd;
+	xen_vhca_handle_t handle;
+};
+
+struct xenib_mr {
+	struct ib_mr ibmr;
+	struct xenib_region region;
+	xen_vhca_handle_t handle;
+};
+
+struct xenib_mw {
+	struct ib_mw ibmw;
+	xen_vhca_handle_t handle;
+};
+
+struct xenib_cq {
+	struct ib_cq ibcq;
+	struct xenib_region buf;
+	struct xenib_dbr dbr;
+	struct xenib_uar *uar;
+	xen_vhca_handle_t handle;
+	u32 cqn;
+};
+
+struct xenib_srq {
+	struct ib_srq ibsrq;
+	struct xenib_ucontext *ctx;
+	struct xenib_region buf;
+	struct xenib_dbr dbr;
+	xen_vhca_handle_t handle;
+	u32 srqn;
+};
+
+struct xenib_qp {
+	struct ib_qp ibqp;
+	struct xenib_region buf;
+	struct xenib_dbr dbr;
+	struct xenib_uar *uar;
+	xen_vhca_handle_t handle;
+	struct ib_qp_cap cap;
+	enum ib_sig_type sig_type;
+};
+
+struct xenib_ah {
+	struct ib_ah ibah;
+};
+
+#define XENIB_CONVERT(type, member)                                                                \
+	static inline struct xenib_##type *to_x##type(struct ib_##member *ib)                      \
+	{                                                                                          \
+		return container_of(ib, struct xenib_##type, ib##type);                            \
+	}
+
+XENIB_CONVERT(dev, device)
+XENIB_CONVERT(pd, pd)
+XENIB_CONVERT(mr, mr)
+XENIB_CONVERT(mw, mw)
+XENIB_CONVERT(cq, cq)
+XENIB_CONVERT(srq, srq)
+XENIB_CONVERT(qp, qp)
+#undef XENIB_CONVERT
+
+static inline struct xenib_ucontext *to_xucontext(struct ib_ucontext *ibuc)
+{
+	return container_of(ibuc, struct xenib_ucontext, ibuc);
+}
+
+static inline struct xenib_ucontext *xenib_udata_ctx(struct ib_udata *udata)
+{
+	return rdma_udata_to_drv_context(udata, struct xenib_ucontext, ibuc);
+}
+
+/* device.c: the device's life */
+
+/*
+ * Queries the backend, and registers the device with the RDMA core. gfns is filled with frames
+ * here, and emptied by the caller once the backend has unmapped everything; like the channel it
+ * must live until xenib_dev_remove(). Returns an ERR_PTR.
+ */
+struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
+				struct xenib_gfns *gfns);
+
+/* Unregisters: destroys whatever processes still have, and tells them with a fatal event. */
+void xenib_dev_remove(struct xenib_dev *dev);
+
+/* udata.c */
+
+/*
+ * Copies a request of the provider: shorter than size is -EINVAL, longer with further bytes that
+ * are not zero is -EOPNOTSUPP. With size 0: nothing may be asked for.
+ */
+int xenib_copy_req(struct ib_udata *udata, void *req, size_t size);
+
+/* Copies an answer to the provider, as far as it has room for it. */
+int xenib_copy_resp(struct ib_udata *udata, void *resp, size_t size);
+
+/* ucontext.c */
+int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+void xenib_dealloc_ucontext(struct ib_ucontext *ibuc);
+void xenib_disassociate_ucontext(struct ib_ucontext *ibuc);
+
+/* uar.c */
+extern const struct uapi_definition xenib_uar_defs[];
+int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
+void xenib_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/* The context's doorbell page of that index, for a queue; NULL if there is none. */
+struct xenib_uar *xenib_uar_get(struct xenib_ucontext *ctx, u32 index);
+void xenib_uar_put(struct xenib_uar *uar);
+
+/* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c, mcast.c */
+int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+				struct ib_udata *udata);
+int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int xenib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int xenib_dealloc_mw(struct ib_mw *ibmw);
+int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs);
+int xenib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		     struct ib_udata *udata);
+int xenib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			 struct ib_udata *udata);
+int xenib_destroy_ah(struct ib_ah *ibah, u32 flags);
+int xenib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int xenib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+
+/* qp.c, qp_attr.c */
+int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init);
+int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/* Copies what mask names. */
+void xenib_qp_attr_to_wire(const struct ib_qp_attr *attr, int mask, struct xen_vhca_qp_attr *wire);
+void xenib_qp_attr_from_wire(struct ib_device *ibdev, const struct xen_vhca_qp_attr *wire,
+			     struct ib_qp_attr *attr);
+
+/* query.c */
+int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata);
+int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
+int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable);
+void xenib_get_fw_str(struct ib_device *ibdev, char *str);
+
+/* restrack.c: what `rdma resource show -dd` says beyond the core's fields */
+int xenib_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+int xenib_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int xenib_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int xenib_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq);
+
+#endif
