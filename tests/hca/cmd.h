@@ -70,10 +70,12 @@ enum cmd_status cmd_destroy(struct cmd *cmd, enum obj_type type, uint32_t id);
 
 /*
  * A queue of a CREATE command: the page list is in cmd->in from byte list_at on, and covers need
- * bytes from offset on. The memory is the caller's from then on (wqbuf_fini()).
+ * bytes from offset on. It counts against HCA_QUEUE_PAGES until queue_fini(), which does no harm
+ * to a queue that never was.
  */
 enum cmd_status cmd_queue(struct cmd *cmd, struct wqbuf *buf, uint32_t list_at, uint8_t page_shift,
 			  uint32_t offset, uint64_t need);
+void queue_fini(struct hca *hca, struct wqbuf *buf);
 
 /* A doorbell record must be a multiple of 8 and in the machine's memory. */
 enum cmd_status cmd_check_dbr(struct cmd *cmd, uint64_t dbr);

@@ -82,7 +82,7 @@ static enum cmd_status create_cq(struct cmd *cmd)
 	return CMD_OK;
 
 err_buf:
-	wqbuf_fini(&cq->buf);
+	queue_fini(cq->obj.hca, &cq->buf);
 err_free:
 	free(cq);
 	return status;
@@ -122,7 +122,7 @@ void cq_destroy(struct cq *cq)
 	cq->eq->obj.refs--;
 	cq->uar->obj.refs--;
 	obj_del(cq->obj.hca->objs[OBJ_CQ], &cq->obj);
-	wqbuf_fini(&cq->buf);
+	queue_fini(cq->obj.hca, &cq->buf);
 	free(cq);
 }
 

@@ -61,7 +61,7 @@ static enum cmd_status create_eq(struct cmd *cmd)
 	return CMD_OK;
 
 err_buf:
-	wqbuf_fini(&eq->buf);
+	queue_fini(eq->obj.hca, &eq->buf);
 err_free:
 	free(eq);
 	return status;
@@ -95,7 +95,7 @@ void eq_destroy(struct eq *eq)
 {
 	eq->uar->obj.refs--;
 	obj_del(eq->obj.hca->objs[OBJ_EQ], &eq->obj);
-	wqbuf_fini(&eq->buf);
+	queue_fini(eq->obj.hca, &eq->buf);
 	free(eq);
 }
 

@@ -231,7 +231,7 @@ static enum cmd_status create_qp(struct cmd *cmd)
 err_del:
 	obj_del(cmd->hca->objs[OBJ_QP], &qp->obj);
 err_buf:
-	wqbuf_fini(&qp->buf);
+	queue_fini(qp->obj.hca, &qp->buf);
 err_free:
 	free(qp);
 	return status;
@@ -252,7 +252,7 @@ void qp_destroy(struct qp *qp)
 	qp_engine_fini(qp);
 	count_refs(qp, -1);
 	obj_del(hca->objs[OBJ_QP], &qp->obj);
-	wqbuf_fini(&qp->buf);
+	queue_fini(qp->obj.hca, &qp->buf);
 	free(qp);
 }
 

@@ -75,7 +75,7 @@ static enum cmd_status add(struct cmd *cmd, struct srq *srq, enum cmd_status sta
 	if (!status && obj_add(cmd->hca->objs[OBJ_SRQ], &srq->obj))
 		status = cmd_fail(cmd, CMD_NO_RES, "no SRQ left");
 	if (status) {
-		wqbuf_fini(&srq->buf);
+		queue_fini(srq->obj.hca, &srq->buf);
 		free(srq);
 		return status;
 	}
@@ -283,7 +283,7 @@ void srq_destroy(struct srq *srq)
 {
 	count_refs(srq, -1);
 	obj_del(srq->obj.hca->objs[OBJ_SRQ], &srq->obj);
-	wqbuf_fini(&srq->buf);
+	queue_fini(srq->obj.hca, &srq->buf);
 	free(srq);
 }
 

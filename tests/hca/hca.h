@@ -35,6 +35,7 @@ struct qp;
 #define HCA_MSIX_TABLE 0x4000u
 #define HCA_MSIX_PBA 0x5000u
 #define HCA_MKEY_TABLES (1ull << 30) /* bytes, for all keys of a function */
+#define HCA_QUEUE_PAGES (8u << 20) /* in the page lists of all queues of a function */
 #define HCA_CLOCK_KHZ 156250u /* of the internal timer: device_frequency_khz */
 
 /* Counted for each function; read through the control socket. */
@@ -92,6 +93,7 @@ struct hca {
 	} fw_pages; /* the machine's memory lent to the firmware, by MANAGE_PAGES */
 
 	struct obj_table *objs[OBJ_TYPES];
+	uint32_t queue_pages; /* of at most HCA_QUEUE_PAGES */
 	uint64_t mkey_tables; /* bytes that the tables of memory keys take */
 	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by cmd_qp.c. */
 	struct qp *special_qp[2];

@@ -33,8 +33,10 @@ static bool store64(struct uar *uar, uint32_t off, const uint8_t *data)
 	struct hca *hca = uar->obj.hca;
 
 	if (off == REG_CQ) {
+		if (!cq_doorbell(hca, uar->obj.id, be32_at(data), be32_at(data + 4) & 0xffffff))
+			return false;
 		uar->cq_arms++;
-		return cq_doorbell(hca, uar->obj.id, be32_at(data), be32_at(data + 4) & 0xffffff);
+		return true;
 	}
 	if (off >= REG_BF && off % BF_BUFFER == 0)
 		return send_doorbell(uar, be32_at(data + 4) >> 8);
@@ -46,8 +48,10 @@ static bool store32(struct uar *uar, uint32_t off, const uint8_t *data)
 	uint8_t both[8];
 
 	if (off == REG_EQ_ARM || off == REG_EQ) {
+		if (!eq_doorbell(uar->obj.hca, uar->obj.id, off == REG_EQ_ARM, be32_at(data)))
+			return false;
 		uar->eq_doorbells++;
-		return eq_doorbell(uar->obj.hca, uar->obj.id, off == REG_EQ_ARM, be32_at(data));
+		return true;
 	}
 	if (off % 8 == 0) {
 		uar->half = be32_at(data);

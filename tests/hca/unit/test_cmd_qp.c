@@ -391,6 +391,23 @@ TEST(a_user_context_keeps_to_its_own)
 	drv_stop();
 }
 
+TEST(the_memory_for_page_lists_is_bounded)
+{
+	uint32_t before, qpn;
+
+	begin();
+	before = drv.hca->queue_pages;
+	qpn = drv_qp(RC, pd, cq, uar);
+	CHECK_EQ(drv.hca->queue_pages, before + 1);
+	drv.hca->queue_pages = HCA_QUEUE_PAGES;
+	drv_qp_begin(RC, pd, cq, uar);
+	CHECK_EQ(drv_run(), CMD_LIM);
+	drv.hca->queue_pages = before + 1;
+	CHECK_EQ(destroy_qp(qpn), CMD_OK);
+	CHECK_EQ(drv.hca->queue_pages, before);
+	drv_stop();
+}
+
 TEST(everything_goes_at_teardown_and_at_reset)
 {
 	begin();
@@ -412,5 +429,6 @@ TEST(everything_goes_at_teardown_and_at_reset)
 	hca_reset(drv.hca);
 	for (unsigned int i = 0; i < OBJ_TYPES; i++)
 		CHECK_EQ(obj_count(drv.hca->objs[i]), 0);
+	CHECK_EQ(drv.hca->queue_pages, 0);
 	drv_stop();
 }
