@@ -62,6 +62,13 @@ static uint8_t refuse(const struct umr *u, const char *why)
 	return MLX5_CQE_SYNDROME_MW_BIND_ERR;
 }
 
+static struct mkey_user user_of(const struct umr *u)
+{
+	return (struct mkey_user){ .hca = u->qp->obj.hca, .pd = u->qp->pd, .qpn = u->qp->obj.id,
+				   .reserved_lkey = u->qp->reserved_lkey,
+				   .any_pd = u->qp->transport == QP_UMR };
+}
+
 static void read_control(struct umr *u)
 {
 	const uint8_t *ctrl = u->w->copy + WQE_UMR_CTRL;
@@ -161,22 +168,45 @@ static void put_entries(struct mkey *m, uint32_t first, const uint8_t *bytes, ui
 	}
 }
 
+/*
+ * A window is bound to a part of a region that the binder may use itself (IBTA 10.6.7.2.3). A list
+ * from the kernel is not looked at: it is padded with what happened to be there.
+ */
+static uint8_t check_entries(const struct umr *u, const uint8_t *bytes, uint32_t len)
+{
+	const uint8_t *c = u->context;
+	bool writes = (u->mask & MASK_RW && IFC_GET(mkc, c, rw)) ||
+		      (u->mask & MASK_A && IFC_GET(mkc, c, a));
+	const struct mkey_user user = user_of(u);
+
+	if (u->mkey->mode != MKEY_KLM || user.reserved_lkey || user.any_pd)
+		return 0;
+	for (uint32_t at = 0; at < len; at += OCTOWORD) {
+		if (mkey_check(&user, be32_at(bytes + at + 4), be64_at(bytes + at + 8),
+			       be32_at(bytes + at), writes ? MKEY_LOCAL_WRITE : MKEY_LOCAL_READ))
+			return refuse(u, "an entry is not within the rights of the QP");
+	}
+	return 0;
+}
+
 static uint8_t inline_entries(const struct umr *u)
 {
+	const uint8_t *bytes = u->w->copy + u->w->umr_data;
 	uint32_t len = u->octowords * OCTOWORD;
+	uint8_t syndrome;
 
 	if (len > u->w->umr_bytes)
 		return refuse(u, "more entries than the WQE has");
-	put_entries(u->mkey, entries_in(u->mkey, u->offset), u->w->copy + u->w->umr_data, len);
+	syndrome = check_entries(u, bytes, len);
+	if (syndrome)
+		return syndrome;
+	put_entries(u->mkey, entries_in(u->mkey, u->offset), bytes, len);
 	return 0;
 }
 
 static uint8_t fetch_entries(const struct umr *u)
 {
-	const struct mkey_user user = { .hca = u->qp->obj.hca, .pd = u->qp->pd,
-					.qpn = u->qp->obj.id,
-					.reserved_lkey = u->qp->reserved_lkey,
-					.any_pd = u->qp->transport == QP_UMR };
+	const struct mkey_user user = user_of(u);
 	const uint8_t *seg = u->w->copy + u->w->umr_data;
 	uint32_t len = u->octowords * OCTOWORD;
 	uint8_t bytes[CHUNK];
@@ -193,9 +223,15 @@ static uint8_t fetch_entries(const struct umr *u)
 	for (uint32_t at = 0; at < len; at += CHUNK) {
 		uint32_t run = len - at < CHUNK ? len - at : CHUNK;
 
-		if (mkey_read(&user, lkey, addr + at, bytes, run, MKEY_LOCAL_READ)) {
+		uint8_t syndrome;
+
+		if (mkey_read(&user, lkey, addr + at, bytes, run, MKEY_LOCAL_READ))
+			syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
+		else
+			syndrome = check_entries(u, bytes, run);
+		if (syndrome) {
 			u->mkey->free = true;
-			return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
+			return syndrome;
 		}
 		put_entries(u->mkey, entries_in(u->mkey, u->offset + at / OCTOWORD), bytes, run);
 	}

@@ -277,6 +277,40 @@ TEST(memory_window)
 	rig_free();
 }
 
+/* Windows on what the binder may not use itself. */
+static void bind_refused(uint32_t entry_key, uint64_t addr, uint32_t len)
+{
+	struct umr_wqe u = umr_new(INLINE | OFFSET | CHECK_NOT_FREE,
+				   MASK_FREE | MASK_LEN | MASK_START | MASK_RW, 4);
+	struct mkey *m = umr_key();
+
+	m->mode = MKEY_KLM;
+	IFC_SET(mkc, context(&u), rw, 1);
+	IFC_SET(mkc, context(&u), len, len);
+	put_be32(u.bytes + 112, len);
+	put_be32(u.bytes + 116, entry_key);
+	put_be64(u.bytes + 120, addr);
+	u.len += 64;
+	umr_post(&u, rig_key(m));
+	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+	CHECK(m->free);
+	rig_free();
+}
+
+TEST(memory_window_on_foreign_ground)
+{
+	open_pair(false);
+	bind_refused(rig_key(mr_a), buf_a + BUFFER - 100, 101);
+	open_pair(false);
+	mr_a->pd++;
+	bind_refused(rig_key(mr_a), buf_a, 100);
+	open_pair(false);
+	mr_a->access &= ~MKEY_LOCAL_WRITE;
+	bind_refused(rig_key(mr_a), buf_a, 100);
+	open_pair(false);
+	bind_refused(MKEY_RESERVED_LKEY, RIG_IOVA, 100);
+}
+
 static void umr_refused(const struct umr_wqe *u, struct mkey *m)
 {
 	umr_post(u, rig_key(m));
