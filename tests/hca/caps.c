@@ -23,7 +23,7 @@ static void objects(uint8_t *g)
 	GENERAL(log_max_cq_sz, CAP_MAX_CQ_SIZE);
 	GENERAL(log_max_eq, CAP_MAX_EQS);
 	GENERAL(log_max_eq_sz, CAP_MAX_EQ_SIZE);
-	GENERAL(max_num_eqs, 1u << CAP_MAX_EQS >> 1);
+	GENERAL(max_num_eqs, CAP_EQS);
 	GENERAL(log_max_srq, CAP_MAX_SRQS);
 	GENERAL(log_max_srq_sz, CAP_MAX_SRQ_SIZE);
 	GENERAL(log_max_rmp, CAP_MAX_SRQS);

@@ -17,6 +17,7 @@
 #define CAP_MAX_SRQS 16
 #define CAP_MAX_MKEYS 18
 #define CAP_MAX_EQS 6
+#define CAP_EQS 32            /* in fact, not log2 */
 #define CAP_MAX_PDS 16        /* also XRC and transport domains */
 #define CAP_MAX_UCTXS 10
 #define CAP_MAX_MCGS 8

@@ -94,7 +94,8 @@ static enum cmd_status query_hca_vport_gid(struct cmd *cmd)
 static enum cmd_status query_hca_vport_pkey(struct cmd *cmd)
 {
 	uint32_t index = IFC_GET(query_hca_vport_pkey_in, cmd->in, pkey_index);
-	uint32_t first = index == WHOLE_TABLE ? 0 : index, n = index == WHOLE_TABLE ? PKEY_TABLE : 1;
+	uint32_t first = index == WHOLE_TABLE ? 0 : index;
+	uint32_t n = index == WHOLE_TABLE ? PKEY_TABLE : 1;
 	enum cmd_status status = ONLY_PORT(cmd, query_hca_vport_pkey_in);
 	uint8_t *list = IFC_ADDR(query_hca_vport_pkey_out, cmd->out, pkey);
 
@@ -166,8 +167,8 @@ static enum cmd_status mad_ifc(struct cmd *cmd)
 		return CMD_OK;
 	if (mad[MAD_METHOD] == METHOD_TRAP_REPRESS)
 		return CMD_OK; /* taken note of; there is no response to it */
-	return cmd_fail(cmd, CMD_BAD_PKT, "class 0x%x, method 0x%x: not for an agent, or the M_Key is wrong",
-			mad[1], mad[MAD_METHOD]);
+	return cmd_fail(cmd, CMD_BAD_PKT,
+			"class 0x%x, method 0x%x: not for an agent, or the M_Key is wrong", mad[1], mad[MAD_METHOD]);
 }
 
 /* Registers: data has the bytes that the layout needs; the answer is made in place. */

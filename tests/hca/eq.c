@@ -129,7 +129,7 @@ bool eq_doorbell(struct hca *hca, uint32_t uar, bool arm, uint32_t value)
 	/* The index can only have moved forward, and not past what was written. */
 	consumed = (value - eq->ci) & CI_MASK;
 	if (consumed > eq->pi - eq->ci) {
-		hca_log(hca, HCA_LOG_GUEST, "EQ %u: consumer index 0x%x is ahead of the EQEs written",
+		hca_log(hca, HCA_LOG_GUEST, "EQ %u: consumer index 0x%x is ahead of the EQEs",
 			eq->obj.id, value & CI_MASK);
 		return false;
 	}

@@ -22,7 +22,7 @@ static const struct {
 	[OBJ_TD] = { 1, (1u << CAP_MAX_PDS) - 1 },
 	[OBJ_XRCD] = { 1, (1u << CAP_MAX_PDS) - 1 },
 	[OBJ_MKEY] = { FIRST_MKEY, (1u << CAP_MAX_MKEYS) - 1 },
-	[OBJ_EQ] = { 1, (1u << CAP_MAX_EQS) - 1 },
+	[OBJ_EQ] = { 1, CAP_EQS },
 	[OBJ_CQ] = { 1, (1u << CAP_MAX_CQS) - 1 },
 	[OBJ_SRQ] = { 1, (1u << CAP_MAX_SRQS) - 1 },
 	[OBJ_QP] = { FIRST_QP, (1u << CAP_MAX_QPS) - 1 },

@@ -12,8 +12,8 @@ enum {
 	PI_MKEY_LEASE = 26, PI_LOCAL_PORT = 28, PI_WIDTH_ENABLED = 29, PI_WIDTH_SUPPORTED = 30,
 	PI_WIDTH_ACTIVE = 31, PI_SPEED_STATE = 32, PI_PHYSICAL_DEFAULT = 33, PI_PROTECT_LMC = 34,
 	PI_SPEED = 35, PI_MTU_SM_SL = 36, PI_VL_CAP = 37, PI_VL_HIGH_LIMIT = 38,
-	PI_INIT_REPLY_MTU_CAP = 41, PI_OPERATIONAL_VLS = 43, PI_MKEY_VIOLATIONS = 44, PI_GUID_CAP = 50,
-	PI_SUBNET_TIMEOUT = 51, PI_RESPONSE_TIME = 52, PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
+	PI_INIT_REPLY_MTU_CAP = 41, PI_OPERATIONAL_VLS = 43, PI_MKEY_VIOLATIONS = 44,
+	PI_GUID_CAP = 50, PI_SUBNET_TIMEOUT = 51, PI_RESPONSE_TIME = 52, PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
 };
 
 #define DOWN_DEFAULT_POLLING 2u
@@ -28,6 +28,7 @@ enum { CHANGE_LID = 6, CHANGE_GUID = 8, CHANGE_REREGISTER = 9 };
 
 static void get(const struct hca *hca, bool show_mkey, uint8_t *d)
 {
+	unsigned int physical = port_physical(hca);
 	const struct port *p = &hca->port;
 
 	memset(d, 0, MAD_SMP_DATA_LEN);
@@ -42,7 +43,7 @@ static void get(const struct hca *hca, bool show_mkey, uint8_t *d)
 	d[PI_WIDTH_ENABLED] = d[PI_WIDTH_SUPPORTED] = PORT_WIDTHS;
 	d[PI_WIDTH_ACTIVE] = PORT_WIDTH_ACTIVE;
 	d[PI_SPEED_STATE] = (uint8_t)(PORT_SPEEDS << 4 | p->state);
-	d[PI_PHYSICAL_DEFAULT] = (uint8_t)((unsigned int)port_physical(hca) << 4 | DOWN_DEFAULT_POLLING);
+	d[PI_PHYSICAL_DEFAULT] = (uint8_t)(physical << 4 | DOWN_DEFAULT_POLLING);
 	d[PI_PROTECT_LMC] = (uint8_t)(p->mkey_protect << 6 | p->lmc);
 	d[PI_SPEED] = PORT_SPEED_ACTIVE << 4 | PORT_SPEEDS;
 	d[PI_MTU_SM_SL] = (uint8_t)(p->neighbor_mtu << 4 | p->sm_sl);

@@ -69,7 +69,7 @@ enum port_physical port_physical(const struct hca *hca)
 	return hca->port.state == PORT_DOWN ? PORT_POLLING : PORT_LINK_UP;
 }
 
-/* IBTA 14.3.11: a link that fails or recovers is reported; of the steps up, only the ends matter. */
+/* IBTA 11.6.3: a link that fails or recovers is reported; of the steps up, only the ends are. */
 void port_set_state(struct hca *hca, enum port_state state)
 {
 	static const uint8_t change[] = {

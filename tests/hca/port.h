@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The InfiniBand port of a function: addresses, state, tables, counters; and its management agents. */
+/* The InfiniBand port of a function: addresses, state, tables, counters; its management agents. */
 #ifndef HCA_PORT_H
 #define HCA_PORT_H
 

@@ -23,7 +23,7 @@
 #define CHANGES_MAX 6
 #define FW_PAGES 32u
 
-/* Where things are in memory, by page. The queues' pages may be used twice: all is hostile anyway. */
+/* Where things are in memory, by page. Those of the queues are used more than once. */
 enum { PAGE_CMDQ = 0, PAGE_BOXES = 1, PAGE_DBR = 8, PAGE_FW = 16, PAGE_QUEUES = 64 };
 
 static uint8_t memory[MEMORY_SIZE] __attribute__((aligned(4096)));
@@ -250,7 +250,8 @@ static uint32_t fill_number(uint16_t opcode)
 		{ MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD, OBJ_PD },
 		{ MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR, OBJ_UAR },
 		{ MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD, OBJ_XRCD },
-		{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, OBJ_TD },
+		{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN,
+		  OBJ_TD },
 	};
 
 	if (opcode == MLX5_CMD_OP_DESTROY_UCTX)
@@ -378,9 +379,10 @@ static void step_command(void)
 /* An entry of the queue and its mailboxes, of which any byte may be wrong. */
 static void step_entry(void)
 {
-	uint8_t *entry = memory + PAGE_CMDQ * 4096 + (take8() & 31) * 64;
-	unsigned int slot = (unsigned int)(entry - memory) / 64 & 31, changes = take8() % CHANGES_MAX;
+	unsigned int slot = take8() & 31, changes = take8() % CHANGES_MAX;
+	uint8_t *entry = memory + PAGE_CMDQ * 4096 + slot * 64;
 	uint8_t *box = memory + PAGE_BOXES * 4096;
+	uint8_t doorbell[4];
 
 	entry[0] = 7;
 	put_be32(entry + 4, take16());
@@ -401,8 +403,8 @@ static void step_entry(void)
 		else
 			box[at & 4095] = take8();
 	}
-	hca_bar_write(hca, 0x18, (uint8_t[]){ (uint8_t)(1u << slot >> 24), (uint8_t)(1u << slot >> 16),
-					      (uint8_t)(1u << slot >> 8), (uint8_t)(1u << slot) }, 4);
+	put_be32(doorbell, 1u << slot);
+	hca_bar_write(hca, 0x18, doorbell, sizeof(doorbell));
 	loop_turn(loop, 0);
 }
 

@@ -7,8 +7,7 @@
 
 enum { RC = 0, UC = 1, UD = 2, XRC = 3, SMI = 7, GSI = 8, UMR = 0xc };
 enum { RQ_OWN = 0, RQ_SRQ = 1, RQ_NONE = 3 };
-enum { OPT_ALT_PATH = 1 << 0, OPT_RRE = 1 << 1, OPT_RAE = 1 << 2, OPT_RWE = 1 << 3, OPT_PKEY = 1 << 4,
-       OPT_QKEY = 1 << 5, OPT_RNR = 1 << 6, OPT_PM = 1 << 10 };
+enum { OPT_ALT_PATH = 1 << 0, OPT_RRE = 1 << 1, OPT_RAE = 1 << 2, OPT_RWE = 1 << 3, OPT_RNR = 1 << 6, OPT_PM = 1 << 10 };
 
 static uint32_t uar, eq, cq, pd;
 

@@ -174,7 +174,7 @@ TEST(malformed_entries)
 	begin();
 	query_caps();
 	CHECK_EQ(ring(0), DELIVERED);
-	put_be32(query_caps() + 56, 16 + 4097); /* eight mailboxes hold 4096 bytes: one is missing */
+	put_be32(query_caps() + 56, 16 + 4097); /* one more than the mailboxes hold */
 	CHECK_EQ(ring(0), OUT_ALIGN_ERR);
 	query_caps()[0] = 6;
 	CHECK_EQ(ring(0), DESCR_ERR);
