@@ -127,11 +127,8 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibcq->device);
 	struct xenib_cq *cq = to_xcq(ibcq);
-	int err;
 
-	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
-	if (err)
-		return err;
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
 	xenib_region_release(dev, &cq->buf);
 	xenib_dbr_put(cq->uar->ctx, &cq->dbr);
 	xenib_uar_put(cq->uar);

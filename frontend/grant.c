@@ -163,8 +163,6 @@ int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_
 						readonly);
 		i++;
 	}
-	if (!err && i != total)
-		err = -EFAULT;
 	if (err)
 		end_some(umem, refs, i);
 	return err;

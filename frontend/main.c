@@ -42,7 +42,7 @@ struct xenib_hca {
 	bool failed;           /* do not try again */
 };
 
-/* In interrupt context. */
+/* Perhaps in interrupt context. */
 static void ring_fault(void *context)
 {
 	struct xenib_hca *hca = context;
@@ -209,6 +209,17 @@ static bool backend_is_going(enum xenbus_state backend)
 	       backend == XenbusStateClosed;
 }
 
+/*
+ * With nothing shared: Closed after the backend's Closing, and after our own. Not after a Closed
+ * that is left from before we came.
+ */
+static bool follows_to_closed(struct xenib_hca *hca, enum xenbus_state backend)
+{
+	if (hca->ring || !backend_is_going(backend))
+		return false;
+	return backend == XenbusStateClosing || hca->xbdev->state == XenbusStateClosing;
+}
+
 static void hca_work(struct work_struct *work)
 {
 	struct xenib_hca *hca = container_of(work, struct xenib_hca, work);
@@ -225,7 +236,7 @@ static void hca_work(struct work_struct *work)
 		hca->failed = connect(hca);
 	else if (backend == XenbusStateConnected && hca->ring && !hca->dev && !hca->failed)
 		hca->failed = register_device(hca);
-	else if (backend_is_going(backend) && !hca->ring)
+	else if (follows_to_closed(hca, backend))
 		xenbus_frontend_closed(hca->xbdev);
 }
 
@@ -252,7 +263,8 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	mutex_init(&hca->ring_lock);
 	INIT_WORK(&hca->work, hca_work);
 	dev_set_drvdata(&xbdev->dev, hca);
-	return xenbus_switch_state(xbdev, XenbusStateInitialising);
+	xenbus_switch_state(xbdev, XenbusStateInitialising);
+	return 0;
 }
 
 /* There is no watch any more, so this looks by itself. */
@@ -272,7 +284,7 @@ static void hca_remove(struct xenbus_device *xbdev)
 {
 	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
 
-	cancel_work_sync(&hca->work);
+	disable_work_sync(&hca->work); /* for good: a dying channel queues it */
 	unregister_device(hca);
 	if (hca->ring) {
 		xenbus_switch_state(xbdev, XenbusStateClosing);

@@ -143,6 +143,8 @@ int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region,
 
 struct xen_vhca_place xenib_region_place(const struct xenib_region *region)
 {
+	if (!region->umem)
+		return (struct xen_vhca_place){};
 	return (struct xen_vhca_place){
 		.mem = region->handle,
 		.offset = ib_umem_offset(region->umem),

@@ -45,7 +45,7 @@ void xenib_region_release(struct xenib_dev *dev, struct xenib_region *region);
 int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region, u64 addr,
 			u64 length);
 
-/* Where a pinned region begins: the place of its first byte. */
+/* Where a pinned region begins: the place of its first byte. All zero if nothing is pinned. */
 struct xen_vhca_place xenib_region_place(const struct xenib_region *region);
 
 /* The pages of doorbell records of a context. */

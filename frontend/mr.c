@@ -7,10 +7,14 @@
 
 #include "xenib.h"
 
-/* Zero-based needs nothing of the HCA: the process says iova 0. Optional flags are hints. */
+/*
+ * Zero-based needs nothing of the HCA: the process says iova 0. Huge pages are granted like others.
+ * Optional flags are hints.
+ */
 #define ACCESS_SUPPORTED                                                                           \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
-	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |         \
+	 IB_ACCESS_OPTIONAL)
 
 static u32 access_to_wire(int access)
 {
@@ -104,7 +108,7 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct xenib_mr *mr = to_xmr(ibmr);
 	int err;
 
-	/* Busy: a memory window is bound to it. */
+	/* Busy: a memory window is bound to it, so its pages stay where they are. */
 	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MR_DEREG, mr->handle);
 	if (err)
 		return err;

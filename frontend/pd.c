@@ -35,5 +35,6 @@ int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibpd->device);
 
-	return xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_PD_FREE, to_xpd(ibpd)->handle);
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_PD_FREE, to_xpd(ibpd)->handle);
+	return 0;
 }

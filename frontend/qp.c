@@ -40,7 +40,7 @@ static int check_rq(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 {
 	if (!req->rq_wqe_count)
 		return req->rq_wqe_shift ? -EINVAL : 0;
-	if (init->srq)
+	if (init->srq || !init->cap.max_recv_wr)
 		return -EINVAL;
 	if (!is_power_of_2(req->rq_wqe_count) || req->rq_wqe_count > dev->attr.max_recv_wqes)
 		return -EINVAL;
@@ -56,8 +56,6 @@ static int check_req(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 		return -EINVAL;
 	if (req->sq_wqe_count &&
 	    (!is_power_of_2(req->sq_wqe_count) || req->sq_wqe_count > dev->attr.max_send_blocks))
-		return -EINVAL;
-	if (!req->sq_wqe_count && !req->rq_wqe_count)
 		return -EINVAL;
 	return check_rq(dev, init, req);
 }
@@ -99,7 +97,7 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 			.rq_wqe_count = req->rq_wqe_count,
 			.rq_wqe_shift = req->rq_wqe_shift,
 			.max_send_wr = init->cap.max_send_wr,
-			.max_recv_wr = init->cap.max_recv_wr,
+			.max_recv_wr = req->rq_wqe_count ? init->cap.max_recv_wr : 0,
 			.max_send_sge = init->cap.max_send_sge,
 			.max_recv_sge = init->cap.max_recv_sge,
 			.max_inline = init->cap.max_inline_data,
@@ -144,9 +142,11 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	err = xenib_dbr_get(ctx, &qp->dbr, req.db_addr);
 	if (err)
 		goto err_put_uar;
-	err = xenib_region_create(ctx, &qp->buf, req.buf_addr, buf_bytes(&req));
-	if (err)
-		goto err_put_dbr;
+	if (buf_bytes(&req)) {
+		err = xenib_region_create(ctx, &qp->buf, req.buf_addr, buf_bytes(&req));
+		if (err)
+			goto err_put_dbr;
+	}
 	err = send_create(dev, qp, init, &req);
 	if (err)
 		goto err_release_buf;
@@ -210,11 +210,8 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibqp->device);
 	struct xenib_qp *qp = to_xqp(ibqp);
-	int err;
 
-	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
-	if (err)
-		return err;
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
 	xenib_region_release(dev, &qp->buf);
 	xenib_dbr_put(qp->uar->ctx, &qp->dbr);
 	xenib_uar_put(qp->uar);

@@ -6,6 +6,14 @@
 
 #include "xenib.h"
 
+/* What the HCA may have beyond these is not offered to guests. */
+#define CAPS_OF_WINDOWS                                                                            \
+	((u64)(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A | IB_DEVICE_MEM_WINDOW_TYPE_2B))
+#define CAPS_OFFERED                                                                               \
+	(CAPS_OF_WINDOWS | IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |                     \
+	 IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID |        \
+	 IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_MEM_MGT_EXTENSIONS)
+
 int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata)
 {
@@ -24,7 +32,9 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_id = from->vendor_id;
 	attr->vendor_part_id = from->vendor_part_id;
 	attr->hw_ver = from->hw_ver;
-	attr->device_cap_flags = from->device_cap_flags;
+	attr->device_cap_flags = from->device_cap_flags & CAPS_OFFERED;
+	if (!from->max_mw)
+		attr->device_cap_flags &= ~CAPS_OF_WINDOWS;
 	attr->max_qp = from->max_qp;
 	attr->max_qp_wr = from->max_qp_wr;
 	attr->max_send_sge = from->max_sge;

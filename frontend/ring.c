@@ -227,11 +227,16 @@ int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable
 	return 0;
 }
 
-/* The watch on the backend's state normally ends the channel; it is gone while we are removed. */
+/*
+ * The watch on the backend's state normally ends the channel; but it is gone while we are removed,
+ * and cannot fire when the backend's nodes are not there any more after a resume.
+ */
 static void check_backend(struct xenib_ring *ring)
 {
-	if (xenbus_read_driver_state(ring->xbdev->otherend) != XenbusStateConnected)
-		xenib_ring_kill(ring);
+	if (xenbus_read_driver_state(ring->xbdev->otherend) == XenbusStateConnected)
+		return;
+	xenib_ring_kill(ring);
+	ring->fault(ring->context);
 }
 
 int xenib_cmd_wait(struct xenib_ring *ring, struct xenib_cmd *cmd)
@@ -251,6 +256,11 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	return xenib_cmd_wait(ring, cmd);
 }
 
+static bool still_there(const struct xen_vhca_rsp *rsp)
+{
+	return rsp->status == XEN_VHCA_E_BUSY || rsp->status == XEN_VHCA_E_HCA;
+}
+
 int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle)
 {
 	struct xenib_cmd cmd = { .req.op = op, .req.u.object.handle = handle };
@@ -258,11 +268,12 @@ int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle)
 
 	xenib_cmd_send(ring, &cmd, false);
 	err = xenib_cmd_wait(ring, &cmd);
-	if (err && !xenib_ring_is_dead(ring) && err != -EBUSY)
-		dev_warn_ratelimited(&ring->xbdev->dev,
-				     "operation %u on handle %#x: status %u, errno %u\n", op,
-				     handle, cmd.rsp.status, cmd.rsp.hca_errno);
-	return err == -EBUSY ? err : 0;
+	if (!err || xenib_ring_is_dead(ring))
+		return 0;
+	dev_warn_ratelimited(&ring->xbdev->dev,
+			     "operation %u on handle %#x: status %u, errno %u\n", op, handle,
+			     cmd.rsp.status, cmd.rsp.hca_errno);
+	return still_there(&cmd.rsp) ? -EBUSY : 0;
 }
 
 static int share_page(struct xenib_ring *ring, struct shared_page *shared)

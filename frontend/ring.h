@@ -31,8 +31,8 @@ struct xenib_cmd {
 
 /*
  * A channel to the backend of this device, with 2^order ring pages, and everything of it granted.
- * fault is called, in interrupt context, when the peer breaks the protocol; the channel is dead
- * then. Returns an ERR_PTR.
+ * fault is called, perhaps in interrupt context, when the peer breaks the protocol or is found
+ * gone; the channel is dead then. Returns an ERR_PTR.
  */
 struct xenib_ring *xenib_ring_create(struct xenbus_device *xbdev, unsigned int order,
 				     void (*fault)(void *context), void *context);
@@ -65,8 +65,10 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
 
 /*
  * Sends op for an object that is to go away: a *_FREE, *_DESTROY, MR_DEREG, CTX_CLOSE. Returns
- * -EBUSY if the backend says that another object needs it. Success in all other cases: the object
- * is gone, or went with the backend, or is the backend's affair.
+ * -EBUSY if the backend says that the object is in use, or that the HCA would not let it go.
+ * Success in all other cases: the object is gone, or went with the backend. Where users are counted
+ * here (everything but MRs, to which memory windows may be bound), -EBUSY is the backend's mistake,
+ * and ends with the context.
  */
 int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle);
 

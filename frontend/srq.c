@@ -18,7 +18,7 @@ static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > dev->attr.max_srq_wr || !attr->max_sge ||
+	if (!attr->max_wr || attr->max_wr > dev->attr.max_srq_wr ||
 	    attr->max_sge > dev->attr.max_srq_sge || attr->srq_limit > attr->max_wr)
 		return -EINVAL;
 	return 0;
@@ -152,11 +152,8 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibsrq->device);
 	struct xenib_srq *srq = to_xsrq(ibsrq);
-	int err;
 
-	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
-	if (err)
-		return err;
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
 	xenib_region_release(dev, &srq->buf);
 	xenib_dbr_put(srq->ctx, &srq->dbr);
 	return 0;

@@ -12,7 +12,7 @@
  * - CQ: attr.cqe + 1 entries rounded up to a power of two, of cqe_size bytes; page aligned.
  * - QP: receive queue of rq_wqe_count << rq_wqe_shift bytes, then a send queue of
  *   sq_wqe_count * 64 bytes; page aligned. With an SRQ, or no receive WRs, there is no receive
- *   queue; there must be one of the two.
+ *   queue; without both there is no buffer, and buf_addr means nothing.
  * - SRQ: attr.max_wr + 1 WQEs rounded up to a power of two; each of 16 + 16 * attr.max_sge bytes,
  *   rounded up to a power of two, at least 32; page aligned. The driver answers with
  *   attr.max_wr = WQEs - 1.
