@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * dbrec.h - doorbell records: two 32-bit words in memory in which software tells the HCA how far it
+ * has come. Each has a cache line of its own, and 64 of them share a page, because the kernel
+ * offers each page once, however many records are in it.
+ */
+#ifndef XENIB_DBREC_H
+#define XENIB_DBREC_H
+
+#include <linux/types.h>
+#include <pthread.h>
+
+#include <ccan/list.h>
+
+/* What the words mean. */
+enum xenib_qp_dbrec { XENIB_DBREC_RECV = 0, XENIB_DBREC_SEND = 1 };
+enum xenib_cq_dbrec { XENIB_DBREC_CONSUMED = 0, XENIB_DBREC_ARM = 1 };
+
+/* The records of one context. */
+struct xenib_dbrecs {
+	pthread_mutex_t lock;
+	struct list_head pages; /* pages with a free record come first */
+};
+
+void xenib_dbrecs_init(struct xenib_dbrecs *recs);
+
+/** xenib_dbrecs_exit() - frees all pages; by then no object of the context is left. */
+void xenib_dbrecs_exit(struct xenib_dbrecs *recs);
+
+/**
+ * xenib_dbrec_alloc() - a record whose two words are zero.
+ *
+ * Return: the record, or NULL with errno set.
+ */
+__be32 *xenib_dbrec_alloc(struct xenib_dbrecs *recs);
+
+/** xenib_dbrec_free() - returns a record of xenib_dbrec_alloc(), when nothing uses it any more. */
+void xenib_dbrec_free(struct xenib_dbrecs *recs, __be32 *rec);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * pd.c - protection, thread and parent domains, see pd.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "context.h"
+#include "pd.h"
+#include "verbs.h"
+
+struct ibv_pd *xenib_alloc_pd(struct ibv_context *context)
+{
+	struct xenib_ualloc_pd_resp resp = {};
+	struct xenib_ualloc_pd cmd = {};
+	struct xenib_pd *pd;
+	int err;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	err = ibv_cmd_alloc_pd(context, &pd->pd, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+			       sizeof(resp));
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	return &pd->pd;
+}
+
+static int dealloc_parent_domain(struct xenib_pd *pd)
+{
+	atomic_fetch_sub(&pd->parent->users, 1);
+	if (pd->td)
+		atomic_fetch_sub(&pd->td->users, 1);
+	free(pd);
+	return 0;
+}
+
+int xenib_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct xenib_pd *pd = to_xpd(ibpd);
+	int err;
+
+	if (pd->parent)
+		return dealloc_parent_domain(pd);
+	if (atomic_load(&pd->users))
+		return EBUSY;
+
+	err = ibv_cmd_dealloc_pd(ibpd);
+	if (err)
+		return err;
+
+	free(pd);
+	return 0;
+}
+
+struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
+					 struct ibv_parent_domain_init_attr *attr)
+{
+	struct xenib_pd *pd, *parent;
+
+	(void)context;
+	if (ibv_check_alloc_parent_domain(attr))
+		return NULL;
+
+	/* Queues are in memory of this library's own choice. */
+	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	parent = to_xpd(attr->pd);
+	if (parent->parent) {
+		errno = EINVAL;
+		return NULL;
+	}
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	pd->parent = parent;
+	atomic_fetch_add(&parent->users, 1);
+	if (attr->td) {
+		pd->td = container_of(attr->td, struct xenib_td, td);
+		atomic_fetch_add(&pd->td->users, 1);
+	}
+	ibv_initialize_parent_domain(&pd->pd, attr->pd);
+	return &pd->pd;
+}
+
+struct ibv_td *xenib_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
+{
+	struct xenib_context *ctx = to_xctx(context);
+	struct xenib_td *td;
+	int err;
+
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+
+	err = xenib_uar_create(context, &td->uar, !ctx->uars.no_bf);
+	if (err) {
+		free(td);
+		errno = err;
+		return NULL;
+	}
+
+	td->td.context = context;
+	return &td->td;
+}
+
+int xenib_dealloc_td(struct ibv_td *ibtd)
+{
+	struct xenib_td *td = container_of(ibtd, struct xenib_td, td);
+
+	if (atomic_load(&td->users))
+		return EBUSY;
+
+	xenib_uar_destroy(ibtd->context, &td->uar);
+	free(td);
+	return 0;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * poll_ex.c - the extended CQ interface: ibv_start_poll(), and the fields of a completion that are
+ * only looked at when they are asked for.
+ */
+#include "poll.h"
+
+/* Takes the next CQE. Return: 0, ENOENT, or EINVAL for one that completes nothing of ours. */
+static XENIB_INLINE int take_next(struct xenib_cq *cq)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+	const struct xenib_sent *sent;
+	struct mlx5_cqe64 *cqe;
+	struct xenib_qp *qp;
+	uint8_t own;
+
+	cqe = xenib_next_cqe(cq, &own);
+	if (!cqe)
+		return ENOENT;
+
+	cq->next++;
+	cq->cqe = cqe;
+	qp = xenib_cqe_qp(cq, cqe);
+	if (unlikely(!qp))
+		return EINVAL;
+
+	ex->status = IBV_WC_SUCCESS;
+	switch (own >> 4) {
+	case MLX5_CQE_REQ_ERR:
+		ex->status = xenib_error_status(
+			XENIB_READ_ONCE(((struct mlx5_err_cqe *)cqe)->syndrome));
+		SWITCH_FALLTHROUGH;
+	case MLX5_CQE_REQ:
+		sent = xenib_complete_send(qp, cqe);
+		ex->wr_id = sent->wr_id;
+		cq->opcode = sent->opcode;
+		return 0;
+	case MLX5_CQE_RESP_ERR:
+		ex->status = xenib_error_status(
+			XENIB_READ_ONCE(((struct mlx5_err_cqe *)cqe)->syndrome));
+		SWITCH_FALLTHROUGH;
+	case MLX5_CQE_RESP_SEND:
+	case MLX5_CQE_RESP_SEND_IMM:
+	case MLX5_CQE_RESP_SEND_INV:
+		cq->opcode = IBV_WC_RECV;
+		break;
+	case MLX5_CQE_RESP_WR_IMM:
+		cq->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+		break;
+	default:
+		return EINVAL;
+	}
+
+	return likely(xenib_complete_recv(qp, cqe, &ex->wr_id)) ? 0 : EINVAL;
+}
+
+static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct xenib_cq *cq = to_xcq_ex(ibcq);
+	int err;
+
+	if (unlikely(attr->comp_mask))
+		return EINVAL;
+
+	xenib_lock(&cq->lock);
+
+	err = take_next(cq);
+	if (err) {
+		/* There will be no ibv_end_poll(). */
+		if (err != ENOENT)
+			xenib_cq_tell_consumed(cq);
+		xenib_unlock(&cq->lock);
+	}
+	return err;
+}
+
+static int next_poll(struct ibv_cq_ex *ibcq)
+{
+	return take_next(to_xcq_ex(ibcq));
+}
+
+static void end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct xenib_cq *cq = to_xcq_ex(ibcq);
+
+	xenib_cq_tell_consumed(cq);
+	xenib_unlock(&cq->lock);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return to_xcq_ex(ibcq)->opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return ((struct mlx5_err_cqe *)to_xcq_ex(ibcq)->cqe)->vendor_err_synd;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	const struct mlx5_cqe64 *cqe = to_xcq_ex(ibcq)->cqe;
+	unsigned int flags = 0;
+
+	switch (cqe->op_own >> 4) {
+	case MLX5_CQE_RESP_WR_IMM:
+	case MLX5_CQE_RESP_SEND_IMM:
+		flags = IBV_WC_WITH_IMM;
+		break;
+	case MLX5_CQE_RESP_SEND_INV:
+		flags = IBV_WC_WITH_INV;
+		break;
+	case MLX5_CQE_RESP_SEND:
+		break;
+	default:
+		return 0;
+	}
+
+	if (be32toh(cqe->flags_rqpn) >> 28 & 3)
+		flags |= IBV_WC_GRH;
+	return flags;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	const struct xenib_cq *cq = to_xcq_ex(ibcq);
+
+	if (unlikely(cq->opcode == IBV_WC_COMP_SWAP || cq->opcode == IBV_WC_FETCH_ADD))
+		return 8;
+	return be32toh(cq->cqe->byte_cnt);
+}
+
+/* Of an ibv_wc's union of immediate data and invalidated key, the second is in host order. */
+static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	const struct mlx5_cqe64 *cqe = to_xcq_ex(ibcq)->cqe;
+
+	if (unlikely(cqe->op_own >> 4 == MLX5_CQE_RESP_SEND_INV))
+		return (__force __be32)be32toh(cqe->imm_inval_pkey);
+	return cqe->imm_inval_pkey;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return be32toh(to_xcq_ex(ibcq)->cqe->sop_drop_qpn) & 0xffffff;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return be32toh(to_xcq_ex(ibcq)->cqe->flags_rqpn) & 0xffffff;
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *ibcq)
+{
+	return be16toh(to_xcq_ex(ibcq)->cqe->slid);
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ibcq)
+{
+	return be32toh(to_xcq_ex(ibcq)->cqe->flags_rqpn) >> 24 & 0xf;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
+{
+	return to_xcq_ex(ibcq)->cqe->ml_path & 0x7f;
+}
+
+void xenib_cq_set_lazy(struct xenib_cq *cq, uint64_t wc_flags)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = start_poll;
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_wc_flags = read_wc_flags;
+	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = read_byte_len;
+	if (wc_flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = read_imm_data;
+	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = read_qp_num;
+	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = read_src_qp;
+	if (wc_flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = read_slid;
+	if (wc_flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = read_sl;
+	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = read_dlid_path_bits;
+}

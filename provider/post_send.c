@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * post_send.c - ibv_post_send().
+ */
+#include "send.h"
+#include "verbs.h"
+
+enum form { FORM_SEND, FORM_RDMA, FORM_ATOMIC, FORM_BIND };
+enum imm { IMM_NONE, IMM_DATA, IMM_KEY };
+
+#define RC (1u << IBV_QPT_RC)
+#define UC (1u << IBV_QPT_UC)
+#define UD (1u << IBV_QPT_UD)
+
+struct op {
+	uint8_t opcode;    /* the HCA's */
+	uint8_t wc_opcode; /* of its completion */
+	uint8_t form;
+	uint8_t imm;
+	uint8_t may_inline;
+	uint8_t types; /* QP types that have it; 0: not an operation that is known here */
+};
+
+static const struct op ops[] = {
+	[IBV_WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, FORM_RDMA, IMM_NONE, 1,
+				RC | UC },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, FORM_RDMA,
+					 IMM_DATA, 1, RC | UC },
+	[IBV_WR_SEND] = { MLX5_OPCODE_SEND, IBV_WC_SEND, FORM_SEND, IMM_NONE, 1, RC | UC | UD },
+	[IBV_WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, IBV_WC_SEND, FORM_SEND, IMM_DATA, 1,
+				   RC | UC | UD },
+	[IBV_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, FORM_RDMA, IMM_NONE, 0,
+			       RC },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, FORM_ATOMIC,
+					IMM_NONE, 0, RC },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, FORM_ATOMIC,
+					  IMM_NONE, 0, RC },
+	[IBV_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, IBV_WC_LOCAL_INV, FORM_BIND, IMM_KEY, 0, RC | UC },
+	[IBV_WR_BIND_MW] = { MLX5_OPCODE_UMR, IBV_WC_BIND_MW, FORM_BIND, IMM_NONE, 0, RC | UC },
+	[IBV_WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, IBV_WC_SEND, FORM_SEND, IMM_KEY, 1,
+				   RC | UC },
+};
+
+static XENIB_INLINE __be32 imm_of(const struct op *op, const struct ibv_send_wr *wr)
+{
+	switch (op->imm) {
+	case IMM_DATA:
+		return wr->imm_data;
+	case IMM_KEY:
+		return htobe32(wr->invalidate_rkey);
+	default:
+		return 0;
+	}
+}
+
+static XENIB_INLINE int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe,
+				   const struct ibv_send_wr *wr)
+{
+	uint8_t *at = xenib_inline_data(sq, wqe);
+	const struct ibv_sge *sge = wr->sg_list;
+	uint64_t length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		length += sge->length;
+		if (unlikely(length > sq->max_inline))
+			return ENOMEM;
+		xenib_copy_in(sq, &at, (const void *)(uintptr_t)sge->addr, sge->length);
+	}
+	xenib_inline_end(wqe, length);
+	return 0;
+}
+
+static XENIB_INLINE void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
+				  const struct ibv_send_wr *wr)
+{
+	const struct ibv_sge *sge = wr->sg_list;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++, sge++)
+		xenib_put_data(sq, wqe, sge->addr, sge->length, sge->lkey);
+}
+
+static void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	const struct ibv_sge *sge = wr->sg_list;
+	bool cmp_swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+	int i;
+
+	xenib_put_remote(wqe, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+	xenib_put_atomic(wqe, cmp_swap ? wr->wr.atomic.swap : wr->wr.atomic.compare_add,
+			 cmp_swap ? wr->wr.atomic.compare_add : 0);
+	for (i = 0; i < wr->num_sge; i++, sge++)
+		xenib_put_data(sq, wqe, sge->addr, sge->length ? XENIB_ATOMIC_SIZE : 0, sge->lkey);
+}
+
+static int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	static const struct ibv_mw_bind_info none;
+
+	if (wr->opcode == IBV_WR_LOCAL_INV)
+		return xenib_put_bind(sq, wqe, IBV_MW_TYPE_2, 0, &none);
+
+	wqe->ctrl->imm = htobe32(wr->bind_mw.mw->rkey);
+	return xenib_put_bind(sq, wqe, wr->bind_mw.mw->type, wr->bind_mw.rkey,
+			      &wr->bind_mw.bind_info);
+}
+
+/* Builds the WQE of one WR; type is the QP's, known to the compiler. */
+static XENIB_INLINE int build(struct xenib_sq *sq, const struct ibv_send_wr *wr, uint32_t number,
+			      struct xenib_wqe *wqe, enum ibv_qp_type type)
+{
+	const struct op *op;
+	uint8_t fence = 0;
+	int err;
+
+	if (unlikely((unsigned int)wr->opcode >= sizeof(ops) / sizeof(ops[0])))
+		return EINVAL;
+	op = &ops[wr->opcode];
+	if (unlikely(!(op->types & 1u << type)))
+		return EINVAL;
+	if (unlikely(xenib_sq_is_full(sq, number)))
+		return ENOMEM;
+	if (unlikely((uint32_t)wr->num_sge > sq->max_sge && op->form != FORM_BIND))
+		return ENOMEM;
+
+	xenib_wqe_begin(sq, wqe, op->opcode, xenib_control_bits(sq, wr->send_flags),
+			imm_of(op, wr));
+
+	if (type == IBV_QPT_UD) {
+		xenib_put_address(wqe->seg, to_xah(wr->wr.ud.ah), wr->wr.ud.remote_qpn,
+				  wr->wr.ud.remote_qkey);
+		xenib_skip_address(sq, wqe);
+	}
+
+	if (op->form == FORM_BIND) {
+		err = put_bind(sq, wqe, wr);
+		if (err)
+			return err;
+		fence = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+	} else if (op->form == FORM_ATOMIC) {
+		if (unlikely(wr->send_flags & IBV_SEND_INLINE))
+			return EINVAL;
+		put_atomic(sq, wqe, wr);
+	} else {
+		if (type != IBV_QPT_UD && op->form == FORM_RDMA)
+			xenib_put_remote(wqe, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+
+		if (!(wr->send_flags & IBV_SEND_INLINE)) {
+			put_sges(sq, wqe, wr);
+		} else {
+			if (unlikely(!op->may_inline))
+				return EINVAL;
+			err = put_inline(sq, wqe, wr);
+			if (unlikely(err))
+				return err;
+		}
+	}
+
+	xenib_wqe_remember(sq, number, wr->wr_id, op->wc_opcode);
+	xenib_wqe_end(sq, wqe);
+	sq->next_fence = fence;
+	return 0;
+}
+
+/* WRs before a bad one are posted. */
+static XENIB_INLINE int post(struct xenib_sq *sq, struct ibv_send_wr *wr,
+			     struct ibv_send_wr **bad_wr, enum ibv_qp_type type)
+{
+	const struct mlx5_wqe_ctrl_seg *ctrl = NULL;
+	struct xenib_wqe wqe;
+	uint32_t ds = 0, count;
+	int err = 0;
+
+	xenib_lock(&sq->lock);
+
+	for (count = 0; wr; count++, wr = wr->next) {
+		err = build(sq, wr, sq->head + count, &wqe, type);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+		ctrl = wqe.ctrl;
+		ds = wqe.ds;
+	}
+	if (likely(count))
+		xenib_sq_ring(sq, count, ctrl, ds);
+
+	xenib_unlock(&sq->lock);
+	return err;
+}
+
+int xenib_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct xenib_sq *sq = &to_xqp(ibqp)->sq;
+
+	switch (ibqp->qp_type) {
+	case IBV_QPT_RC:
+		return post(sq, wr, bad_wr, IBV_QPT_RC);
+	case IBV_QPT_UC:
+		return post(sq, wr, bad_wr, IBV_QPT_UC);
+	default:
+		return post(sq, wr, bad_wr, IBV_QPT_UD);
+	}
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * qp.c - making, changing and removing QPs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "context.h"
+#include "pd.h"
+#include "qp.h"
+#include "verbs.h"
+
+void xenib_qp_init_queues(struct xenib_qp *qp, const struct xenib_qp_size *size)
+{
+	size_t rq_bytes = (size_t)size->rq_wqes << size->rq_shift;
+
+	qp->rq.start = qp->buf.addr;
+	qp->rq.shift = size->rq_shift;
+	qp->rq.mask = size->rq_wqes ? size->rq_wqes - 1 : 0;
+	qp->rq.max_wr = size->cap.max_recv_wr;
+	qp->rq.max_sge = size->cap.max_recv_sge;
+	qp->rq.dbrec = qp->dbrec;
+	if (!qp->rq.wr_id)
+		qp->rq.wr_id = &qp->rq.none;
+
+	qp->sq.start = qp->buf.addr + rq_bytes;
+	qp->sq.end = qp->sq.start + (size_t)size->sq_blocks * XENIB_BLOCK_SIZE;
+	qp->sq.mask = size->sq_blocks ? size->sq_blocks - 1 : 0;
+	qp->sq.max_wr = size->cap.max_send_wr;
+	qp->sq.max_sge = size->cap.max_send_sge;
+	qp->sq.max_inline = size->cap.max_inline_data;
+	qp->sq.dbrec = qp->dbrec;
+	if (!qp->sq.sent)
+		qp->sq.sent = &qp->nothing_sent;
+}
+
+void xenib_qp_set_state(struct xenib_qp *qp, enum ibv_qp_state state)
+{
+	switch (state) {
+	case IBV_QPS_RESET:
+		qp->sq.head = 0;
+		qp->sq.tail = 0;
+		qp->sq.next = 0;
+		qp->sq.next_fence = 0;
+		qp->sq.limit = 0;
+		qp->rq.head = 0;
+		qp->rq.tail = 0;
+		qp->rq.limit = 0;
+		qp->dbrec[XENIB_DBREC_RECV] = 0;
+		qp->dbrec[XENIB_DBREC_SEND] = 0;
+		break;
+	case IBV_QPS_INIT:
+		qp->rq.limit = qp->rq.max_wr;
+		break;
+	case IBV_QPS_RTS:
+		qp->sq.limit = qp->sq.max_wr;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Which operations will be used; 0: what is asked for is not to be had here. */
+static uint64_t ops_asked(const struct ibv_qp_init_attr_ex *attr)
+{
+	uint64_t all = xenib_qp_all_ops(attr->qp_type);
+
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return 0;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return all;
+	return attr->send_ops_flags & ~all ? 0 : attr->send_ops_flags;
+}
+
+static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
+			const struct xenib_qp_size *size)
+{
+	int err;
+
+	/* A QP without any queue has a page all the same, for the kernel to have an address. */
+	err = xenib_buf_alloc(&qp->buf, size->bytes ? size->bytes : 1);
+	if (err)
+		return err;
+
+	qp->dbrec = xenib_dbrec_alloc(&ctx->dbrecs);
+	if (!qp->dbrec) {
+		err = errno;
+		goto err_free_buf;
+	}
+
+	err = ENOMEM;
+	if (size->sq_blocks) {
+		qp->sq.sent = calloc(size->sq_blocks, sizeof(*qp->sq.sent));
+		if (!qp->sq.sent)
+			goto err_free_dbrec;
+	}
+	if (size->rq_wqes) {
+		qp->rq.wr_id = calloc(size->rq_wqes, sizeof(*qp->rq.wr_id));
+		if (!qp->rq.wr_id)
+			goto err_free_sent;
+	}
+
+	xenib_qp_init_queues(qp, size);
+	return 0;
+
+err_free_sent:
+	free(qp->sq.sent);
+err_free_dbrec:
+	xenib_dbrec_free(&ctx->dbrecs, qp->dbrec);
+err_free_buf:
+	xenib_buf_free(&qp->buf);
+	return err;
+}
+
+static void free_queues(struct xenib_context *ctx, struct xenib_qp *qp)
+{
+	if (qp->rq.wr_id != &qp->rq.none)
+		free(qp->rq.wr_id);
+	if (qp->sq.sent != &qp->nothing_sent)
+		free(qp->sq.sent);
+	xenib_dbrec_free(&ctx->dbrecs, qp->dbrec);
+	xenib_buf_free(&qp->buf);
+}
+
+static int get_uar(struct xenib_context *ctx, struct ibv_pd *pd, struct xenib_qp *qp)
+{
+	struct xenib_td *td = xenib_pd_td(pd);
+
+	if (td) {
+		qp->sq.uar = &td->uar;
+		return 0;
+	}
+
+	qp->sq.uar = xenib_uar_get(&ctx->vctx.context, &ctx->uars, ctx->single_threaded);
+	qp->own_uar = qp->sq.uar;
+	return qp->sq.uar ? 0 : errno;
+}
+
+static void put_uar(struct xenib_context *ctx, struct xenib_qp *qp)
+{
+	if (qp->own_uar)
+		xenib_uar_put(&ctx->uars, qp->sq.uar);
+}
+
+static int create_in_kernel(struct xenib_context *ctx, struct ibv_qp_init_attr_ex *attr,
+			    const struct xenib_qp_size *size, struct xenib_qp *qp)
+{
+	struct ib_uverbs_create_qp_resp *base;
+	struct xenib_ucreate_qp_resp resp = {};
+	struct xenib_ucreate_qp cmd = {};
+	int err;
+
+	cmd.buf_addr = (uintptr_t)qp->buf.addr;
+	cmd.db_addr = (uintptr_t)qp->dbrec;
+	cmd.sq_wqe_count = size->sq_blocks;
+	cmd.rq_wqe_count = size->rq_wqes;
+	cmd.rq_wqe_shift = size->rq_shift;
+	cmd.uidx = qp->uidx;
+	cmd.uar = qp->sq.uar->index;
+
+	base = &resp.ibv_resp;
+	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, attr, &cmd.ibv_cmd, sizeof(cmd),
+				   base, sizeof(resp));
+	if (err)
+		return err;
+
+	qp->sq.qpn = qp->vqp.qp.qp_num;
+	return 0;
+}
+
+static void init_locks(struct xenib_context *ctx, struct ibv_pd *pd, struct xenib_qp *qp)
+{
+	bool shared = !ctx->single_threaded && !xenib_pd_td(pd);
+
+	xenib_lock_init(&qp->sq.lock, shared);
+	xenib_lock_init(&qp->rq.lock, shared);
+}
+
+struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct xenib_context *ctx = to_xctx(context);
+	struct xenib_qp_size size;
+	struct xenib_qp *qp;
+	uint64_t ops;
+	int err;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq || !attr->recv_cq) {
+		errno = EINVAL;
+		return NULL;
+	}
+	ops = ops_asked(attr);
+	if (!ops) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	err = xenib_qp_size(&ctx->limits, attr->qp_type, ops, attr->srq, &attr->cap, &size);
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	qp->srq = attr->srq ? to_xsrq(attr->srq) : NULL;
+	qp->sq.cq = to_xcq(attr->send_cq);
+	qp->rq.cq = to_xcq(attr->recv_cq);
+	qp->sq.always = attr->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
+	qp->sq.may_bind = ops & (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV);
+	init_locks(ctx, attr->pd, qp);
+
+	err = alloc_queues(ctx, qp, &size);
+	if (err)
+		goto err_free;
+
+	err = get_uar(ctx, attr->pd, qp);
+	if (err)
+		goto err_free_queues;
+
+	err = xenib_table_add(&ctx->qps, qp, &qp->uidx);
+	if (err)
+		goto err_put_uar;
+
+	err = create_in_kernel(ctx, attr, &size, qp);
+	if (err)
+		goto err_remove;
+
+	xenib_qp_set_state(qp, IBV_QPS_RESET);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		xenib_qp_set_wr(qp, ops);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	}
+	attr->cap = size.cap;
+	return &qp->vqp.qp;
+
+err_remove:
+	xenib_table_remove(&ctx->qps, qp->uidx);
+err_put_uar:
+	put_uar(ctx, qp);
+err_free_queues:
+	free_queues(ctx, qp);
+err_free:
+	free(qp);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_qp *xenib_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *ibqp;
+
+	ibqp = xenib_create_qp_ex(pd->context, &ex);
+	if (ibqp)
+		attr->cap = ex.cap;
+	return ibqp;
+}
+
+/* Locks the CQs of a QP, always in the same order. */
+static void lock_cqs(struct xenib_qp *qp)
+{
+	struct xenib_cq *first = qp->sq.cq, *second = qp->rq.cq;
+
+	if (first->cqn > second->cqn) {
+		first = qp->rq.cq;
+		second = qp->sq.cq;
+	}
+	xenib_lock(&first->lock);
+	if (second != first)
+		xenib_lock(&second->lock);
+}
+
+static void unlock_cqs(struct xenib_qp *qp)
+{
+	if (qp->sq.cq != qp->rq.cq)
+		xenib_unlock(&qp->sq.cq->lock);
+	xenib_unlock(&qp->rq.cq->lock);
+}
+
+static void clean_cqs(struct xenib_qp *qp)
+{
+	xenib_cq_clean(qp->rq.cq, qp);
+	if (qp->sq.cq != qp->rq.cq)
+		xenib_cq_clean(qp->sq.cq, qp);
+}
+
+int xenib_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	struct xenib_qp *qp = to_xqp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	if (err || !(mask & IBV_QP_STATE))
+		return err;
+
+	if (attr->qp_state != IBV_QPS_RESET) {
+		xenib_qp_set_state(qp, attr->qp_state);
+		return 0;
+	}
+
+	lock_cqs(qp);
+	clean_cqs(qp);
+	xenib_qp_set_state(qp, IBV_QPS_RESET);
+	unlock_cqs(qp);
+	return 0;
+}
+
+int xenib_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		   struct ibv_qp_init_attr *init_attr)
+{
+	struct xenib_qp *qp = to_xqp(ibqp);
+	struct ibv_query_qp cmd;
+	int err;
+
+	err = ibv_cmd_query_qp(ibqp, attr, mask, init_attr, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+
+	init_attr->cap = (struct ibv_qp_cap){
+		.max_send_wr = qp->sq.max_wr,
+		.max_recv_wr = qp->rq.max_wr,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.max_sge,
+		.max_inline_data = qp->sq.max_inline,
+	};
+	attr->cap = init_attr->cap;
+	return 0;
+}
+
+int xenib_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct xenib_context *ctx = to_xctx(ibqp->context);
+	struct xenib_qp *qp = to_xqp(ibqp);
+	int err;
+
+	err = ibv_cmd_destroy_qp(ibqp);
+	if (err)
+		return err;
+
+	lock_cqs(qp);
+	clean_cqs(qp);
+	xenib_table_remove(&ctx->qps, qp->uidx);
+	unlock_cqs(qp);
+
+	put_uar(ctx, qp);
+	free_queues(ctx, qp);
+	free(qp);
+	return 0;
+}

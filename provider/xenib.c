@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * xenib.c - the libibverbs provider for the devices of xen-ibfront: finding them, opening them, and
+ * the table of verbs. docs/provider.md describes the whole.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "context.h"
+#include "verbs.h"
+
+/* A send WQE counts its 16-byte units in six bits. */
+#define MAX_SEND_WQE (63 * 16)
+#define MAX_RECV_WQE 4096
+
+static void free_context(struct ibv_context *ibctx)
+{
+	struct xenib_context *ctx = to_xctx(ibctx);
+
+	xenib_table_exit(&ctx->qps);
+	xenib_uars_exit(ibctx, &ctx->uars);
+	xenib_dbrecs_exit(&ctx->dbrecs);
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static const struct verbs_context_ops context_ops = {
+	.alloc_mw = xenib_alloc_mw,
+	.alloc_parent_domain = xenib_alloc_parent_domain,
+	.alloc_pd = xenib_alloc_pd,
+	.alloc_td = xenib_alloc_td,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = xenib_bind_mw,
+	.cq_event = xenib_cq_event,
+	.create_ah = xenib_create_ah,
+	.create_cq = xenib_create_cq,
+	.create_cq_ex = xenib_create_cq_ex,
+	.create_qp = xenib_create_qp,
+	.create_qp_ex = xenib_create_qp_ex,
+	.create_srq = xenib_create_srq,
+	.create_srq_ex = xenib_create_srq_ex,
+	.dealloc_mw = xenib_dealloc_mw,
+	.dealloc_pd = xenib_dealloc_pd,
+	.dealloc_td = xenib_dealloc_td,
+	.dereg_mr = xenib_dereg_mr,
+	.destroy_ah = xenib_destroy_ah,
+	.destroy_cq = xenib_destroy_cq,
+	.destroy_qp = xenib_destroy_qp,
+	.destroy_srq = xenib_destroy_srq,
+	.detach_mcast = ibv_cmd_detach_mcast,
+	.free_context = free_context,
+	.get_srq_num = xenib_get_srq_num,
+	.modify_cq = xenib_modify_cq,
+	.modify_qp = xenib_modify_qp,
+	.modify_srq = xenib_modify_srq,
+	.poll_cq = xenib_poll_cq,
+	.post_recv = xenib_post_recv,
+	.post_send = xenib_post_send,
+	.post_srq_recv = xenib_post_srq_recv,
+	.query_device_ex = xenib_query_device_ex,
+	.query_port = xenib_query_port,
+	.query_qp = xenib_query_qp,
+	.query_srq = xenib_query_srq,
+	.reg_mr = xenib_reg_mr,
+	.req_notify_cq = xenib_req_notify_cq,
+};
+
+static bool env_is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && strcmp(value, "0");
+}
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* This provider knows one family of HCAs, and CQEs of the version that has user indices. */
+static int take_answer(struct xenib_context *ctx, const struct xenib_alloc_ucontext_resp *resp)
+{
+	if (resp->family != XENIB_FAMILY_MLX5 || resp->cqe_version != 1) {
+		verbs_err(&ctx->vctx, "HCA family %u with CQEs of version %u is not supported\n",
+			  resp->family, resp->cqe_version);
+		return EOPNOTSUPP;
+	}
+
+	ctx->limits = (struct xenib_limits){
+		.max_sq_desc = lesser(resp->max_sq_desc, MAX_SEND_WQE),
+		.max_rq_desc = lesser(resp->max_rq_desc, MAX_RECV_WQE),
+		.max_send_blocks = lesser(resp->max_send_blocks, 1u << 16),
+		.max_recv_wqes = lesser(resp->max_recv_wqes, 1u << 16),
+		.max_srq_wqes = lesser(resp->max_srq_wqes, 1u << 16),
+	};
+	return 0;
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd, void *private_data)
+{
+	struct xenib_ualloc_context_resp resp = {};
+	struct xenib_ualloc_context cmd = {};
+	struct xenib_context *ctx;
+	int err;
+
+	(void)private_data;
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx, RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+
+	err = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				  sizeof(resp));
+	if (err)
+		goto err_uninit;
+
+	err = take_answer(ctx, &resp.drv_payload);
+	if (err)
+		goto err_uninit;
+
+	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");
+	xenib_dbrecs_init(&ctx->dbrecs);
+	xenib_uars_init(&ctx->uars, env_is_set("XENIB_SHUT_UP_BF"));
+	xenib_table_init(&ctx->qps);
+
+	verbs_set_ops(&ctx->vctx, &context_ops);
+	return &ctx->vctx;
+
+err_uninit:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = err;
+	return NULL;
+}
+
+static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	struct xenib_device *dev;
+
+	(void)sysfs_dev;
+	dev = calloc(1, sizeof(*dev));
+	return dev ? &dev->vdev : NULL;
+}
+
+static void uninit_device(struct verbs_device *vdev)
+{
+	free(container_of(vdev, struct xenib_device, vdev));
+}
+
+/* Drivers outside of the kernel tree have no id, but the device's bus is proof enough. */
+static const struct verbs_match_ent match_table[] = {
+	VERBS_MODALIAS_MATCH("xen:vhca", NULL),
+	{},
+};
+
+static const struct verbs_device_ops device_ops = {
+	.name = "xenib",
+	.match_min_abi_version = XENIB_UVERBS_ABI_VERSION,
+	.match_max_abi_version = XENIB_UVERBS_ABI_VERSION,
+	.match_table = match_table,
+	.alloc_device = alloc_device,
+	.uninit_device = uninit_device,
+	.alloc_context = alloc_context,
+};
+
+PROVIDER_DRIVER(xenib, device_ops);
