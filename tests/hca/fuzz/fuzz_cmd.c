@@ -14,7 +14,7 @@
 #include "fabric.h"
 #include "hca.h"
 
-#define MEMORY_SIZE (1u << 20)
+#define MEMORY_SIZE (80u * 4096)
 #define IOVA 0x10000000ull
 #define PAGES (MEMORY_SIZE / 4096)
 #define IN_MAX 4096u
