@@ -7,7 +7,7 @@
  *   bar.c                 BAR0: initialization segment, UAR pages
  *   cmdq.c, cmd*.c        the firmware: command queue, one function for each command
  *   eq/cq/srq/mkey/qp.c   the objects
- *   wqe.c rc.c ud.c ...   the data path
+ *   wqe.c, engine.h       the data path: what a WQE says, who does what with it
  *   port.c, fabric.c      the port and the switch that joins all functions
  *   ctl.c                 what the outside may see and break
  */

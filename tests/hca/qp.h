@@ -2,8 +2,8 @@
 /*
  * Queue pairs: attributes as set by the commands, and the engine's state.
  *
- * cmd_qp.c checks and fills in the attributes and moves the state; the engine (qp.c with
- * rc.c, uc.c, ud.c) is told through the four calls at the end.
+ * cmd_qp.c checks and fills in the attributes and moves the state; the engine (qp.c and what
+ * engine.h lists) is told through the calls at the end.
  */
 #ifndef HCA_QP_H
 #define HCA_QP_H

@@ -68,18 +68,19 @@ static void duplicate_response(struct qp_engine *e, const struct packet *p)
 	r->pending = true;
 }
 
+static bool has_response(const struct packet *p)
+{
+	uint8_t op = p->opcode & ~BTH_TRANSPORT;
+
+	return op == BTH_READ_REQUEST || op == BTH_COMPARE_SWAP || op == BTH_FETCH_ADD;
+}
+
 static void duplicate(struct qp_engine *e, const struct packet *p)
 {
-	switch (p->opcode & ~BTH_TRANSPORT) {
-	case BTH_READ_REQUEST:
-	case BTH_COMPARE_SWAP:
-	case BTH_FETCH_ADD:
+	if (has_response(p))
 		duplicate_response(e, p);
-		break;
-	default:
+	else
 		e->reply.ack = true;
-		break;
-	}
 	engine_wake(e);
 }
 
@@ -92,7 +93,7 @@ static void in_order(struct qp_engine *e, const struct packet *p)
 	case VERDICT_OK:
 		e->epsn = psn_add(e->epsn, psns);
 		e->out_of_order = false;
-		e->reply.ack |= p->ack_request;
+		e->reply.ack |= p->ack_request && !has_response(p);
 		engine_wake(e);
 		break;
 	case VERDICT_RNR:
