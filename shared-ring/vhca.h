@@ -374,13 +374,16 @@ struct xen_vhca_cq_modify {
 	uint16_t period_us;
 };
 
-/* SRQ_CREATE */
+/*
+ * SRQ_CREATE: buffer (page aligned): max_wr WQEs of 16 + 16 * max_sge bytes, rounded up to a power of
+ * two, at least 32. The HCA keeps one WQE for itself: max_wr - 1 can be posted.
+ */
 struct xen_vhca_srq_create {
 	xen_vhca_handle_t pd;
-	uint32_t user_index; /* 24 bits; comes back in CQEs */
+	uint32_t user_index; /* 24 bits; mlx5 does not use it: its CQEs have the QP's user_index */
 	struct xen_vhca_place buf;
 	struct xen_vhca_place dbr;
-	uint32_t max_wr; /* a power of two */
+	uint32_t max_wr; /* a power of two, 2 or more */
 	uint32_t max_sge;
 	uint32_t limit;
 	uint32_t reserved;
@@ -392,13 +395,14 @@ struct xen_vhca_srq_modify {
 	uint32_t limit;
 };
 
-enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_UD = 4 }; /* as enum ib_qp_type / ibv_qp_type */
+/* As enum ib_qp_type / ibv_qp_type. */
+enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_UD = 4 };
 
 #define XEN_VHCA_QP_SIGNAL_ALL (1u << 0)
 
 /*
- * QP_CREATE: the buffer holds the receive queue at 0 and the send queue after it; UAR, regions, CQs,
- * SRQ and PD are of one context.
+ * QP_CREATE: the buffer (page aligned) holds the receive queue at 0 and the send queue after it; UAR,
+ * regions, CQs, SRQ and PD are of one context. With neither queue there is no buffer: buf is zero.
  */
 struct xen_vhca_qp_create {
 	xen_vhca_handle_t pd;
@@ -417,7 +421,7 @@ struct xen_vhca_qp_create {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* as asked for */
 };
 
-/* An address vector (struct ib_global_route and rdma_ah_attr). */
+/* An address vector (struct ib_global_route and rdma_ah_attr). A vHCA has one port: port is 1. */
 struct xen_vhca_av {
 	uint8_t dgid[16];
 	uint32_t flow_label;
@@ -445,7 +449,10 @@ struct xen_vhca_qp_attr {
 	struct xen_vhca_av av, alt_av;
 };
 
-/* QP_MODIFY. mask: as enum ib_qp_attr_mask / ibv_qp_attr_mask. */
+/*
+ * QP_MODIFY. mask: as enum ib_qp_attr_mask / ibv_qp_attr_mask, bits 0 to 20. A Q_Key with its highest
+ * bit set is controlled: E_UNSUPPORTED.
+ */
 struct xen_vhca_qp_modify {
 	xen_vhca_handle_t qp;
 	uint32_t mask;
