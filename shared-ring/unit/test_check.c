@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_check.c - the validators: every good request passes, and each rule, broken alone, is told by
+ * its own status.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "example.h"
+
+static unsigned int failures;
+
+#define EXPECT(what, got, want) do { \
+	long got_ = (got), want_ = (want); \
+	if (got_ != want_) { \
+		fprintf(stderr, "%s:%d: %s: %ld, not %ld\n", __FILE__, __LINE__, what, got_, want_); \
+		failures++; \
+	} \
+} while (0)
+
+static int known(unsigned int op)
+{
+	return vhca_op_name(op)[0] != '?';
+}
+
+static void good_requests(void)
+{
+	struct xen_vhca_device_attr limits = example_limits();
+	unsigned int op, count = 0;
+
+	for (op = 0; op < 256; op++) {
+		struct xen_vhca_req req = example_request(op);
+
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits),
+		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
+		count += known(op);
+	}
+	EXPECT("operations", count, 30);
+}
+
+/* Any octet behind the operation's part, and each reserved field of the header. */
+static void reserved(void)
+{
+	struct xen_vhca_device_attr limits = example_limits();
+	unsigned int op;
+
+	for (op = 0; op < XEN_VHCA_OPS; op++) {
+		struct xen_vhca_req req = example_request(op);
+
+		if (!known(op))
+			continue;
+		req.u.octets[sizeof(req.u.octets) - 1] = 1;
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
+		req = example_request(op);
+		req.reserved0 = 1;
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
+		req = example_request(op);
+		req.reserved1 = 1u << 31;
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
+	}
+}
+
+/* One value of a good request changed. */
+#define BREAK(operation, member, value, status) do { \
+	struct xen_vhca_device_attr limits_ = example_limits(); \
+	struct xen_vhca_req req_ = example_request(XEN_VHCA_OP_##operation); \
+	req_.u.member = (value); \
+	EXPECT(#operation " " #member, vhca_check_request(&req_, &limits_), XEN_VHCA_##status); \
+} while (0)
+
+static void memory(void)
+{
+	BREAK(MEM_CREATE, mem_create.ctx, 0, E_HANDLE);
+	BREAK(MEM_CREATE, mem_create.flags, 2, E_RESERVED);
+	BREAK(MEM_CREATE, mem_create.pages, 0, E_ARG);
+	BREAK(MEM_CREATE, mem_create.pages, (1u << 18) + 1, E_LIMIT);
+	BREAK(MEM_CREATE, mem_create.pages, 1u << 18, OK);
+	BREAK(MEM_ADD, mem_add.count, 0, E_COUNT);
+	BREAK(MEM_ADD, mem_add.count, 1025, E_COUNT);
+	BREAK(MEM_ADD, mem_add.count, 1024, OK);
+	BREAK(MEM_ADD, mem_add.first, 0xffffffff, E_RANGE);
+	BREAK(MR_REG, mr_reg.pd, 0, E_HANDLE);
+	BREAK(MR_REG, mr_reg.place.mem, 0, E_HANDLE);
+	BREAK(MR_REG, mr_reg.place.reserved, 1, E_RESERVED);
+	BREAK(MR_REG, mr_reg.place.offset, 0x124, E_ARG);
+	BREAK(MR_REG, mr_reg.place.offset, 0xfffffffffffff123, E_RANGE);
+	BREAK(MR_REG, mr_reg.length, 0, E_ARG);
+	BREAK(MR_REG, mr_reg.length, ~0ull, E_ARG);
+	BREAK(MR_REG, mr_reg.length, (1ull << 30) + 1, E_LIMIT);
+	BREAK(MR_REG, mr_reg.access, 1 << 6, E_RESERVED);
+	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG);
+	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_READ, OK);
+	BREAK(MR_REG, mr_reg.pages, 1, E_COUNT);
+	BREAK(MR_REG, mr_reg.flags, 2, E_RESERVED);
+	BREAK(MW_ALLOC, mw_alloc.type, 3, E_ARG);
+}
+
+static void inline_mr(void)
+{
+	struct xen_vhca_device_attr limits = example_limits();
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_MR_REG);
+	struct xen_vhca_mr_reg *m = &req.u.mr_reg;
+
+	m->flags = XEN_VHCA_MR_REG_INLINE;
+	m->pages = 2;
+	EXPECT("region as well", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
+	m->place.mem = 0;
+	EXPECT("inline", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	m->length = 2 * 4096 - 0x123;
+	EXPECT("to the end", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	m->length++;
+	EXPECT("behind the end", vhca_check_request(&req, &limits), XEN_VHCA_E_RANGE);
+	m->length = 1;
+	m->place.offset = 0x1123;
+	EXPECT("first page unused", vhca_check_request(&req, &limits), XEN_VHCA_E_RANGE);
+	m->place.offset = 0x123;
+	m->pages = 1025;
+	EXPECT("too many", vhca_check_request(&req, &limits), XEN_VHCA_E_COUNT);
+	m->pages = 0;
+	EXPECT("none", vhca_check_request(&req, &limits), XEN_VHCA_E_COUNT);
+}
+
+static void queues(void)
+{
+	BREAK(UAR_ALLOC, uar_alloc.ctx, 0, E_HANDLE);
+	BREAK(UAR_ALLOC, uar_alloc.type, 2, E_ARG);
+	BREAK(UAR_ALLOC, uar_alloc.gfn, 1ull << 52, E_ARG);
+	BREAK(CQ_CREATE, cq_create.uar, 0, E_HANDLE);
+	BREAK(CQ_CREATE, cq_create.cqes, 0, E_ARG);
+	BREAK(CQ_CREATE, cq_create.cqes, 255, E_ARG);
+	BREAK(CQ_CREATE, cq_create.cqes, 1u << 22, OK);
+	BREAK(CQ_CREATE, cq_create.cqes, 1u << 23, E_ARG);
+	BREAK(CQ_CREATE, cq_create.cqe_size, 32, E_ARG);
+	BREAK(CQ_CREATE, cq_create.event_bit, XEN_VHCA_EVENT_BITS, E_ARG);
+	BREAK(CQ_CREATE, cq_create.buf.offset, 64, E_ARG);
+	BREAK(CQ_CREATE, cq_create.buf.offset, -4096ull, E_RANGE);
+	BREAK(CQ_CREATE, cq_create.dbr.offset, 4, E_ARG);
+	BREAK(CQ_CREATE, cq_create.dbr.mem, 0, E_HANDLE);
+	BREAK(SRQ_CREATE, srq_create.max_wr, 100, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.max_wr, 1, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.max_wr, 1u << 31, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.max_sge, 32, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.max_sge, 0xffffffff, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.limit, 257, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.user_index, 1u << 24, E_ARG);
+	BREAK(QP_CREATE, qp_create.type, 8, E_ARG);
+	BREAK(QP_CREATE, qp_create.flags, 2, E_RESERVED);
+	BREAK(QP_CREATE, qp_create.user_index, 1u << 24, E_ARG);
+	BREAK(QP_CREATE, qp_create.sq_wqe_count, 3, E_ARG);
+	BREAK(QP_CREATE, qp_create.sq_wqe_count, 1u << 31, E_ARG);
+	BREAK(QP_CREATE, qp_create.sq_wqe_count, 0, OK);
+	BREAK(QP_CREATE, qp_create.rq_wqe_count, 0, E_ARG);
+	BREAK(QP_CREATE, qp_create.rq_wqe_count, 1u << 31, E_ARG);
+	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 31, E_ARG);
+	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 3, E_ARG);
+	BREAK(QP_CREATE, qp_create.srq, 7, E_ARG);
+	BREAK(QP_CREATE, qp_create.max_inline, 1025, E_ARG);
+	BREAK(QP_CREATE, qp_create.max_send_sge, 31, E_ARG);
+	BREAK(QP_CREATE, qp_create.recv_cq, 0, E_HANDLE);
+}
+
+static void modify(void)
+{
+	BREAK(QP_MODIFY, qp_modify.mask, 1u << 21, E_RESERVED);
+	BREAK(QP_MODIFY, qp_modify.attr.state, 7, E_ARG);
+	BREAK(QP_MODIFY, qp_modify.attr.port, 2, E_ARG);
+	BREAK(QP_MODIFY, qp_modify.attr.av.port, 0, E_ARG);
+	BREAK(QP_MODIFY, qp_modify.attr.av.reserved, 1, E_RESERVED);
+	BREAK(QP_MODIFY, qp_modify.attr.av.sl, 16, E_ARG);
+	BREAK(QP_MODIFY, qp_modify.attr.reserved, 1, E_RESERVED);
+	BREAK(QP_MODIFY, qp_modify.attr.qkey, 0x80010000, OK); /* not in the mask */
+	BREAK(QP_MODIFY, qp_modify.qp, 0, E_HANDLE);
+	BREAK(MCAST_ATTACH, mcast.gid[0], 0xfe, E_ARG);
+	BREAK(MCAST_ATTACH, mcast.reserved, 1, E_RESERVED);
+	BREAK(GID_QUERY, index.index, 8, E_ARG);
+	BREAK(PKEY_QUERY, index.index, 128, E_ARG);
+}
+
+static void qkey(void)
+{
+	struct xen_vhca_device_attr limits = example_limits();
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_QP_MODIFY);
+
+	req.u.qp_modify.mask |= 1 << 6;
+	req.u.qp_modify.attr.qkey = 0x11111111;
+	EXPECT("Q_Key", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	req.u.qp_modify.attr.qkey = 0x80010000;
+	EXPECT("controlled Q_Key", vhca_check_request(&req, &limits), XEN_VHCA_E_UNSUPPORTED);
+}
+
+static void responses(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_CQ_CREATE);
+	struct xen_vhca_rsp rsp;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	rsp.u.queue = (struct xen_vhca_new_queue){ .handle = 1, .number = 0x83 };
+	EXPECT("good", vhca_check_response(&req, &rsp), 0);
+	rsp.u.octets[8] = 1;
+	EXPECT("trailing", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.octets[8] = 0;
+	rsp.op++;
+	EXPECT("op", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.op--;
+	rsp.id++;
+	EXPECT("id", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.id--;
+	rsp.u.queue.number = 1u << 24;
+	EXPECT("number", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.status = XEN_VHCA_E_BUSY;
+	EXPECT("answer to a refusal", vhca_check_response(&req, &rsp), -EPROTO);
+	memset(&rsp.u, 0, sizeof(rsp.u));
+	EXPECT("refusal", vhca_check_response(&req, &rsp), 0);
+	rsp.hca_errno = 12;
+	EXPECT("errno without E_HCA", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.status = XEN_VHCA_E_HCA;
+	EXPECT("E_HCA", vhca_check_response(&req, &rsp), 0);
+	rsp.status = XEN_VHCA_STATUSES;
+	EXPECT("status", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
+static void statuses(void)
+{
+	unsigned int status;
+
+	EXPECT("OK", vhca_status_errno(XEN_VHCA_OK, 0), 0);
+	for (status = 1; status < XEN_VHCA_STATUSES; status++)
+		EXPECT(vhca_status_name(status), vhca_status_errno(status, 0) < 0, 1);
+	EXPECT("unknown", vhca_status_errno(XEN_VHCA_STATUSES, 0), -EPROTO);
+	EXPECT("E_HCA, ENOMEM", vhca_status_errno(XEN_VHCA_E_HCA, ENOMEM), -ENOMEM);
+	EXPECT("E_HCA, 4000", vhca_status_errno(XEN_VHCA_E_HCA, 4000), -EINVAL);
+	EXPECT("E_LIMIT", vhca_status_errno(XEN_VHCA_E_LIMIT, 0), -ENOMEM);
+}
+
+static void device(void)
+{
+	struct xen_vhca_device_attr attr = example_limits();
+
+	EXPECT("good", vhca_check_device_attr(&attr), 0);
+	attr.max_sge = 0xffffffff;
+	EXPECT("max_sge", vhca_check_device_attr(&attr), -EPROTO);
+	attr = example_limits();
+	attr.family = 0;
+	EXPECT("family", vhca_check_device_attr(&attr), -EPROTO);
+}
+
+static void places(void)
+{
+	EXPECT("all", vhca_place_fits(0, 8192, 2), 1);
+	EXPECT("end", vhca_place_fits(8192, 0, 2), 1);
+	EXPECT("over", vhca_place_fits(1, 8192, 2), 0);
+	EXPECT("far", vhca_place_fits(~0ull, 2, 2), 0);
+	EXPECT("long", vhca_place_fits(0, ~0ull, 0xffffffff), 0);
+	EXPECT("stride", vhca_srq_stride(1), 32);
+	EXPECT("stride", vhca_srq_stride(2), 64);
+	EXPECT("stride", vhca_srq_stride(31), 512);
+}
+
+int main(void)
+{
+	good_requests();
+	reserved();
+	memory();
+	inline_mr();
+	queues();
+	modify();
+	qkey();
+	responses();
+	statuses();
+	device();
+	places();
+	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}

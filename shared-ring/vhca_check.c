@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * vhca_check.c - the layout of the protocol's structures, and the rules for requests.
+ *
+ * One table says for each operation how long its part of a request is (all behind it is reserved)
+ * and which function checks the values.
+ */
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/stddef.h>
+#else
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#endif
+
+#include "vhca_check.h"
+
+#define SIZE(type, size) static_assert(sizeof(struct type) == (size), #type)
+#define OFFSET(type, member, offset) \
+	static_assert(offsetof(struct type, member) == (offset), #type "." #member)
+
+SIZE(xen_vhca_place, 16);
+OFFSET(xen_vhca_place, offset, 8);
+SIZE(xen_vhca_ctx_open, 24);
+OFFSET(xen_vhca_ctx_open, name, 8);
+SIZE(xen_vhca_object, 8);
+SIZE(xen_vhca_uar_alloc, 16);
+OFFSET(xen_vhca_uar_alloc, gfn, 8);
+SIZE(xen_vhca_pd_alloc, 8);
+SIZE(xen_vhca_mem_create, 16);
+SIZE(xen_vhca_mem_add, 16);
+SIZE(xen_vhca_mr_reg, 48);
+OFFSET(xen_vhca_mr_reg, place, 8);
+OFFSET(xen_vhca_mr_reg, length, 24);
+OFFSET(xen_vhca_mr_reg, iova, 32);
+OFFSET(xen_vhca_mr_reg, access, 40);
+OFFSET(xen_vhca_mr_reg, pages, 44);
+SIZE(xen_vhca_mw_alloc, 8);
+SIZE(xen_vhca_cq_create, 56);
+OFFSET(xen_vhca_cq_create, buf, 8);
+OFFSET(xen_vhca_cq_create, dbr, 24);
+OFFSET(xen_vhca_cq_create, cqes, 40);
+SIZE(xen_vhca_cq_modify, 8);
+SIZE(xen_vhca_srq_create, 56);
+OFFSET(xen_vhca_srq_create, buf, 8);
+OFFSET(xen_vhca_srq_create, dbr, 24);
+OFFSET(xen_vhca_srq_create, max_wr, 40);
+SIZE(xen_vhca_srq_modify, 8);
+SIZE(xen_vhca_qp_create, 96);
+OFFSET(xen_vhca_qp_create, buf, 32);
+OFFSET(xen_vhca_qp_create, dbr, 48);
+OFFSET(xen_vhca_qp_create, sq_wqe_count, 64);
+OFFSET(xen_vhca_qp_create, max_inline, 92);
+SIZE(xen_vhca_av, 32);
+OFFSET(xen_vhca_av, dlid, 20);
+OFFSET(xen_vhca_av, port, 29);
+SIZE(xen_vhca_qp_attr, 104);
+OFFSET(xen_vhca_qp_attr, qkey, 4);
+OFFSET(xen_vhca_qp_attr, pkey_index, 24);
+OFFSET(xen_vhca_qp_attr, port, 28);
+OFFSET(xen_vhca_qp_attr, av, 40);
+OFFSET(xen_vhca_qp_attr, alt_av, 72);
+SIZE(xen_vhca_qp_modify, 112);
+SIZE(xen_vhca_mcast, 24);
+SIZE(xen_vhca_index, 8);
+SIZE(xen_vhca_req, XEN_VHCA_REQ_SIZE);
+OFFSET(xen_vhca_req, op, 2);
+OFFSET(xen_vhca_req, u, 8);
+SIZE(xen_vhca_new_object, 8);
+SIZE(xen_vhca_new_uar, 24);
+OFFSET(xen_vhca_new_uar, frame, 8);
+OFFSET(xen_vhca_new_uar, bf_offset, 20);
+SIZE(xen_vhca_new_mr, 16);
+SIZE(xen_vhca_new_queue, 8);
+SIZE(xen_vhca_srq_attr, 16);
+SIZE(xen_vhca_qp_info, 104);
+SIZE(xen_vhca_port_attr, 40);
+OFFSET(xen_vhca_port_attr, gid_tbl_len, 16);
+SIZE(xen_vhca_gid, 16);
+SIZE(xen_vhca_pkey, 8);
+SIZE(xen_vhca_rsp, XEN_VHCA_REQ_SIZE);
+OFFSET(xen_vhca_rsp, status, 4);
+OFFSET(xen_vhca_rsp, hca_errno, 6);
+OFFSET(xen_vhca_rsp, u, 8);
+OFFSET(xen_vhca_device_attr, vendor_id, 56);
+SIZE(xen_vhca_device_attr, 200);
+static_assert(sizeof(struct xen_vhca_device_attr) <= XEN_VHCA_PAGE_SIZE, "fits a data page");
+SIZE(xen_vhca_async_event, 16);
+OFFSET(xen_vhca_async_page, ring, 64);
+SIZE(xen_vhca_async_page, XEN_VHCA_PAGE_SIZE);
+
+#define OK XEN_VHCA_OK
+
+/* State, P_Key, port: bits of enum ib_qp_attr_mask that concern a value which is checked here. */
+enum {
+	QP_STATE = 1 << 0,
+	QP_CUR_STATE = 1 << 1,
+	QP_ACCESS_FLAGS = 1 << 3,
+	QP_PKEY_INDEX = 1 << 4,
+	QP_PORT = 1 << 5,
+	QP_QKEY = 1 << 6,
+	QP_AV = 1 << 7,
+	QP_PATH_MTU = 1 << 8,
+	QP_TIMEOUT = 1 << 9,
+	QP_RETRY_CNT = 1 << 10,
+	QP_RNR_RETRY = 1 << 11,
+	QP_RQ_PSN = 1 << 12,
+	QP_ALT_PATH = 1 << 14,
+	QP_MIN_RNR_TIMER = 1 << 15,
+	QP_SQ_PSN = 1 << 16,
+	QP_PATH_MIG_STATE = 1 << 18,
+	QP_DEST_QPN = 1 << 20,
+};
+
+static int is_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+uint32_t vhca_srq_stride(uint32_t max_sge)
+{
+	uint32_t bytes = 16 + 16 * max_sge;
+	uint32_t stride = 32;
+
+	while (stride < bytes)
+		stride <<= 1;
+	return stride;
+}
+
+/* align is a power of two; size bytes from the offset on do not wrap. */
+static enum xen_vhca_status check_place(const struct xen_vhca_place *place, uint32_t align,
+					uint64_t size)
+{
+	if (place->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (!place->mem)
+		return XEN_VHCA_E_HANDLE;
+	if (place->offset & (align - 1))
+		return XEN_VHCA_E_ARG;
+	if (place->offset + size < place->offset)
+		return XEN_VHCA_E_RANGE;
+	return OK;
+}
+
+/* Buffer and doorbell record of a queue. */
+static enum xen_vhca_status check_queue(const struct xen_vhca_place *buf, uint64_t size,
+					const struct xen_vhca_place *dbr)
+{
+	enum xen_vhca_status status = check_place(buf, XEN_VHCA_PAGE_SIZE, size);
+
+	return status ? status : check_place(dbr, 8, 8);
+}
+
+typedef enum xen_vhca_status check_fn(const struct xen_vhca_req *req,
+				      const struct xen_vhca_device_attr *limits);
+
+static enum xen_vhca_status check_none(const struct xen_vhca_req *req,
+				       const struct xen_vhca_device_attr *limits)
+{
+	(void)req;
+	(void)limits;
+	return OK;
+}
+
+static enum xen_vhca_status check_object(const struct xen_vhca_req *req,
+					 const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	if (req->u.object.reserved)
+		return XEN_VHCA_E_RESERVED;
+	return req->u.object.handle ? OK : XEN_VHCA_E_HANDLE;
+}
+
+static enum xen_vhca_status check_gid(const struct xen_vhca_req *req,
+				      const struct xen_vhca_device_attr *limits)
+{
+	if (req->u.index.reserved)
+		return XEN_VHCA_E_RESERVED;
+	return req->u.index.index < limits->gids ? OK : XEN_VHCA_E_ARG;
+}
+
+static enum xen_vhca_status check_pkey(const struct xen_vhca_req *req,
+				       const struct xen_vhca_device_attr *limits)
+{
+	if (req->u.index.reserved)
+		return XEN_VHCA_E_RESERVED;
+	return req->u.index.index < limits->pkeys ? OK : XEN_VHCA_E_ARG;
+}
+
+static enum xen_vhca_status check_ctx_open(const struct xen_vhca_req *req,
+					   const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	return req->u.ctx_open.reserved ? XEN_VHCA_E_RESERVED : OK;
+}
+
+static enum xen_vhca_status check_uar_alloc(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_uar_alloc *a = &req->u.uar_alloc;
+
+	(void)limits;
+	if (!a->ctx)
+		return XEN_VHCA_E_HANDLE;
+	if (a->type > XEN_VHCA_UAR_BF)
+		return XEN_VHCA_E_ARG;
+	return a->gfn >> (64 - 12) ? XEN_VHCA_E_ARG : OK;
+}
+
+static enum xen_vhca_status check_pd_alloc(const struct xen_vhca_req *req,
+					   const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	if (req->u.pd_alloc.reserved)
+		return XEN_VHCA_E_RESERVED;
+	return req->u.pd_alloc.ctx ? OK : XEN_VHCA_E_HANDLE;
+}
+
+static enum xen_vhca_status check_mem_create(const struct xen_vhca_req *req,
+					     const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_mem_create *m = &req->u.mem_create;
+
+	if (m->reserved || (m->flags & ~XEN_VHCA_MEM_READ_ONLY))
+		return XEN_VHCA_E_RESERVED;
+	if (!m->ctx)
+		return XEN_VHCA_E_HANDLE;
+	if (!m->pages)
+		return XEN_VHCA_E_ARG;
+	if (m->pages > limits->max_mem_bytes / XEN_VHCA_PAGE_SIZE)
+		return XEN_VHCA_E_LIMIT;
+	return OK;
+}
+
+static enum xen_vhca_status check_mem_add(const struct xen_vhca_req *req,
+					  const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_mem_add *m = &req->u.mem_add;
+
+	(void)limits;
+	if (m->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (!m->mem)
+		return XEN_VHCA_E_HANDLE;
+	if (!m->count || m->count > XEN_VHCA_DATA_REFS)
+		return XEN_VHCA_E_COUNT;
+	return m->first + m->count < m->first ? XEN_VHCA_E_RANGE : OK;
+}
+
+#define ACCESS_ALL (VHCA_ACCESS_WRITES | XEN_VHCA_ACCESS_REMOTE_READ | \
+		    XEN_VHCA_ACCESS_ZERO_BASED | XEN_VHCA_ACCESS_RELAXED_ORDERING)
+
+/* Remote writes and atomics without local writes are refused by InfiniBand. */
+static enum xen_vhca_status check_access(uint32_t access)
+{
+	if (access & ~(uint32_t)ACCESS_ALL)
+		return XEN_VHCA_E_RESERVED;
+	if ((access & (XEN_VHCA_ACCESS_REMOTE_WRITE | XEN_VHCA_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & XEN_VHCA_ACCESS_LOCAL_WRITE))
+		return XEN_VHCA_E_ARG;
+	return OK;
+}
+
+static enum xen_vhca_status check_mr_inline(const struct xen_vhca_mr_reg *m)
+{
+	uint64_t bytes = (uint64_t)m->pages * XEN_VHCA_PAGE_SIZE;
+
+	if (m->place.reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (m->place.mem)
+		return XEN_VHCA_E_ARG;
+	if (!m->pages || m->pages > XEN_VHCA_DATA_REFS)
+		return XEN_VHCA_E_COUNT;
+	if (m->place.offset >= XEN_VHCA_PAGE_SIZE || m->length > bytes - m->place.offset)
+		return XEN_VHCA_E_RANGE;
+	return OK;
+}
+
+static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
+					 const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_mr_reg *m = &req->u.mr_reg;
+	enum xen_vhca_status status;
+
+	if (m->flags & ~XEN_VHCA_MR_REG_INLINE)
+		return XEN_VHCA_E_RESERVED;
+	if (!m->pd)
+		return XEN_VHCA_E_HANDLE;
+	status = check_access(m->access);
+	if (status)
+		return status;
+	if (!m->length || m->iova + (m->length - 1) < m->iova)
+		return XEN_VHCA_E_ARG;
+	if ((m->iova ^ m->place.offset) & (XEN_VHCA_PAGE_SIZE - 1))
+		return XEN_VHCA_E_ARG;
+	if (m->length > limits->max_mr_size)
+		return XEN_VHCA_E_LIMIT;
+	if (m->flags & XEN_VHCA_MR_REG_INLINE)
+		return check_mr_inline(m);
+	if (m->pages)
+		return XEN_VHCA_E_COUNT;
+	return check_place(&m->place, 1, m->length);
+}
+
+static enum xen_vhca_status check_mw_alloc(const struct xen_vhca_req *req,
+					   const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	if (!req->u.mw_alloc.pd)
+		return XEN_VHCA_E_HANDLE;
+	return req->u.mw_alloc.type == 1 || req->u.mw_alloc.type == 2 ? OK : XEN_VHCA_E_ARG;
+}
+
+static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_cq_create *c = &req->u.cq_create;
+
+	if (c->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (!c->ctx || !c->uar)
+		return XEN_VHCA_E_HANDLE;
+	/* One more than max_cqe, because a CQ of max_cqe entries has the next power of two. */
+	if (!is_power_of_two(c->cqes) || c->cqes - 1 > limits->max_cqe)
+		return XEN_VHCA_E_ARG;
+	if (c->cqe_size != 64 && c->cqe_size != 128)
+		return XEN_VHCA_E_ARG;
+	if (c->event_bit != XEN_VHCA_NO_EVENT && c->event_bit >= XEN_VHCA_EVENT_BITS)
+		return XEN_VHCA_E_ARG;
+	return check_queue(&c->buf, (uint64_t)c->cqes * c->cqe_size, &c->dbr);
+}
+
+static enum xen_vhca_status check_cq_modify(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	return req->u.cq_modify.cq ? OK : XEN_VHCA_E_HANDLE;
+}
+
+static enum xen_vhca_status check_srq_create(const struct xen_vhca_req *req,
+					     const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_srq_create *s = &req->u.srq_create;
+
+	if (s->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (!s->pd)
+		return XEN_VHCA_E_HANDLE;
+	if (s->user_index > VHCA_MAX_24)
+		return XEN_VHCA_E_ARG;
+	if (!is_power_of_two(s->max_wr) || s->max_wr < 2 || s->max_wr > limits->max_srq_wqes)
+		return XEN_VHCA_E_ARG;
+	if (s->max_sge > limits->max_srq_sge || s->max_sge > limits->max_rq_desc / 16)
+		return XEN_VHCA_E_ARG;
+	if (s->limit > s->max_wr)
+		return XEN_VHCA_E_ARG;
+	return check_queue(&s->buf, (uint64_t)s->max_wr * vhca_srq_stride(s->max_sge), &s->dbr);
+}
+
+static enum xen_vhca_status check_srq_modify(const struct xen_vhca_req *req,
+					     const struct xen_vhca_device_attr *limits)
+{
+	if (!req->u.srq_modify.srq)
+		return XEN_VHCA_E_HANDLE;
+	return req->u.srq_modify.limit <= limits->max_srq_wqes ? OK : XEN_VHCA_E_ARG;
+}
+
+static enum xen_vhca_status check_qp_queues(const struct xen_vhca_qp_create *q,
+					    const struct xen_vhca_device_attr *limits)
+{
+	if (q->sq_wqe_count &&
+	    (!is_power_of_two(q->sq_wqe_count) || q->sq_wqe_count > limits->max_send_blocks))
+		return XEN_VHCA_E_ARG;
+	if (!q->rq_wqe_count)
+		return q->rq_wqe_shift || q->max_recv_wr ? XEN_VHCA_E_ARG : OK;
+	if (q->srq || !q->max_recv_wr)
+		return XEN_VHCA_E_ARG;
+	if (!is_power_of_two(q->rq_wqe_count) || q->rq_wqe_count > limits->max_recv_wqes)
+		return XEN_VHCA_E_ARG;
+	if (q->rq_wqe_shift < 4 || q->rq_wqe_shift > 16 ||
+	    (1u << q->rq_wqe_shift) > limits->max_rq_desc)
+		return XEN_VHCA_E_ARG;
+	return OK;
+}
+
+static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_qp_create *q = &req->u.qp_create;
+	enum xen_vhca_status status;
+	uint64_t size;
+
+	if (q->flags & ~XEN_VHCA_QP_SIGNAL_ALL)
+		return XEN_VHCA_E_RESERVED;
+	if (!q->pd || !q->send_cq || !q->recv_cq || !q->uar)
+		return XEN_VHCA_E_HANDLE;
+	if (q->type < XEN_VHCA_QPT_RC || q->type > XEN_VHCA_QPT_UD || q->user_index > VHCA_MAX_24)
+		return XEN_VHCA_E_ARG;
+	status = check_qp_queues(q, limits);
+	if (status)
+		return status;
+	if (q->max_send_wr > limits->max_qp_wr || q->max_recv_wr > limits->max_qp_wr ||
+	    q->max_send_sge > limits->max_sge || q->max_recv_sge > limits->max_sge ||
+	    q->max_inline > limits->max_sq_desc)
+		return XEN_VHCA_E_ARG;
+	size = ((uint64_t)q->rq_wqe_count << q->rq_wqe_shift) +
+	       (uint64_t)q->sq_wqe_count * VHCA_SEND_BLOCK;
+	if (size)
+		return check_queue(&q->buf, size, &q->dbr);
+	/* No queue of its own: an SRQ alone. There is no buffer then. */
+	if (q->buf.mem || q->buf.reserved || q->buf.offset)
+		return XEN_VHCA_E_ARG;
+	return check_place(&q->dbr, 8, 8);
+}
+
+static enum xen_vhca_status check_av(const struct xen_vhca_av *av,
+				     const struct xen_vhca_device_attr *limits)
+{
+	if (av->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (av->port != 1 || av->is_global > 1 || av->sl > 15 || av->flow_label >> 20)
+		return XEN_VHCA_E_ARG;
+	return av->is_global && av->sgid_index >= limits->gids ? XEN_VHCA_E_ARG : OK;
+}
+
+/* The values that mask names; the others are not used by anyone. */
+static enum xen_vhca_status check_qp_values(const struct xen_vhca_qp_attr *a, uint32_t mask,
+					    const struct xen_vhca_device_attr *limits)
+{
+	if ((mask & QP_STATE && a->state > 6) || (mask & QP_CUR_STATE && a->cur_state > 6))
+		return XEN_VHCA_E_ARG;
+	if (mask & QP_PATH_MTU && (a->path_mtu < 1 || a->path_mtu > 5))
+		return XEN_VHCA_E_ARG;
+	if (mask & QP_PATH_MIG_STATE && a->path_mig_state > 2)
+		return XEN_VHCA_E_ARG;
+	if (mask & QP_QKEY && a->qkey & VHCA_CONTROLLED_QKEY)
+		return XEN_VHCA_E_UNSUPPORTED;
+	if ((mask & QP_RQ_PSN && a->rq_psn > VHCA_MAX_24) ||
+	    (mask & QP_SQ_PSN && a->sq_psn > VHCA_MAX_24) ||
+	    (mask & QP_DEST_QPN && a->dest_qpn > VHCA_MAX_24))
+		return XEN_VHCA_E_ARG;
+	if (mask & QP_ACCESS_FLAGS && a->access & ~0xfu)
+		return XEN_VHCA_E_ARG;
+	if (mask & QP_PKEY_INDEX && a->pkey_index >= limits->pkeys)
+		return XEN_VHCA_E_ARG;
+	if (mask & QP_PORT && a->port != 1)
+		return XEN_VHCA_E_ARG;
+	if ((mask & QP_TIMEOUT && a->timeout > 31) || (mask & QP_RETRY_CNT && a->retry_cnt > 7) ||
+	    (mask & QP_RNR_RETRY && a->rnr_retry > 7) ||
+	    (mask & QP_MIN_RNR_TIMER && a->min_rnr_timer > 31))
+		return XEN_VHCA_E_ARG;
+	return OK;
+}
+
+static enum xen_vhca_status check_qp_modify(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_qp_modify *m = &req->u.qp_modify;
+	const struct xen_vhca_qp_attr *a = &m->attr;
+	enum xen_vhca_status status;
+
+	if (!m->qp)
+		return XEN_VHCA_E_HANDLE;
+	if (m->mask & ~VHCA_QP_MASK || a->reserved)
+		return XEN_VHCA_E_RESERVED;
+	status = check_qp_values(a, m->mask, limits);
+	if (!status && m->mask & QP_AV)
+		status = check_av(&a->av, limits);
+	if (status || !(m->mask & QP_ALT_PATH))
+		return status;
+	if (a->alt_port != 1 || a->alt_pkey_index >= limits->pkeys || a->alt_timeout > 31)
+		return XEN_VHCA_E_ARG;
+	return check_av(&a->alt_av, limits);
+}
+
+static enum xen_vhca_status check_mcast(const struct xen_vhca_req *req,
+					const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_mcast *m = &req->u.mcast;
+
+	(void)limits;
+	if (m->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (!m->qp)
+		return XEN_VHCA_E_HANDLE;
+	return m->gid[0] == 0xff ? OK : XEN_VHCA_E_ARG;
+}
+
+struct rule {
+	const char *name;
+	uint16_t length; /* of the operation's own part */
+	check_fn *check;
+};
+
+#define RULE(op, member, fn) \
+	[XEN_VHCA_OP_##op] = { #op, sizeof(((struct xen_vhca_req *)0)->u.member), fn }
+#define RULE_EMPTY(op) [XEN_VHCA_OP_##op] = { #op, 0, check_none }
+
+static const struct rule rules[XEN_VHCA_OPS] = {
+	RULE_EMPTY(DEVICE_QUERY),
+	RULE_EMPTY(PORT_QUERY),
+	RULE(GID_QUERY, index, check_gid),
+	RULE(PKEY_QUERY, index, check_pkey),
+	RULE(CTX_OPEN, ctx_open, check_ctx_open),
+	RULE(CTX_CLOSE, object, check_object),
+	RULE(UAR_ALLOC, uar_alloc, check_uar_alloc),
+	RULE(UAR_FREE, object, check_object),
+	RULE(PD_ALLOC, pd_alloc, check_pd_alloc),
+	RULE(PD_FREE, object, check_object),
+	RULE(MEM_CREATE, mem_create, check_mem_create),
+	RULE(MEM_ADD, mem_add, check_mem_add),
+	RULE(MEM_DESTROY, object, check_object),
+	RULE(MR_REG, mr_reg, check_mr_reg),
+	RULE(MR_DEREG, object, check_object),
+	RULE(MW_ALLOC, mw_alloc, check_mw_alloc),
+	RULE(MW_FREE, object, check_object),
+	RULE(CQ_CREATE, cq_create, check_cq_create),
+	RULE(CQ_MODIFY, cq_modify, check_cq_modify),
+	RULE(CQ_DESTROY, object, check_object),
+	RULE(SRQ_CREATE, srq_create, check_srq_create),
+	RULE(SRQ_MODIFY, srq_modify, check_srq_modify),
+	RULE(SRQ_QUERY, object, check_object),
+	RULE(SRQ_DESTROY, object, check_object),
+	RULE(QP_CREATE, qp_create, check_qp_create),
+	RULE(QP_MODIFY, qp_modify, check_qp_modify),
+	RULE(QP_QUERY, object, check_object),
+	RULE(QP_DESTROY, object, check_object),
+	RULE(MCAST_ATTACH, mcast, check_mcast),
+	RULE(MCAST_DETACH, mcast, check_mcast),
+};
+
+static int all_zero(const uint8_t *octets, unsigned int from, unsigned int to)
+{
+	uint8_t any = 0;
+
+	for (; from < to; from++)
+		any |= octets[from];
+	return !any;
+}
+
+enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
+					const struct xen_vhca_device_attr *limits)
+{
+	const struct rule *rule;
+
+	if (req->op >= XEN_VHCA_OPS || !rules[req->op].check)
+		return XEN_VHCA_E_OP;
+	rule = &rules[req->op];
+	if (req->reserved0 || req->reserved1 ||
+	    !all_zero(req->u.octets, rule->length, sizeof(req->u.octets)))
+		return XEN_VHCA_E_RESERVED;
+	return rule->check(req, limits);
+}
+
+uint32_t vhca_request_pages(const struct xen_vhca_req *req)
+{
+	switch (req->op) {
+	case XEN_VHCA_OP_MEM_CREATE:
+		return req->u.mem_create.pages < XEN_VHCA_DATA_REFS ?
+			req->u.mem_create.pages : XEN_VHCA_DATA_REFS;
+	case XEN_VHCA_OP_MEM_ADD:
+		return req->u.mem_add.count;
+	case XEN_VHCA_OP_MR_REG:
+		return req->u.mr_reg.pages;
+	default:
+		return 0;
+	}
+}
+
+const char *vhca_op_name(unsigned int op)
+{
+	return op < XEN_VHCA_OPS && rules[op].name ? rules[op].name : "?";
+}

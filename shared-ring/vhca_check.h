@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vhca_check.h - is a message of the protocol well formed?
+ *
+ * Pure functions of their arguments: no state, no allocation, no I/O. They are compiled into the
+ * kernel and into user space, so that both sides judge by the same rules. They check everything that
+ * can be known from the message and the device's limits alone; whether a handle names an object, and
+ * whether a place is inside of its region, only the backend can tell.
+ *
+ * The caller hands in its own copy of a message, never shared memory.
+ */
+#ifndef XEN_IB_VHCA_CHECK_H
+#define XEN_IB_VHCA_CHECK_H
+
+#include "vhca.h"
+
+/* 64-byte blocks of a send queue */
+#define VHCA_SEND_BLOCK 64u
+/* Numbers of queues and user indexes have 24 bits. */
+#define VHCA_MAX_24 0xffffffu
+/* The attributes of a QP that QP_MODIFY knows: IB_QP_STATE (0) to IB_QP_DEST_QPN (20). */
+#define VHCA_QP_MASK 0x1fffffu
+/* An access right that lets the HCA write needs grants that may be written. */
+#define VHCA_ACCESS_WRITES (XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_WRITE | \
+			    XEN_VHCA_ACCESS_REMOTE_ATOMIC | XEN_VHCA_ACCESS_MW_BIND)
+/* A Q_Key with this bit may be given by the HCA's owner alone (InfiniBand, "controlled Q_Key"). */
+#define VHCA_CONTROLLED_QKEY 0x80000000u
+
+/*
+ * vhca_check_request - checks a request by the rules of vhca.h.
+ * @req: a private copy
+ * @limits: what DEVICE_QUERY answers
+ *
+ * Returns XEN_VHCA_OK, or the status to refuse it with. The id is not looked at: that is the ring's
+ * business (vhca_ring.h).
+ */
+enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
+					const struct xen_vhca_device_attr *limits);
+
+/*
+ * vhca_request_pages - grant references that a checked request has in its data page, 0 to
+ * XEN_VHCA_DATA_REFS.
+ */
+uint32_t vhca_request_pages(const struct xen_vhca_req *req);
+
+/*
+ * vhca_check_response - checks a response to a request.
+ * @req: the request that has the response's id
+ * @rsp: a private copy
+ *
+ * Returns 0, or -EPROTO if a backend that keeps to vhca.h cannot have sent it. The contents of the
+ * data page are not looked at; see vhca_check_device_attr().
+ */
+int vhca_check_response(const struct xen_vhca_req *req, const struct xen_vhca_rsp *rsp);
+
+/* vhca_check_device_attr - checks a private copy of the answer to DEVICE_QUERY: 0 or -EPROTO. */
+int vhca_check_device_attr(const struct xen_vhca_device_attr *attr);
+
+/*
+ * vhca_status_errno - what a status means to a user of the frontend.
+ * @hca_errno: of the response, used with XEN_VHCA_E_HCA
+ *
+ * Returns 0 or a negative errno. A status that does not exist is -EPROTO.
+ */
+int vhca_status_errno(unsigned int status, unsigned int hca_errno);
+
+/* The name of a status or an operation, for logs: "E_HANDLE", "QP_CREATE"; "?" if there is none. */
+const char *vhca_status_name(unsigned int status);
+const char *vhca_op_name(unsigned int op);
+
+/* vhca_srq_stride - bytes of a WQE of an SRQ, a power of two; max_sge is at most 2^20. */
+uint32_t vhca_srq_stride(uint32_t max_sge);
+
+/*
+ * vhca_place_fits - whether length bytes at offset are inside of a region.
+ * @pages: of the region
+ */
+static inline int vhca_place_fits(uint64_t offset, uint64_t length, uint32_t pages)
+{
+	uint64_t size = (uint64_t)pages * XEN_VHCA_PAGE_SIZE;
+
+	return length <= size && offset <= size - length;
+}
+
+#endif
