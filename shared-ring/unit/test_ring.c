@@ -124,6 +124,7 @@ static void *scribbler(void *shared)
 	while (!atomic_load(&stop)) {
 		x = x * 1664525 + 1013904223;
 		octets[(x >> 8) % (32 * 256)] = x >> 24;
+		octets[(x >> 12) % 32 * 256 + 1] = 0; /* or hardly an id would be in range */
 		if (!(x >> 28))
 			sring->req_prod = sring->rsp_prod + (x >> 8) % 33;
 	}
