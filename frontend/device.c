@@ -6,12 +6,12 @@
 #include <linux/slab.h>
 #include <linux/utsname.h>
 
+#include "vhca_check.h"
 #include "xenib.h"
 
-/* Our own bounds on what the backend says, so that sizes computed from it stay within 32 bits. */
-#define MAX_QUEUE_ENTRIES 0x1000000U
-#define MAX_WQE_BYTES 0x10000U
+/* The core fills its caches by one command for each entry of these tables. */
 #define MAX_TABLE 1024U
+/* Doorbell pages that an auto-translated guest keeps room for. */
 #define MAX_UARS 8192U
 
 static void bound(u32 *value, u32 max)
@@ -19,45 +19,23 @@ static void bound(u32 *value, u32 max)
 	*value = min(*value, max);
 }
 
+/* Beyond what vhca_check_device_attr() is sure of: the core's numbers are signed. */
 static void bound_attr(struct xen_vhca_device_attr *attr)
 {
 	u32 *const counts[] = {
-		&attr->max_ctx, &attr->max_pd, &attr->max_mr, &attr->max_mw, &attr->max_cq,
-		&attr->max_qp, &attr->max_srq, &attr->max_ah, &attr->max_sge, &attr->max_sge_rd,
-		&attr->max_srq_sge, &attr->max_qp_rd_atom, &attr->max_qp_init_rd_atom,
+		&attr->max_pd, &attr->max_mr, &attr->max_mw, &attr->max_cq, &attr->max_qp,
+		&attr->max_srq, &attr->max_ah, &attr->max_qp_rd_atom, &attr->max_qp_init_rd_atom,
 		&attr->max_res_rd_atom, &attr->max_mcast_grp, &attr->max_mcast_qp_attach,
-	};
-	u32 *const queues[] = {
-		&attr->max_qp_wr, &attr->max_cqe, &attr->max_srq_wr, &attr->max_send_blocks,
-		&attr->max_recv_wqes, &attr->max_srq_wqes,
 	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		bound(counts[i], INT_MAX);
-	for (i = 0; i < ARRAY_SIZE(queues); i++)
-		bound(queues[i], MAX_QUEUE_ENTRIES);
-	bound(&attr->max_sge, MAX_WQE_BYTES / 16);
-	bound(&attr->max_srq_sge, MAX_WQE_BYTES / 16);
-	bound(&attr->max_sq_desc, MAX_WQE_BYTES);
-	bound(&attr->max_rq_desc, MAX_WQE_BYTES);
 	bound(&attr->max_uar, MAX_UARS);
 	bound(&attr->local_ca_ack_delay, U8_MAX);
 	bound(&attr->atomic_cap, IB_ATOMIC_GLOB);
 	bound(&attr->gids, MAX_TABLE);
 	bound(&attr->pkeys, MAX_TABLE);
-}
-
-/* All that is needed for any work at all. */
-static const char *what_is_missing(const struct xen_vhca_device_attr *attr)
-{
-	if (attr->family != XEN_VHCA_FAMILY_MLX5)
-		return "queue formats that are known here";
-	if (attr->port_type)
-		return "an InfiniBand port";
-	if (!attr->max_uar || !attr->max_rq_desc || !attr->gids || !attr->pkeys)
-		return "usable limits";
-	return NULL;
 }
 
 static int query_backend(struct xenib_dev *dev)
@@ -67,18 +45,17 @@ static int query_backend(struct xenib_dev *dev)
 		.answer = &dev->attr,
 		.answer_size = sizeof(dev->attr),
 	};
-	const char *missing;
 	int err;
 
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)
 		return err;
-	bound_attr(&dev->attr);
-	missing = what_is_missing(&dev->attr);
-	if (missing) {
-		dev_err(&dev->xbdev->dev, "the backend offers no %s\n", missing);
-		return -EPROTONOSUPPORT;
+	err = vhca_check_device_attr(&dev->attr);
+	if (err) {
+		dev_err(&dev->xbdev->dev, "the backend offers nothing usable\n");
+		return err;
 	}
+	bound_attr(&dev->attr);
 	dev->gid_tbl_len = dev->attr.gids;
 	dev->pkey_tbl_len = dev->attr.pkeys;
 	return 0;

@@ -4,9 +4,9 @@
  */
 #include <linux/log2.h>
 
+#include "vhca_check.h"
 #include "xenib.h"
 
-#define SQ_BLOCK 64U
 #define RQ_MIN_SHIFT 4U /* one data segment */
 
 static int check_caps(struct xenib_dev *dev, const struct ib_qp_cap *cap)
@@ -52,7 +52,7 @@ static int check_rq(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 static int check_req(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 		     const struct xenib_create_qp_req *req)
 {
-	if (req->comp_mask || req->uidx > XENIB_MAX_USER_INDEX)
+	if (req->comp_mask || req->uidx > VHCA_MAX_24)
 		return -EINVAL;
 	if (req->sq_wqe_count &&
 	    (!is_power_of_2(req->sq_wqe_count) || req->sq_wqe_count > dev->attr.max_send_blocks))
@@ -62,7 +62,9 @@ static int check_req(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 
 static u64 buf_bytes(const struct xenib_create_qp_req *req)
 {
-	return ((u64)req->rq_wqe_count << req->rq_wqe_shift) + (u64)req->sq_wqe_count * SQ_BLOCK;
+	u64 rq = (u64)req->rq_wqe_count << req->rq_wqe_shift;
+
+	return rq + (u64)req->sq_wqe_count * VHCA_SEND_BLOCK;
 }
 
 static u32 wire_type(enum ib_qp_type type)

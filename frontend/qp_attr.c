@@ -101,8 +101,8 @@ void xenib_qp_attr_to_wire(const struct ib_qp_attr *attr, int mask, struct xen_v
 void xenib_qp_attr_from_wire(struct ib_device *ibdev, const struct xen_vhca_qp_attr *wire,
 			     struct ib_qp_attr *attr)
 {
-	attr->qp_state = min_t(u8, wire->state, IB_QPS_ERR);
-	attr->cur_qp_state = min_t(u8, wire->cur_state, IB_QPS_ERR);
+	attr->qp_state = wire->state;
+	attr->cur_qp_state = wire->cur_state;
 	attr->path_mtu = clamp_t(u8, wire->path_mtu, IB_MTU_256, IB_MTU_4096);
 	attr->path_mig_state = min_t(u8, wire->path_mig_state, IB_MIG_ARMED);
 	attr->qkey = wire->qkey;

@@ -78,9 +78,9 @@ int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *att
 	if (err)
 		return err;
 
-	attr->state = min_t(u8, from->state, IB_PORT_ACTIVE_DEFER);
-	attr->max_mtu = clamp_t(u8, from->max_mtu, IB_MTU_256, IB_MTU_4096);
-	attr->active_mtu = clamp_t(u8, from->active_mtu, IB_MTU_256, IB_MTU_4096);
+	attr->state = from->state;
+	attr->max_mtu = from->max_mtu;
+	attr->active_mtu = from->active_mtu;
 	attr->phys_mtu = ib_mtu_enum_to_int(attr->max_mtu);
 	attr->phys_state = from->phys_state;
 	attr->gid_tbl_len = dev->gid_tbl_len;

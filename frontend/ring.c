@@ -2,10 +2,10 @@
 /*
  * ring.c - the command channel to the backend.
  *
- * The peer is not trusted: a response is copied once, must have the id and operation of a request
- * that waits, and a status that exists. One that has not ends the channel. What the responses carry
- * is checked by those who asked.
+ * The peer is not trusted: a response is copied once, must answer a request that waits, and be well
+ * formed (vhca_ring.h, vhca_check.h). One that is not ends the channel.
  */
+#include <linux/bitmap.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -14,14 +14,13 @@
 #include <xen/grant_table.h>
 
 #include "ring.h"
-#include "slots.h"
+#include "vhca_check.h"
+#include "vhca_ring.h"
 
 /* How often a waiting command looks whether the backend is still there. */
 #define BACKEND_CHECK (5 * HZ)
 
 #define MAX_RING_PAGES BIT(XEN_VHCA_MAX_RING_PAGE_ORDER)
-
-DEFINE_RING_TYPES(xen_vhca, struct xen_vhca_req, struct xen_vhca_rsp);
 
 /* A page shared with the backend. */
 struct shared_page {
@@ -35,10 +34,13 @@ struct xenib_ring {
 	void *context;
 
 	spinlock_t lock; /* all below, up to the wait queue */
-	struct xen_vhca_front_ring front;
-	struct xenib_slots slots;
+	struct vhca_front front;
+	struct xenib_cmd *waiting[VHCA_RING_MAX_ENTRIES]; /* by id, which is the slot */
+	DECLARE_BITMAP(busy, VHCA_RING_MAX_ENTRIES);
 	bool dead;
 	wait_queue_head_t slot_free;
+
+	unsigned int slots;
 
 	unsigned int order;
 	void *sring;
@@ -51,43 +53,13 @@ struct xenib_ring {
 	int irq;
 };
 
-static int status_to_errno(const struct xen_vhca_rsp *rsp)
+/* With the lock held. The command may be gone when this returns. */
+static void finish_cmd(struct xenib_ring *ring, unsigned int slot, int error)
 {
-	switch (rsp->status) {
-	case XEN_VHCA_OK:
-		return 0;
-	case XEN_VHCA_E_OP:
-	case XEN_VHCA_E_UNSUPPORTED:
-		return -EOPNOTSUPP;
-	case XEN_VHCA_E_LIMIT:
-	case XEN_VHCA_E_NOMEM:
-		return -ENOMEM;
-	case XEN_VHCA_E_GRANT:
-		return -EFAULT;
-	case XEN_VHCA_E_BUSY:
-		return -EBUSY;
-	case XEN_VHCA_E_DEAD:
-		return -EIO;
-	case XEN_VHCA_E_HCA:
-		switch (rsp->hca_errno) {
-		case ENOMEM:
-		case ENOSPC:
-			return -ENOMEM;
-		case EBUSY:
-			return -EBUSY;
-		case EOPNOTSUPP:
-			return -EOPNOTSUPP;
-		case EIO:
-			return -EIO;
-		}
-		return -EINVAL;
-	}
-	return -EINVAL;
-}
+	struct xenib_cmd *cmd = ring->waiting[slot];
 
-/* Both with the lock held, for a command whose slot is free already. */
-static void finish_cmd(struct xenib_ring *ring, struct xenib_cmd *cmd, int error)
-{
+	ring->waiting[slot] = NULL;
+	__clear_bit(slot, ring->busy);
 	cmd->error = error;
 	complete(&cmd->done);
 	wake_up(&ring->slot_free);
@@ -95,11 +67,11 @@ static void finish_cmd(struct xenib_ring *ring, struct xenib_cmd *cmd, int error
 
 static void kill_locked(struct xenib_ring *ring)
 {
-	struct xenib_cmd *cmd;
+	unsigned int slot;
 
 	ring->dead = true;
-	while ((cmd = xenib_slots_drain(&ring->slots)))
-		finish_cmd(ring, cmd, -EIO);
+	for_each_set_bit(slot, ring->busy, ring->slots)
+		finish_cmd(ring, slot, -EIO);
 	wake_up_all(&ring->slot_free);
 }
 
@@ -117,102 +89,101 @@ bool xenib_ring_is_dead(struct xenib_ring *ring)
 	return READ_ONCE(ring->dead);
 }
 
-/* A response, copied. Returns why it is refused, or NULL. */
-static const char *take_response(struct xenib_ring *ring, const struct xen_vhca_rsp *rsp)
+/* A response, copied, to a request that waits. */
+static int take_response(struct xenib_ring *ring, const struct xen_vhca_rsp *rsp)
 {
-	struct xenib_cmd *cmd;
+	struct xenib_cmd *cmd = ring->waiting[rsp->id];
+	int err;
 
-	if (!xenib_slots_match(&ring->slots, rsp->id, rsp->op))
-		return "a response that nobody waits for";
-	if (rsp->status >= XEN_VHCA_STATUSES)
-		return "an unknown status";
-
-	cmd = xenib_slots_release(&ring->slots, rsp->id);
+	err = vhca_check_response(&cmd->req, rsp);
+	if (err)
+		return err;
 	cmd->rsp = *rsp;
 	if (cmd->answer && rsp->status == XEN_VHCA_OK)
 		memcpy(cmd->answer, ring->data[rsp->id].page, cmd->answer_size);
-	finish_cmd(ring, cmd, status_to_errno(rsp));
-	return NULL;
+	finish_cmd(ring, rsp->id, vhca_status_errno(rsp->status, rsp->hca_errno));
+	return 0;
 }
 
 /*
  * Takes what has come. Every response frees a slot or ends the loop, so the peer cannot keep it
- * going. Returns why the channel has to end, or NULL.
+ * going. Returns an error if the channel has to end.
  */
-static const char *take_responses(struct xenib_ring *ring, unsigned int *taken)
+static int take_responses(struct xenib_ring *ring, unsigned int *taken)
 {
 	struct xen_vhca_rsp rsp;
-	const char *why;
-	RING_IDX prod;
-	int more;
+	int ret;
 
 	do {
-		prod = READ_ONCE(ring->front.sring->rsp_prod);
-		virt_rmb(); /* responses are read after the index that announces them */
-		if (RING_RESPONSE_PROD_OVERFLOW(&ring->front, prod))
-			return "a producer index out of range";
-		while (ring->front.rsp_cons != prod) {
-			RING_COPY_RESPONSE(&ring->front, ring->front.rsp_cons, &rsp);
-			ring->front.rsp_cons++;
+		while ((ret = vhca_front_next(&ring->front, &rsp)) > 0) {
 			(*taken)++;
-			why = take_response(ring, &rsp);
-			if (why)
-				return why;
+			ret = take_response(ring, &rsp);
+			if (ret)
+				return ret;
 		}
-		RING_FINAL_CHECK_FOR_RESPONSES(&ring->front, more);
-	} while (more);
-	return NULL;
+	} while (!ret && vhca_front_more(&ring->front));
+	return ret;
 }
 
 static irqreturn_t ring_interrupt(int irq, void *arg)
 {
 	struct xenib_ring *ring = arg;
-	const char *why = NULL;
 	unsigned int taken = 0;
 	unsigned long flags;
+	int err = 0;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	if (!ring->dead) {
-		why = take_responses(ring, &taken);
-		if (why)
+		err = take_responses(ring, &taken);
+		if (err)
 			kill_locked(ring);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 
-	if (why) {
-		dev_err_ratelimited(&ring->xbdev->dev, "backend sent %s: closing\n", why);
+	if (err) {
+		dev_err_ratelimited(&ring->xbdev->dev, "the backend broke the protocol: closing\n");
 		ring->fault(ring->context);
 	}
 	xen_irq_lateeoi(irq, taken ? 0 : XEN_EOI_FLAG_SPURIOUS);
 	return IRQ_HANDLED;
 }
 
+/* With the lock held. */
+static bool push_locked(struct xenib_ring *ring, struct xenib_cmd *cmd, bool *notify)
+{
+	unsigned int slot = find_first_zero_bit(ring->busy, ring->slots);
+
+	if (ring->dead) {
+		cmd->error = -EIO;
+		complete(&cmd->done);
+		return true;
+	}
+	if (slot >= ring->slots)
+		return false;
+
+	__set_bit(slot, ring->busy);
+	ring->waiting[slot] = cmd;
+	cmd->req.id = slot;
+	if (cmd->data)
+		memcpy(ring->data[slot].page, cmd->data, cmd->data_size);
+	vhca_front_put(&ring->front, &cmd->req);
+	*notify = vhca_front_push(&ring->front);
+	return true;
+}
+
 /* Puts a command on the ring. False if no slot is free. */
 static bool try_push(struct xenib_ring *ring, struct xenib_cmd *cmd)
 {
+	bool pushed, notify = false;
 	unsigned long flags;
-	int id, notify = 0;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	if (ring->dead) {
-		finish_cmd(ring, cmd, -EIO);
-		spin_unlock_irqrestore(&ring->lock, flags);
-		return true;
-	}
-	id = xenib_slots_take(&ring->slots, cmd->req.op, cmd);
-	if (id >= 0) {
-		cmd->req.id = id;
-		if (cmd->data)
-			memcpy(ring->data[id].page, cmd->data, cmd->data_size);
-		*RING_GET_REQUEST(&ring->front, ring->front.req_prod_pvt) = cmd->req;
-		ring->front.req_prod_pvt++;
-		RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&ring->front, notify);
-	}
+	pushed = push_locked(ring, cmd, &notify);
 	spin_unlock_irqrestore(&ring->lock, flags);
 
 	if (notify)
 		notify_remote_via_irq(ring->irq);
-	return id >= 0;
+	return pushed;
 }
 
 int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable)
@@ -299,10 +270,10 @@ static int share_data(struct xenib_ring *ring)
 	u32 *refs = ring->directory.page;
 	int err;
 
-	ring->data = kcalloc(ring->slots.count, sizeof(*ring->data), GFP_KERNEL);
+	ring->data = kcalloc(ring->slots, sizeof(*ring->data), GFP_KERNEL);
 	if (!ring->data)
 		return -ENOMEM;
-	while (ring->data_pages < ring->slots.count) {
+	while (ring->data_pages < ring->slots) {
 		struct shared_page *shared = &ring->data[ring->data_pages];
 
 		err = share_page(ring, shared);
@@ -350,10 +321,8 @@ struct xenib_ring *xenib_ring_create(struct xenbus_device *xbdev, unsigned int o
 	err = xenbus_setup_ring(xbdev, GFP_KERNEL, &ring->sring, 1U << order, ring->sring_refs);
 	if (err)
 		goto err_free;
-	XEN_FRONT_RING_INIT(&ring->front, (struct xen_vhca_sring *)ring->sring,
-			    XEN_PAGE_SIZE << order);
-	xenib_slots_init(&ring->slots, min_t(unsigned int, RING_SIZE(&ring->front),
-					     XENIB_MAX_SLOTS));
+	vhca_front_init(&ring->front, ring->sring, order);
+	ring->slots = vhca_ring_entries(order);
 
 	err = share_page(ring, &ring->directory);
 	if (err)

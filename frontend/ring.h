@@ -7,7 +7,6 @@
 #define XENIB_RING_H
 
 #include <linux/completion.h>
-#include <xen/interface/io/ring.h>
 #include <xen/xenbus.h>
 
 #include "vhca.h"
@@ -20,7 +19,7 @@ struct xenib_ring;
  */
 struct xenib_cmd {
 	struct xen_vhca_req req;
-	struct xen_vhca_rsp rsp; /* after success; from the peer: check before use */
+	struct xen_vhca_rsp rsp; /* well formed; of use after success */
 	const void *data;        /* goes into the slot's data page */
 	size_t data_size;        /* at most XEN_VHCA_PAGE_SIZE */
 	void *answer;            /* is copied out of the slot's data page */

@@ -3,14 +3,9 @@
  * srq.c - shared receive queues, in a process's memory.
  */
 #include <linux/log2.h>
-#include <linux/minmax.h>
 
+#include "vhca_check.h"
 #include "xenib.h"
-
-/* mlx5: a segment that links the WQEs, then the scatter list. */
-#define SRQ_NEXT_SEGMENT 16U
-#define SRQ_DATA_SEGMENT 16U
-#define SRQ_MIN_WQE 32U
 
 static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init)
 {
@@ -22,13 +17,6 @@ static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init
 	    attr->max_sge > dev->attr.max_srq_sge || attr->srq_limit > attr->max_wr)
 		return -EINVAL;
 	return 0;
-}
-
-static u32 wqe_bytes(const struct ib_srq_attr *attr)
-{
-	u32 bytes = SRQ_NEXT_SEGMENT + SRQ_DATA_SEGMENT * attr->max_sge;
-
-	return max_t(u32, roundup_pow_of_two(bytes), SRQ_MIN_WQE);
 }
 
 static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u32 uidx,
@@ -74,7 +62,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	err = xenib_copy_req(udata, &req, sizeof(req));
 	if (err)
 		return err;
-	if (req.comp_mask || req.uidx > XENIB_MAX_USER_INDEX)
+	if (req.comp_mask || req.uidx > VHCA_MAX_24)
 		return -EINVAL;
 	wqes = roundup_pow_of_two(init->attr.max_wr + 1);
 	if (wqes > dev->attr.max_srq_wqes)
@@ -85,7 +73,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (err)
 		return err;
 	err = xenib_region_create(ctx, &srq->buf, req.buf_addr,
-				  (u64)wqes * wqe_bytes(&init->attr));
+				  (u64)wqes * vhca_srq_stride(init->attr.max_sge));
 	if (err)
 		goto err_put_dbr;
 	err = send_create(dev, srq, wqes, req.uidx, &init->attr);

@@ -39,19 +39,12 @@ void xenib_uar_put(struct xenib_uar *uar)
 }
 
 /*
- * Is this what a doorbell page can be? A PV guest must not take one of its own frames for it: Xen
- * would let it map that, and a process would have the kernel's memory.
+ * A PV guest must not take one of its own frames for a doorbell page: Xen would let it map that,
+ * and a process would have the kernel's memory.
  */
-static bool answer_is_sane(struct xenib_dev *dev, const struct xen_vhca_new_uar *answer)
+static bool frame_is_ours(u64 frame)
 {
-	u32 registers = answer->bf_size ? 2 * answer->bf_size : 8;
-
-	if (answer->bf_size > PAGE_SIZE / 2 || answer->bf_offset % 8 ||
-	    answer->bf_offset > PAGE_SIZE - registers)
-		return false;
-	if (xen_feature(XENFEAT_auto_translated_physmap))
-		return true;
-	return bfn_to_local_pfn(answer->frame) == -1UL;
+	return !xen_feature(XENFEAT_auto_translated_physmap) && bfn_to_local_pfn(frame) != -1UL;
 }
 
 static int uar_offer(struct xenib_uar *uar)
@@ -72,7 +65,7 @@ static int uar_offer(struct xenib_uar *uar)
 	if (err)
 		goto err_put_gfn;
 
-	if (!answer_is_sane(dev, answer)) {
+	if (frame_is_ours(answer->frame)) {
 		ibdev_err_ratelimited(&dev->ibdev, "unusable doorbell page from the backend\n");
 		err = -EIO;
 		goto err_free;

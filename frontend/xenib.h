@@ -17,7 +17,6 @@
 #include "xenib-abi.h"
 
 #define XENIB_PORT 1
-#define XENIB_MAX_USER_INDEX 0xffffffU /* 24 bits in CQEs */
 
 struct xenib_dev {
 	struct ib_device ibdev;
