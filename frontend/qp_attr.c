@@ -3,7 +3,13 @@
  * qp_attr.c - the attributes of a QP, to and from the protocol. The numbers are the same on both
  * sides (states, MTUs, timers, access flags), only their places differ.
  */
+#include "vhca_check.h"
 #include "xenib.h"
+
+/* All that a QP can allow. The HCA does not look at others, so programs give them, too. */
+#define QP_ACCESS                                                                                  \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
+	 IB_ACCESS_REMOTE_ATOMIC)
 
 static void av_to_wire(const struct rdma_ah_attr *ah, struct xen_vhca_av *av)
 {
@@ -71,9 +77,9 @@ static void flow_to_wire(const struct ib_qp_attr *attr, int mask, struct xen_vhc
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		wire->min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_RQ_PSN)
-		wire->rq_psn = attr->rq_psn;
+		wire->rq_psn = attr->rq_psn & VHCA_MAX_24;
 	if (mask & IB_QP_SQ_PSN)
-		wire->sq_psn = attr->sq_psn;
+		wire->sq_psn = attr->sq_psn & VHCA_MAX_24;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		wire->max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
@@ -89,11 +95,11 @@ void xenib_qp_attr_to_wire(const struct ib_qp_attr *attr, int mask, struct xen_v
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		wire->en_sqd_async_notify = attr->en_sqd_async_notify;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		wire->access = attr->qp_access_flags;
+		wire->access = attr->qp_access_flags & QP_ACCESS;
 	if (mask & IB_QP_QKEY)
 		wire->qkey = attr->qkey;
 	if (mask & IB_QP_DEST_QPN)
-		wire->dest_qpn = attr->dest_qp_num;
+		wire->dest_qpn = attr->dest_qp_num & VHCA_MAX_24;
 	path_to_wire(attr, mask, wire);
 	flow_to_wire(attr, mask, wire);
 }
