@@ -72,7 +72,6 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 				  const struct ibv_cq_init_attr_ex *attr)
 {
 	struct xenib_context *ctx = to_xctx(context);
-	struct ibv_cq_init_attr_ex asked = *attr;
 	struct xenib_cq *cq;
 	int err;
 
@@ -111,9 +110,7 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 		goto err_free_dbrec;
 	}
 
-	/* The kernel learns of the size that the buffer has. */
-	asked.cqe = cq->mask;
-	err = create_in_kernel(context, &asked, cq);
+	err = create_in_kernel(context, attr, cq);
 	if (err)
 		goto err_free_dbrec;
 

@@ -59,7 +59,8 @@ static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 	uint32_t size;
 
 	/* In this order nothing overflows. */
-	if (attr->max_wr >= limits->max_srq_wqes || attr->max_sge > limits->max_rq_desc / 16)
+	if (!attr->max_wr || attr->max_wr >= limits->max_srq_wqes ||
+	    attr->max_sge > limits->max_rq_desc / 16)
 		return EINVAL;
 
 	size = xenib_round_up_pow2(sizeof(struct mlx5_wqe_srq_next_seg) +
@@ -74,9 +75,6 @@ static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 	if (srq->mask >= limits->max_srq_wqes)
 		return EINVAL;
 
-	/* Two WQEs at least, or there is none to be posted. */
-	if (!srq->mask)
-		srq->mask = 1;
 	srq->max_sge = (size - sizeof(struct mlx5_wqe_srq_next_seg)) /
 		       sizeof(struct mlx5_wqe_data_seg);
 	return 0;
@@ -85,12 +83,11 @@ static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 static int create_in_kernel(struct ibv_pd *pd, const struct ibv_srq_init_attr *attr,
 			    struct xenib_srq *srq)
 {
-	struct ibv_srq_init_attr asked = *attr;
+	struct ibv_srq_init_attr asked = *attr; /* is changed to what the kernel answers */
 	struct xenib_ucreate_srq_resp resp = {};
 	struct xenib_ucreate_srq cmd = {};
 	int err;
 
-	asked.attr.max_wr = srq->mask;
 	cmd.buf_addr = (uintptr_t)srq->wqes;
 	cmd.db_addr = (uintptr_t)srq->dbrec;
 	cmd.uidx = XENIB_NO_UIDX;
