@@ -41,7 +41,10 @@ struct fake {
 
 extern struct fake fake;
 
-/** fake_open() - opens a device, with defaults in fake. NULL, errno: it was refused. */
+/** fake_open_defaults() - a device as is usual, for a test to change. */
+void fake_open_defaults(void);
+
+/** fake_open() - opens a device, one as is usual unless fake holds one. NULL, errno: refused. */
 struct ibv_context *fake_open(void);
 
 /** fake_close() - closes it, and checks that nothing is left. */

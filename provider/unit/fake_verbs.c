@@ -39,8 +39,8 @@ static int make(uint32_t *handle)
 
 	if (err)
 		return err;
-	fake.live++;
-	*handle = ++fake.made;
+	__atomic_add_fetch(&fake.live, 1, __ATOMIC_RELAXED);
+	*handle = __atomic_add_fetch(&fake.made, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -49,13 +49,13 @@ static int unmake(void)
 	int err = command();
 
 	if (!err)
-		fake.live--;
+		__atomic_sub_fetch(&fake.live, 1, __ATOMIC_RELAXED);
 	return err;
 }
 
-struct ibv_context *fake_open(void)
+void fake_open_defaults(void)
 {
-	static const struct fake defaults = {
+	fake = (struct fake) {
 		.family = XENIB_FAMILY_MLX5,
 		.cqe_version = 1,
 		.max_sq_desc = 1024,
@@ -67,10 +67,14 @@ struct ibv_context *fake_open(void)
 		.bf_offset = 0x800,
 		.max_uars = MAX_UARS,
 	};
+}
+
+struct ibv_context *fake_open(void)
+{
 	struct verbs_context *vctx;
 
 	if (!fake.family)
-		fake = defaults;
+		fake_open_defaults();
 	if (uar_file < 0) {
 		uar_file = memfd_create("uars", 0);
 		REQUIRE(uar_file >= 0);
@@ -216,7 +220,7 @@ int ibv_dontfork_range(void *base, size_t size)
 {
 	(void)base;
 	(void)size;
-	fake.ranges++;
+	__atomic_add_fetch(&fake.ranges, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -224,7 +228,7 @@ int ibv_dofork_range(void *base, size_t size)
 {
 	(void)base;
 	(void)size;
-	fake.ranges--;
+	__atomic_sub_fetch(&fake.ranges, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 

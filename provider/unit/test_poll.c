@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_poll.c - completions: each kind, by both ways of polling, round and round a small CQ; arming;
+ * cleaning; CQEs that complete nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+#include "fake.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct ibv_qp_cap cap = {
+	.max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1,
+};
+
+struct rig {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq_ex *ex;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp[3];
+	struct fake_hca_cq hca;
+};
+
+static void rig_up(struct rig *rig, uint32_t flags)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 7, .wc_flags = XENIB_CQ_WC_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = flags,
+	};
+	size_t i;
+
+	memset(rig, 0, sizeof(*rig));
+	rig->context = fake_open();
+	REQUIRE(rig->context);
+	rig->pd = xenib_alloc_pd(rig->context);
+	REQUIRE(rig->pd);
+	rig->ex = xenib_create_cq_ex(rig->context, &attr);
+	REQUIRE(rig->ex);
+	rig->cq = ibv_cq_ex_to_cq(rig->ex);
+	CHECK(rig->cq->cqe == 7);
+	CHECK(fake.last.cqe == 7 && fake.last.cqe_size == 64);
+	fake_hca_attach(&rig->hca, rig->cq);
+	for (i = 0; i < COUNT(rig->qp); i++) {
+		rig->qp[i] = fake_qp(rig->pd, rig->cq, NULL, IBV_QPT_RC, &cap);
+		REQUIRE(rig->qp[i]);
+	}
+}
+
+static void rig_down(struct rig *rig)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(rig->qp); i++)
+		CHECK(!rig->qp[i] || !xenib_destroy_qp(rig->qp[i]));
+	CHECK(!xenib_destroy_cq(rig->cq));
+	CHECK(!xenib_dealloc_pd(rig->pd));
+	fake_close(rig->context);
+}
+
+static void post(struct ibv_qp *qp, uint64_t send_id, uint64_t recv_id)
+{
+	struct ibv_sge sge = { 0x1000, 64, 1 };
+	struct ibv_send_wr send = { .wr_id = send_id, .sg_list = &sge, .num_sge = 1,
+				    .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = { .wr_id = recv_id, .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+
+	CHECK(!ibv_post_send(qp, &send, &bad_send));
+	CHECK(!ibv_post_recv(qp, &recv, &bad_recv));
+}
+
+/* What a completion is expected to be. */
+struct want {
+	struct fake_cqe cqe;
+	bool send;
+	enum ibv_wc_status status;
+	enum ibv_wc_opcode opcode;
+	unsigned int flags;
+};
+
+static const struct want wants[] = {
+	{ { .opcode = 0, .wqe_opcode = 0x0a }, true, IBV_WC_SUCCESS, IBV_WC_SEND, 0 },
+	{ { .opcode = 1 }, false, IBV_WC_SUCCESS, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM },
+	{ { .opcode = 2 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, 0 },
+	{ { .opcode = 3 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, IBV_WC_WITH_IMM },
+	{ { .opcode = 4 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, IBV_WC_WITH_INV },
+	{ { .opcode = 2, .grh = 1 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, IBV_WC_GRH },
+	{ { .opcode = 3, .grh = 2 }, false, IBV_WC_SUCCESS, IBV_WC_RECV,
+	  IBV_WC_GRH | IBV_WC_WITH_IMM },
+	{ { .opcode = 13, .syndrome = 0x01 }, true, IBV_WC_LOC_LEN_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x02 }, true, IBV_WC_LOC_QP_OP_ERR, 0, 0 },
+	{ { .opcode = 14, .syndrome = 0x04 }, false, IBV_WC_LOC_PROT_ERR, 0, 0 },
+	{ { .opcode = 14, .syndrome = 0x05 }, false, IBV_WC_WR_FLUSH_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x06 }, true, IBV_WC_MW_BIND_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x10 }, true, IBV_WC_BAD_RESP_ERR, 0, 0 },
+	{ { .opcode = 14, .syndrome = 0x11 }, false, IBV_WC_LOC_ACCESS_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x12 }, true, IBV_WC_REM_INV_REQ_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x13 }, true, IBV_WC_REM_ACCESS_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x14 }, true, IBV_WC_REM_OP_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x15 }, true, IBV_WC_RETRY_EXC_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x16 }, true, IBV_WC_RNR_RETRY_EXC_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x22 }, true, IBV_WC_REM_ABORT_ERR, 0, 0 },
+	{ { .opcode = 13, .syndrome = 0x99 }, true, IBV_WC_GENERAL_ERR, 0, 0 },
+};
+
+/* Completes the WQE number n of both queues, as w says. */
+static void complete(struct rig *rig, struct ibv_qp *qp, uint32_t n, const struct want *w)
+{
+	struct fake_cqe cqe = w->cqe;
+
+	cqe.uidx = to_xqp(qp)->uidx;
+	cqe.qpn = qp->qp_num;
+	cqe.wqe = n;
+	cqe.bytes = 0x10203;
+	cqe.imm = 0xcafe0107;
+	cqe.slid = 0x4321;
+	cqe.sl = 9;
+	cqe.path = 5;
+	cqe.src_qp = 0x778899;
+	cqe.vendor = 0x68;
+	fake_hca_complete(&rig->hca, &cqe);
+}
+
+static void check_eager(struct rig *rig, struct ibv_qp *qp, const struct want *w, uint64_t wr_id)
+{
+	struct ibv_wc wc;
+
+	memset(&wc, 0xee, sizeof(wc));
+	CHECK(ibv_poll_cq(rig->cq, 1, &wc) == 1);
+	CHECK(wc.wr_id == wr_id && wc.status == w->status && wc.wc_flags == w->flags);
+	CHECK(wc.qp_num == qp->qp_num);
+	if (w->status != IBV_WC_SUCCESS) {
+		CHECK(wc.vendor_err == 0x68);
+		return;
+	}
+
+	CHECK(wc.opcode == w->opcode && wc.byte_len == 0x10203);
+	if (w->send)
+		return;
+	CHECK(wc.src_qp == 0x778899 && wc.slid == 0x4321 && wc.sl == 9 && wc.dlid_path_bits == 5);
+	CHECK(wc.pkey_index == 0x0107);
+	if (w->flags & IBV_WC_WITH_IMM)
+		CHECK(be32toh(wc.imm_data) == 0xcafe0107);
+	if (w->flags & IBV_WC_WITH_INV)
+		CHECK(wc.invalidated_rkey == 0xcafe0107);
+}
+
+static void check_lazy(struct ibv_cq_ex *ex, struct ibv_qp *qp, const struct want *w,
+		       uint64_t wr_id)
+{
+	CHECK(ex->wr_id == wr_id && ex->status == w->status);
+	CHECK(ibv_wc_read_wc_flags(ex) == w->flags && ibv_wc_read_qp_num(ex) == qp->qp_num);
+	if (w->status != IBV_WC_SUCCESS) {
+		CHECK(ibv_wc_read_vendor_err(ex) == 0x68);
+		return;
+	}
+
+	CHECK(ibv_wc_read_opcode(ex) == w->opcode && ibv_wc_read_byte_len(ex) == 0x10203);
+	if (w->send)
+		return;
+	CHECK(ibv_wc_read_src_qp(ex) == 0x778899 && ibv_wc_read_slid(ex) == 0x4321);
+	CHECK(ibv_wc_read_sl(ex) == 9 && ibv_wc_read_dlid_path_bits(ex) == 5);
+	if (w->flags & IBV_WC_WITH_IMM)
+		CHECK(be32toh(ibv_wc_read_imm_data(ex)) == 0xcafe0107);
+	if (w->flags & IBV_WC_WITH_INV)
+		CHECK(ibv_wc_read_invalidated_rkey(ex) == 0xcafe0107);
+}
+
+/* Both queues have one WR outstanding at a time; the one that does not complete is taken back. */
+static void every_kind(bool lazy, uint32_t flags)
+{
+	static struct ibv_poll_cq_attr attr;
+	const struct want *w;
+	struct ibv_qp *qp;
+	struct rig rig;
+	uint32_t i, n;
+
+	rig_up(&rig, flags);
+	for (i = 0; i < 30 * COUNT(wants); i++) {
+		w = &wants[i % COUNT(wants)];
+		qp = rig.qp[i / 4 % 3];
+		n = to_xqp(qp)->sq.next;
+		CHECK(n == to_xqp(qp)->rq.head);
+		post(qp, 1000 + i, 5000 + i);
+		complete(&rig, qp, n, w);
+		if (lazy) {
+			CHECK(!ibv_start_poll(rig.ex, &attr));
+			check_lazy(rig.ex, qp, w, (w->send ? 1000 : 5000) + i);
+			CHECK(ibv_next_poll(rig.ex) == ENOENT);
+			ibv_end_poll(rig.ex);
+			CHECK(ibv_start_poll(rig.ex, &attr) == ENOENT);
+		} else {
+			check_eager(&rig, qp, w, (w->send ? 1000 : 5000) + i);
+		}
+		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == i + 1);
+		if (w->send)
+			to_xqp(qp)->rq.tail++;
+		else
+			to_xqp(qp)->sq.tail++;
+		CHECK(to_xqp(qp)->sq.tail == to_xqp(qp)->sq.head);
+		CHECK(to_xqp(qp)->rq.tail == to_xqp(qp)->rq.head);
+	}
+	rig_down(&rig);
+}
+
+static void eager(void) { every_kind(false, 0); }
+static void eager_single_threaded(void) { every_kind(false, IBV_CREATE_CQ_ATTR_SINGLE_THREADED); }
+static void lazy(void) { every_kind(true, 0); }
+static void lazy_single_threaded(void) { every_kind(true, IBV_CREATE_CQ_ATTR_SINGLE_THREADED); }
+
+/* Several at once, of several QPs, and more than are asked for. */
+static void many(void)
+{
+	static struct ibv_poll_cq_attr attr;
+	struct ibv_wc wc[8];
+	struct rig rig;
+	int i, round;
+
+	rig_up(&rig, 0);
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < 6; i++) {
+			post(rig.qp[i % 3], i, i + 10);
+			complete(&rig, rig.qp[i % 3], round * 2 + i / 3, &wants[0]);
+		}
+		if (round % 2) {
+			CHECK(ibv_poll_cq(rig.cq, 4, wc) == 4);
+			CHECK(ibv_poll_cq(rig.cq, 8, wc + 4) == 2);
+			for (i = 0; i < 6; i++)
+				CHECK(wc[i].wr_id == (uint64_t)i &&
+				      wc[i].qp_num == rig.qp[i % 3]->qp_num);
+			CHECK(ibv_poll_cq(rig.cq, 8, wc) == 0);
+		} else {
+			CHECK(!ibv_start_poll(rig.ex, &attr));
+			for (i = 0; i < 6; i++) {
+				CHECK(rig.ex->wr_id == (uint64_t)i);
+				CHECK(ibv_wc_read_opcode(rig.ex) == IBV_WC_SEND);
+				CHECK(ibv_next_poll(rig.ex) == (i < 5 ? 0 : ENOENT));
+			}
+			ibv_end_poll(rig.ex);
+		}
+		for (i = 0; i < 3; i++)
+			to_xqp(rig.qp[i])->rq.tail += 2;
+	}
+	rig_down(&rig);
+}
+
+/* CQEs that the HCA does not write: they are refused one by one, what is around them is not lost. */
+static void bad_cqes(void)
+{
+	static struct ibv_poll_cq_attr attr;
+	static const uint8_t unknown[] = { 5, 6, 7, 8, 11, 12 };
+	struct fake_cqe cqe = {};
+	struct ibv_wc wc[8];
+	struct rig rig;
+	size_t i;
+
+	rig_up(&rig, 0);
+	for (i = 0; i < COUNT(unknown); i++) {
+		post(rig.qp[0], i, 100 + i);
+		complete(&rig, rig.qp[0], i, &wants[0]);
+		cqe.uidx = to_xqp(rig.qp[0])->uidx;
+		cqe.opcode = unknown[i];
+		fake_hca_complete(&rig.hca, &cqe);
+		cqe.opcode = 2;
+		cqe.uidx = 0xffffff - i * 1000; /* nobody's */
+		fake_hca_complete(&rig.hca, &cqe);
+		complete(&rig, rig.qp[0], i, &wants[2]);
+
+		if (i % 2) {
+			CHECK(ibv_poll_cq(rig.cq, 8, wc) == 1 && wc[0].wr_id == i);
+			CHECK(ibv_poll_cq(rig.cq, 8, wc) == -EINVAL);
+			CHECK(ibv_poll_cq(rig.cq, 8, wc) == -EINVAL);
+			CHECK(ibv_poll_cq(rig.cq, 8, wc) == 1 && wc[0].wr_id == 100 + i);
+		} else {
+			CHECK(!ibv_start_poll(rig.ex, &attr) && rig.ex->wr_id == i);
+			CHECK(ibv_next_poll(rig.ex) == EINVAL);
+			ibv_end_poll(rig.ex);
+			CHECK(ibv_start_poll(rig.ex, &attr) == EINVAL);
+			CHECK(!ibv_start_poll(rig.ex, &attr) && rig.ex->wr_id == 100 + i);
+			ibv_end_poll(rig.ex);
+		}
+		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == 4 * (i + 1));
+	}
+	attr.comp_mask = 1;
+	CHECK(ibv_start_poll(rig.ex, &attr) == EINVAL);
+	rig_down(&rig);
+}
+
+/* A CQE of a QP that completes elsewhere is nobody's, too. */
+static void foreign_cqe(void)
+{
+	struct fake_hca_cq other_hca;
+	struct fake_cqe cqe = { .opcode = 0 };
+	struct ibv_cq *other;
+	struct ibv_wc wc;
+	struct rig rig;
+
+	rig_up(&rig, 0);
+	other = xenib_create_cq(rig.context, 3, NULL, 0);
+	REQUIRE(other);
+	fake_hca_attach(&other_hca, other);
+	cqe.uidx = to_xqp(rig.qp[1])->uidx;
+	fake_hca_complete(&other_hca, &cqe);
+	CHECK(ibv_poll_cq(other, 1, &wc) == -EINVAL);
+	CHECK(!xenib_destroy_cq(other));
+	rig_down(&rig);
+}
+
+/* A QP goes; its completions go with it, the others stay in order. */
+static void clean(bool destroy)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct ibv_wc wc[8];
+	struct rig rig;
+	int i, skip;
+
+	for (skip = 0; skip < 8; skip++) {
+		rig_up(&rig, 0);
+		/* So that the CQEs lie over the end of the CQ. */
+		for (i = 0; i < skip; i++) {
+			post(rig.qp[2], 0, 0);
+			complete(&rig, rig.qp[2], i, &wants[0]);
+			CHECK(ibv_poll_cq(rig.cq, 1, wc) == 1);
+			to_xqp(rig.qp[2])->rq.tail++;
+		}
+		for (i = 0; i < 3; i++) {
+			post(rig.qp[0], i, 20 + i);
+			post(rig.qp[1], 40 + i, 60 + i);
+			complete(&rig, rig.qp[0], i, &wants[0]);
+			complete(&rig, rig.qp[1], i, &wants[i % 2 ? 2 : 0]);
+		}
+		if (destroy) {
+			CHECK(!xenib_destroy_qp(rig.qp[0]));
+			rig.qp[0] = NULL;
+		} else {
+			CHECK(!xenib_modify_qp(rig.qp[0], &reset, IBV_QP_STATE));
+			CHECK(!to_xqp(rig.qp[0])->sq.head && !to_xqp(rig.qp[0])->sq.limit);
+			CHECK(!to_xqp(rig.qp[0])->dbrec[0] && !to_xqp(rig.qp[0])->dbrec[1]);
+		}
+		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == (uint32_t)skip + 3);
+		CHECK(ibv_poll_cq(rig.cq, 8, wc) == 3);
+		CHECK(wc[0].wr_id == 40 && wc[1].wr_id == 61 && wc[2].wr_id == 42);
+
+		/* What comes next is seen. */
+		post(rig.qp[1], 7, 8);
+		complete(&rig, rig.qp[1], 3, &wants[0]);
+		CHECK(ibv_poll_cq(rig.cq, 8, wc) == 1 && wc[0].wr_id == 7);
+		rig_down(&rig);
+	}
+}
+
+static void clean_on_destroy(void) { clean(true); }
+static void clean_on_reset(void) { clean(false); }
+
+/* The record and the doorbell of a CQ say the same, and which event is meant. */
+static void arm(void)
+{
+	static const uint8_t first[8] = { 0x01, 0x00, 0x00, 0x01 };
+	static const uint8_t later[8] = { 0x10, 0x00, 0x00, 0x01 };
+	struct xenib_cq *cq;
+	const uint8_t *reg;
+	struct ibv_wc wc;
+	struct rig rig;
+
+	rig_up(&rig, 0);
+	cq = to_xcq(rig.cq);
+	post(rig.qp[0], 1, 2);
+	complete(&rig, rig.qp[0], 0, &wants[0]);
+	CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1);
+
+	reg = fake_uar_page(cq->uar->index) + 0x20;
+	CHECK(!ibv_req_notify_cq(rig.cq, 1));
+	CHECK(!memcmp(reg, first, 4) && !memcmp(&cq->dbrec[1], first, 4));
+	CHECK(!reg[4] && (uint32_t)(reg[5] << 16 | reg[6] << 8 | reg[7]) == cq->cqn);
+
+	xenib_cq_event(rig.cq);
+	CHECK(!ibv_req_notify_cq(rig.cq, 0));
+	CHECK(!memcmp(reg, later, 4) && !memcmp(&cq->dbrec[1], later, 4));
+	xenib_cq_event(rig.cq);
+	xenib_cq_event(rig.cq);
+	xenib_cq_event(rig.cq);
+	CHECK(!ibv_req_notify_cq(rig.cq, 1));
+	CHECK(!memcmp(reg, first, 4));
+	rig_down(&rig);
+}
+
+int main(void)
+{
+	RUN(eager);
+	RUN(eager_single_threaded);
+	RUN(lazy);
+	RUN(lazy_single_threaded);
+	RUN(many);
+	RUN(bad_cqes);
+	RUN(foreign_cqe);
+	RUN(clean_on_destroy);
+	RUN(clean_on_reset);
+	RUN(arm);
+	return checks_failed ? 1 : 0;
+}
