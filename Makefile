@@ -7,15 +7,16 @@ LAB := $(CURDIR)/tests/lab/lab
 RUN := $(CURDIR)/tests/run
 IN_ROOT := $(LAB) root tools --
 
-PROGRAMS := hca verbs
+# Folders with a Makefile of their own.
+ROOMS := shared-ring frontend provider tests/hca tests/verbs
 SUITES ?= unit native
 
-.PHONY: all lab test test-native unit fuzz clean distclean help $(PROGRAMS)
+.PHONY: all lab test test-native unit fuzz clean distclean help $(ROOMS)
 
-all: $(PROGRAMS)
+all: $(ROOMS)
 
-$(PROGRAMS): roots
-	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/tests/$@
+$(ROOMS): roots
+	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$@
 
 .PHONY: roots
 roots:
@@ -41,7 +42,9 @@ unit: all
 # FUZZ_RUNS inputs for each fuzzer
 FUZZ_RUNS ?= 1000000
 fuzz: roots
-	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/tests/hca fuzz FUZZ_RUNS=$(FUZZ_RUNS)
+	+for room in tests/hca shared-ring provider; do \
+		$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$$room fuzz FUZZ_RUNS=$(FUZZ_RUNS) || exit 1; \
+	done
 
 clean:
 	rm -rf $(CURDIR)/build
