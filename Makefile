@@ -22,7 +22,7 @@ $(ROOMS): roots
 roots:
 	$(LAB) build
 
-lab: all
+lab: tests/hca
 	$(LAB) up --hcas 2
 	@echo
 	@echo 'The lab is up: Xen, a Debian dom0, two HCAs. Try:'
@@ -33,10 +33,10 @@ lab: all
 test: all
 	$(RUN) $(SUITES)
 
-test-native: all
+test-native: tests/hca tests/verbs
 	$(RUN) native
 
-unit: all
+unit: tests/hca
 	$(RUN) unit
 
 # FUZZ_RUNS inputs for each fuzzer
