@@ -26,7 +26,7 @@ struct check_case {
 	void (*run)(const void *arg);
 	const void *arg;
 	unsigned int seconds;		/* time limit, 0: the default */
-	bool on_demand;			/* needs something from outside: runs only if it is named in full */
+	bool on_demand;			/* runs only if it is named in full: needs something from outside, or a rare driver */
 };
 
 #define CHECK_CASE(n, f, s, ...) { .name = n, .run = f, .shows = s, __VA_ARGS__ }
