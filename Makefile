@@ -10,13 +10,14 @@ IN_ROOT := $(LAB) root tools --
 # Folders with a Makefile of their own.
 ROOMS := shared-ring frontend provider tests/hca tests/verbs
 SUITES ?= unit native
+VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: all lab test test-native unit fuzz clean distclean help $(ROOMS)
 
 all: $(ROOMS)
 
 $(ROOMS): roots
-	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$@
+	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$@ VERSION=$(VERSION)
 
 .PHONY: roots
 roots:
