@@ -136,7 +136,7 @@ static void lazy(struct rig *rig, struct input *in)
 {
 	struct ibv_cq_ex *ex = rig->cq[take(in) % 2];
 	struct ibv_poll_cq_attr attr = {};
-	uint64_t sum = 0;
+	volatile uint64_t sum = 0; /* so that the reading is done */
 	int n = 0;
 
 	if (ibv_start_poll(ex, &attr))
@@ -148,7 +148,6 @@ static void lazy(struct rig *rig, struct input *in)
 		sum += ibv_wc_read_vendor_err(ex) + ibv_wc_read_dlid_path_bits(ex);
 	} while (++n < 20 && !ibv_next_poll(ex));
 	ibv_end_poll(ex);
-	REQUIRE(sum != 1);
 }
 
 static void reset(struct rig *rig, struct input *in)

@@ -94,8 +94,20 @@ struct ibv_context *fake_open(void)
 	return NULL;
 }
 
+static void check_nothing_left(const struct xenib_context *ctx)
+{
+	uint32_t i;
+
+	for (i = 0; i < XENIB_TABLE_SIZE; i++)
+		CHECK(!ctx->qps.leaf[i] || !ctx->qps.leaf[i]->used);
+	for (i = 0; i < XENIB_UARS_OWN + XENIB_UARS_SHARED; i++)
+		CHECK(!ctx->uars.bf[i].users);
+	CHECK(!ctx->uars.plain.users);
+}
+
 void fake_close(struct ibv_context *context)
 {
+	check_nothing_left(to_xctx(context));
 	context_ops->free_context(context);
 	device_ops->uninit_device(device);
 	CHECK(!fake.live);

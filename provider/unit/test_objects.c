@@ -595,6 +595,40 @@ static void records(void)
 	xenib_dbrecs_exit(&recs);
 }
 
+/* An address on the own subnet, at every rate. */
+static void addresses(void)
+{
+	static const struct { uint8_t rate, code; } rates[] = {
+		{ IBV_RATE_MAX, 0 }, { IBV_RATE_2_5_GBPS, 7 }, { IBV_RATE_10_GBPS, 8 },
+		{ IBV_RATE_30_GBPS, 9 }, { IBV_RATE_5_GBPS, 10 }, { IBV_RATE_20_GBPS, 11 },
+		{ IBV_RATE_40_GBPS, 12 }, { IBV_RATE_60_GBPS, 13 }, { IBV_RATE_80_GBPS, 14 },
+		{ IBV_RATE_120_GBPS, 15 }, { IBV_RATE_14_GBPS, 11 }, { IBV_RATE_56_GBPS, 13 },
+		{ IBV_RATE_112_GBPS, 15 }, { IBV_RATE_25_GBPS, 9 }, { IBV_RATE_100_GBPS, 15 },
+		{ IBV_RATE_28_GBPS, 9 }, { IBV_RATE_50_GBPS, 13 }, { IBV_RATE_168_GBPS, 0 },
+		{ IBV_RATE_200_GBPS, 0 }, { 255, 0 },
+	};
+	struct ibv_ah_attr attr = { .dlid = 0xbeef, .sl = 15, .src_path_bits = 0xff };
+	struct ibv_context *context = fake_open();
+	struct ibv_pd *pd = xenib_alloc_pd(context);
+	const uint8_t *av;
+	struct ibv_ah *ah;
+	size_t i, j;
+
+	for (i = 0; i < COUNT(rates); i++) {
+		attr.static_rate = rates[i].rate;
+		ah = xenib_create_ah(pd, &attr);
+		REQUIRE(ah);
+		av = (const uint8_t *)&to_xah(ah)->av;
+		CHECK(av[12] == (rates[i].code << 4 | 15) && av[13] == 0x7f);
+		CHECK(av[14] == 0xbe && av[15] == 0xef);
+		for (j = 16; j < 48; j++)
+			CHECK(!av[j]);
+		CHECK(!xenib_destroy_ah(ah));
+	}
+	CHECK(!xenib_dealloc_pd(pd));
+	fake_close(context);
+}
+
 /* Numbers of QPs: all different, found again, and given anew. */
 static void indices(void)
 {
@@ -690,6 +724,7 @@ int main(void)
 	RUN(not_offered);
 	RUN(ops_flags);
 	RUN(records);
+	RUN(addresses);
 	RUN(indices);
 	RUN(threads);
 	return checks_failed ? 1 : 0;

@@ -278,6 +278,7 @@ static void bad_cqes(void)
 			CHECK(ibv_next_poll(rig.ex) == EINVAL);
 			ibv_end_poll(rig.ex);
 			CHECK(ibv_start_poll(rig.ex, &attr) == EINVAL);
+			CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == 4 * i + 3);
 			CHECK(!ibv_start_poll(rig.ex, &attr) && rig.ex->wr_id == 100 + i);
 			ibv_end_poll(rig.ex);
 		}
@@ -312,6 +313,7 @@ static void foreign_cqe(void)
 static void clean(bool destroy)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct fake_cqe late = { .opcode = 0 };
 	struct ibv_wc wc[8];
 	struct rig rig;
 	int i, skip;
@@ -332,6 +334,8 @@ static void clean(bool destroy)
 			complete(&rig, rig.qp[1], i, &wants[i % 2 ? 2 : 0]);
 		}
 		if (destroy) {
+			late.uidx = to_xqp(rig.qp[0])->uidx;
+			to_xcq(rig.cq)->recent = to_xqp(rig.qp[0]);
 			CHECK(!xenib_destroy_qp(rig.qp[0]));
 			rig.qp[0] = NULL;
 		} else {
@@ -342,6 +346,12 @@ static void clean(bool destroy)
 		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == (uint32_t)skip + 3);
 		CHECK(ibv_poll_cq(rig.cq, 8, wc) == 3);
 		CHECK(wc[0].wr_id == 40 && wc[1].wr_id == 61 && wc[2].wr_id == 42);
+
+		/* Nothing of the QP is remembered. */
+		if (destroy) {
+			fake_hca_complete(&rig.hca, &late);
+			CHECK(ibv_poll_cq(rig.cq, 8, wc) == -EINVAL);
+		}
 
 		/* What comes next is seen. */
 		post(rig.qp[1], 7, 8);

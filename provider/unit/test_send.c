@@ -39,7 +39,7 @@ struct rig {
 };
 
 static const struct ibv_ah_attr ah_attr = {
-	.dlid = 0x1234, .sl = 5, .src_path_bits = 3, .static_rate = IBV_RATE_10_GBPS,
+	.dlid = 0x1234, .sl = 13, .src_path_bits = 3, .static_rate = IBV_RATE_10_GBPS,
 	.is_global = 1, .port_num = 1,
 	.grh = { .flow_label = 0xabcde, .sgid_index = 2, .hop_limit = 63, .traffic_class = 0x17,
 		 .dgid.raw = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8 } },
