@@ -71,7 +71,7 @@ make_root() {
 ensure_root() {
 	local name=$1 dir partial uri
 	dir=$(root_dir "$name")
-	[ -z "${REFRESH:-}" ] && [ -e "$dir/.lab-stamp" ] && return
+	[ -z "${REFRESH:-}" ] && [ -e "$dir/.lab-stamp" ] && return 0
 	need_space "$CACHE" "$CACHE_MIB" "building the lab"
 	need_command mmdebstrap mmdebstrap
 	uri=$(find_mirror)
@@ -173,7 +173,7 @@ make_keys() {
 ensure_boot() {
 	local dir partial
 	dir=$(boot_dir)
-	[ -e "$dir/root.img" ] && return
+	[ -e "$dir/root.img" ] && return 0
 	need_space "$CACHE" 3000 "the machines' root image"
 	partial=$CACHE/partial-boot.$$
 	step "making kernel, Xen and root image" "$CACHE/log/boot.log" make_boot "$partial" ||
@@ -223,7 +223,7 @@ ensure_root_quickly() {
 
 ensure_all() {
 	[ -e "$(root_dir tools)/.lab-stamp" ] && [ -e "$(root_dir target)/.lab-stamp" ] &&
-		[ -e "$(boot_dir)/root.img" ] && return
+		[ -e "$(boot_dir)/root.img" ] && return 0
 	need_root
 	with_cache_lock build_boot
 }

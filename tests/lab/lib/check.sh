@@ -123,11 +123,29 @@ scan() {
 	[ -z "$hits" ]
 }
 
-check_consoles() {
+# scan_model: is the HCA model alive, and silent on its standard error, where
+# only a sanitizer, an assertion or the C library would speak?
+scan_model() {
+	local dir seen text
+	dir=$(state_dir)
+	[ "$HCAS" != 0 ] || return 0
+	seen=$(cat "$dir/hca.seen" 2>/dev/null || echo 0)
+	text=$(tail -c "+$((seen + 1))" "$dir/hca.err")
+	stat -c %s "$dir/hca.err" >"$dir/hca.seen"
+	[ -z "$text" ] || printf 'the HCA model said:\n%s\n' "$text"
+	is_ours "$dir/hca.pid" >/dev/null || {
+		echo "the HCA model is dead"
+		return 1
+	}
+	[ -z "$text" ]
+}
+
+check_all() {
 	local status=0 where
 	mark_all "lab: check $1 $$.$RANDOM" || status=1
 	for where in $(consoles); do
 		scan "$where" || status=1
 	done
+	scan_model || status=1
 	return $status
 }

@@ -117,7 +117,7 @@ need_space() {
 
 # need_command COMMAND PACKAGE: installs a missing host tool, and says so.
 need_command() {
-	command -v "$1" >/dev/null && return
+	command -v "$1" >/dev/null && return 0
 	need_root
 	say "this host has no $1: installing Debian package $2"
 	apt-get install -y --no-install-recommends "$2" >"$CACHE/log/apt-$2.log" 2>&1 ||

@@ -4,6 +4,9 @@
 # that a command costs little more than itself.
 # shellcheck shell=bash
 
+# What dropbear gives is not all that Xen's tools need.
+REMOTE_PATH="export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
+
 ssh_config() { printf '%s/ssh_config' "$(state_dir)"; }
 
 write_ssh_config() {
@@ -22,27 +25,35 @@ UserKnownHostsFile /dev/null
 # Cheap under emulation; nothing here is secret.
 KexAlgorithms curve25519-sha256
 ConnectTimeout 10
-ServerAliveInterval 30
-ServerAliveCountMax 10
+# Notices within seconds that a guest was started anew, and bears two minutes
+# of a machine that is only slow.
+ServerAliveInterval 5
+ServerAliveCountMax 24
 ControlMaster no
 ControlPath $dir/%h.mux
 ProxyCommand $root/usr/lib64/ld-linux-x86-64.so.2 --library-path $root/usr/lib/x86_64-linux-gnu $root/usr/bin/socat STDIO UNIX-CONNECT:$dir/%h.ssh
 EOF
 }
 
-# connect WHERE: opens the kept connection, if it is not open.
+# connect WHERE: opens the kept connection, if it is not open. One at a time:
+# of two that are opened at once, one would stay without a use.
 connect() {
-	ssh -F "$(ssh_config)" -O check "$1" 2>/dev/null && return
-	ssh -F "$(ssh_config)" -o ControlMaster=yes -fN "$1" </dev/null >/dev/null 2>>"$(state_dir)/ssh.err" 9>&-
+	ssh -F "$(ssh_config)" -O check "$1" 2>/dev/null && return 0
+	(
+		flock 8
+		ssh -F "$(ssh_config)" -O check "$1" 2>/dev/null && exit 0
+		ssh -F "$(ssh_config)" -o ControlMaster=yes -fN "$1" </dev/null >/dev/null 2>>"$(state_dir)/ssh.err" 8>&- 9>&-
+	) 8>>"$(state_dir)/$1.lock"
 }
 
 disconnect() { ssh -F "$(ssh_config)" -O exit "$1" >/dev/null 2>&1 || true; }
 
-# remote WHERE COMMAND: a POSIX shell command line; status, stdin, stdout and
-# stderr are the command's.
+# remote WHERE COMMAND: for the lab's own use: a POSIX shell command line that is
+# quick; status, stdin, stdout and stderr are its own. A machine that hangs
+# counts as one that does not answer.
 remote() {
 	connect "$1" || return "$EX_CONNECT"
-	ssh -F "$(ssh_config)" "$1" "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin; $2"
+	timeout --foreground 60 ssh -F "$(ssh_config)" "$1" "$REMOTE_PATH; $2"
 }
 
 no_answer() {
@@ -69,12 +80,12 @@ run_remote() {
 	connect "$where" || no_answer "$where"
 	timeout --foreground --kill-after=1 "$limit" \
 		ssh -F "$(ssh_config)" "$where" \
-		"export LAB_JOB=$job PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin; $3" <&0 &
+		"$REMOTE_PATH LAB_JOB=$job; $3" <&0 &
 	pid=$!
 	# shellcheck disable=SC2064 # now, not later
-	trap "kill $pid 2>/dev/null; kill_job '$where' '$job'; exit 130" INT
+	trap "kill $pid 2>/dev/null || true; kill_job '$where' '$job'; exit 130" INT
 	# shellcheck disable=SC2064
-	trap "kill $pid 2>/dev/null; kill_job '$where' '$job'; exit 143" TERM
+	trap "kill $pid 2>/dev/null || true; kill_job '$where' '$job'; exit 143" TERM
 	wait $pid || status=$?
 	trap - INT TERM
 	if [ "$status" = 124 ] && [ "$limit" != 0 ]; then
@@ -96,7 +107,7 @@ put_files() {
 	[ ${#sources[@]} = 1 ] || many=1
 	for source in "${sources[@]}"; do
 		tar -C "$(dirname "$source")" -cf - "$(basename "$source")" |
-			remote "$where" "$(receive_script "$destination" "$(basename "$source")" $many)" || return
+			run_remote "$where" 0 "$(receive_script "$destination" "$(basename "$source")" $many)" || return
 	done
 }
 
@@ -107,7 +118,7 @@ get_files() {
 	local sources=("${@:1:$#-1}")
 	[ ${#sources[@]} = 1 ] || many=1
 	for source in "${sources[@]}"; do
-		remote "$where" "tar -C $(quote "$(dirname "$source")") -cf - $(quote "$(basename "$source")")" </dev/null |
+		run_remote "$where" 0 "tar -C $(quote "$(dirname "$source")") -cf - $(quote "$(basename "$source")")" </dev/null |
 			sh -c "$(receive_script "$destination" "$(basename "$source")" $many)" || return
 	done
 }
@@ -122,14 +133,14 @@ receive_script() {
 set -e
 to=$to
 if [ -d "\$to" ]; then
-	exec tar -C "\$to" --no-same-owner -xf -
+	exec tar -C "\$to" --no-same-owner --warning=no-timestamp -xf -
 elif [ $3 = 1 ]; then
 	echo "lab: error: \$to is not a directory" >&2
 	exit 1
 fi
 mkdir -p "\$(dirname "\$to")"
 new=\$(mktemp -d "\$(dirname "\$to")/.lab.XXXXXX")
-tar -C "\$new" --no-same-owner -xf -
+tar -C "\$new" --no-same-owner --warning=no-timestamp -xf -
 mv -f "\$new/"$name "\$to"
 rmdir "\$new"
 EOF

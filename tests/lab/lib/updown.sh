@@ -9,8 +9,7 @@ up() {
 	dir=$(state_dir)
 	ensure_all
 	check_qemu
-	[ ! -e "$dir/config" ] || die "$EX_STATE" "the lab '$NAME' is up already, or was left behind" \
-		"end it first: lab --name $NAME down"
+	check_left_behind
 	check_memory $((MACHINES * $(machine_mib)))
 	rm -rf "$dir"
 	mkdir -p "$RUN" && mkdir -m 700 "$dir" || die "$EX_HOST" "cannot create $dir" "run as root, or set XENIB_RUN"
@@ -20,6 +19,17 @@ up() {
 	[ -n "$KEEP" ] || trap 'step_abort; stop_all; rm -f "$(state_dir)/config"' EXIT
 	start_all
 	trap step_abort EXIT
+}
+
+# check_left_behind: refuses when the lab is up; clears away what one that
+# died with its host, or was killed, has left.
+check_left_behind() {
+	local file
+	for file in "$(state_dir)"/*.pid; do
+		is_ours "$file" >/dev/null || continue
+		die "$EX_STATE" "the lab '$NAME' is up already, or half of it" "end it first: lab --name $NAME down"
+	done
+	[ ! -e "$(state_dir)/config" ] || say "clearing away a lab '$NAME' that no longer runs"
 }
 
 start_all() {
