@@ -93,9 +93,10 @@ void port_retrain(struct hca *hca)
 	enum port_state state = state_after_training(hca);
 
 	port_set_state(hca, PORT_DOWN);
-	if (state == PORT_DOWN)
-		return;
-	port_set_state(hca, PORT_INIT);
+	/*
+	 * Not by way of INIT if that ends at once: the driver takes INIT for an error of the port, and programs
+	 * may be told of two events that come together in either order (ib_dispatch_event()).
+	 */
 	port_set_state(hca, state);
 }
 
