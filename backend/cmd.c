@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmd.c - what all commands have in common: see cmd.h.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+#define SLOW_BYTES (1u << 20)
+#define SLOW_PAGES 64
+
+struct operation {
+	cmd_fn *run;
+	bool slow; /* whatever it is asked for */
+};
+
+static const struct operation operations[XEN_VHCA_OPS] = {
+	[XEN_VHCA_OP_DEVICE_QUERY] = { cmd_device_query, false },
+	[XEN_VHCA_OP_PORT_QUERY] = { cmd_port_query, false },
+	[XEN_VHCA_OP_GID_QUERY] = { cmd_gid_query, false },
+	[XEN_VHCA_OP_PKEY_QUERY] = { cmd_pkey_query, false },
+	[XEN_VHCA_OP_CTX_OPEN] = { cmd_ctx_open, false },
+	[XEN_VHCA_OP_CTX_CLOSE] = { cmd_ctx_close, true },
+	[XEN_VHCA_OP_UAR_ALLOC] = { cmd_uar_alloc, false },
+	[XEN_VHCA_OP_UAR_FREE] = { cmd_uar_free, false },
+	[XEN_VHCA_OP_PD_ALLOC] = { cmd_pd_alloc, false },
+	[XEN_VHCA_OP_PD_FREE] = { cmd_pd_free, false },
+	[XEN_VHCA_OP_MEM_CREATE] = { cmd_mem_create, false },
+	[XEN_VHCA_OP_MEM_ADD] = { cmd_mem_add, false },
+	[XEN_VHCA_OP_MEM_DESTROY] = { cmd_mem_destroy, true },
+	[XEN_VHCA_OP_MR_REG] = { cmd_mr_reg, false },
+	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, true },
+	[XEN_VHCA_OP_MW_ALLOC] = { cmd_mw_alloc, false },
+	[XEN_VHCA_OP_MW_FREE] = { cmd_mw_free, false },
+	[XEN_VHCA_OP_CQ_CREATE] = { cmd_cq_create, false },
+	[XEN_VHCA_OP_CQ_MODIFY] = { cmd_cq_modify, false },
+	[XEN_VHCA_OP_CQ_DESTROY] = { cmd_cq_destroy, false },
+	[XEN_VHCA_OP_SRQ_CREATE] = { cmd_srq_create, false },
+	[XEN_VHCA_OP_SRQ_MODIFY] = { cmd_srq_modify, false },
+	[XEN_VHCA_OP_SRQ_QUERY] = { cmd_srq_query, false },
+	[XEN_VHCA_OP_SRQ_DESTROY] = { cmd_srq_destroy, false },
+	[XEN_VHCA_OP_QP_CREATE] = { cmd_qp_create, false },
+	[XEN_VHCA_OP_QP_MODIFY] = { cmd_qp_modify, false },
+	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query, false },
+	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, false },
+	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, false },
+	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, false },
+};
+
+bool cmd_is_slow(const struct xen_vhca_req *req)
+{
+	if (req->op >= XEN_VHCA_OPS)
+		return false;
+	if (req->op == XEN_VHCA_OP_MR_REG && req->u.mr_reg.length >= SLOW_BYTES)
+		return true;
+	return operations[req->op].slow || vhca_request_pages(req) >= SLOW_PAGES;
+}
+
+enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	vsnprintf(cmd->why, sizeof(cmd->why), why, args);
+	va_end(args);
+	return status;
+}
+
+enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what)
+{
+	enum xen_vhca_status status;
+
+	switch (-err) {
+	case 0:
+		return XEN_VHCA_OK;
+	case ENOMEM:
+	case ENOSPC:
+		status = XEN_VHCA_E_NOMEM;
+		break;
+	case EBUSY:
+		status = XEN_VHCA_E_BUSY;
+		break;
+	case EOPNOTSUPP:
+		status = XEN_VHCA_E_UNSUPPORTED;
+		break;
+	case EIO:
+	case ENODEV:
+		status = XEN_VHCA_E_DEAD;
+		break;
+	default:
+		status = XEN_VHCA_E_HCA;
+		cmd->rsp.hca_errno = -err;
+		break;
+	}
+	return cmd_refuse(cmd, status, "%s: %s", what, strerror(-err));
+}
+
+/* Under the lock. An object of a dying context is as good as gone. */
+static struct object *find(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
+{
+	struct object *obj = handle_find(&cmd->v->handles, handle, type);
+
+	return obj && !obj->ctx->obj.dying ? obj : NULL;
+}
+
+static enum xen_vhca_status no_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
+{
+	return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no %s has handle 0x%x", obj_type_name(type), handle);
+}
+
+/* Under the lock: the command works in this context from now on. */
+static bool enter(struct cmd *cmd, struct context *ctx)
+{
+	if (cmd->ctx)
+		return cmd->ctx == ctx;
+	cmd->ctx = ctx;
+	ctx->obj.uses++;
+	return true;
+}
+
+static enum xen_vhca_status other_context(struct cmd *cmd, enum obj_type type)
+{
+	return cmd_refuse(cmd, XEN_VHCA_E_CONTEXT, "%s of another context", obj_type_name(type));
+}
+
+enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+			     struct object **obj)
+{
+	enum xen_vhca_status status = XEN_VHCA_OK;
+	struct object *found;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	found = find(cmd, handle, type);
+	if (!found) {
+		status = no_object(cmd, handle, type);
+	} else if (!enter(cmd, found->ctx)) {
+		status = other_context(cmd, type);
+	} else if (type != OBJ_CTX) {
+		found->uses++;
+		cmd->used[cmd->n_used++] = found;
+	}
+	pthread_mutex_unlock(&cmd->v->lock);
+	*obj = found;
+	return status;
+}
+
+enum xen_vhca_status cmd_use_place(struct cmd *cmd, const struct xen_vhca_place *place,
+				   uint64_t length, bool writable, uint64_t *addr)
+{
+	enum xen_vhca_status status;
+	struct object *obj;
+	struct region *region;
+	bool complete;
+
+	status = cmd_use(cmd, place->mem, OBJ_MEM, &obj);
+	if (status)
+		return status;
+	region = &((struct mem *)obj)->region;
+	pthread_mutex_lock(&cmd->v->lock);
+	complete = region_complete(region);
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (!complete)
+		return cmd_refuse(cmd, XEN_VHCA_E_STATE, "region 0x%x lacks pages", place->mem);
+	if (writable && region->read_only)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "region 0x%x is read-only", place->mem);
+	if (!vhca_place_fits(place->offset, length, region->pages))
+		return cmd_refuse(cmd, XEN_VHCA_E_RANGE, "%llu bytes at %llu of a region of %u pages",
+				  (unsigned long long)length, (unsigned long long)place->offset,
+				  region->pages);
+	*addr = (uintptr_t)region->base + place->offset;
+	return XEN_VHCA_OK;
+}
+
+/* Under the lock. */
+static enum xen_vhca_status take_handle(struct cmd *cmd, enum obj_type type,
+					xen_vhca_handle_t *handle)
+{
+	struct vdev *v = cmd->v;
+	int err;
+
+	if (!quota_take(&v->quota.objects[type], 1))
+		return cmd_refuse(cmd, XEN_VHCA_E_LIMIT, "more than %llu of type %s",
+				  (unsigned long long)v->quota.objects[type].limit,
+				  obj_type_name(type));
+	err = handle_reserve(&v->handles, handle);
+	if (!err)
+		return XEN_VHCA_OK;
+	quota_give(&v->quota.objects[type], 1);
+	return cmd_refuse(cmd, err == -ENOSPC ? XEN_VHCA_E_LIMIT : XEN_VHCA_E_NOMEM, "no handle left");
+}
+
+enum xen_vhca_status cmd_new(struct cmd *cmd, enum obj_type type, size_t size, struct object **obj)
+{
+	struct object *new = calloc(1, size);
+	enum xen_vhca_status status;
+
+	if (!new)
+		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "no memory");
+	new->type = type;
+	new->ctx = cmd->ctx;
+	pthread_mutex_lock(&cmd->v->lock);
+	status = take_handle(cmd, type, &new->handle);
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (status)
+		free(new);
+	else
+		*obj = new;
+	return status;
+}
+
+void cmd_publish(struct cmd *cmd, struct object *obj)
+{
+	struct vdev *v = cmd->v;
+	unsigned int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; i < cmd->n_used; i++) {
+		obj->deps[obj->n_deps++] = cmd->used[i];
+		cmd->used[i]->refs++;
+	}
+	if (obj->type == OBJ_CTX)
+		LIST_INSERT_HEAD(&v->contexts, (struct context *)obj, link);
+	else
+		LIST_INSERT_HEAD(&obj->ctx->objects, obj, link);
+	handle_publish(&v->handles, obj->handle, obj);
+	pthread_mutex_unlock(&v->lock);
+}
+
+void cmd_drop(struct cmd *cmd, struct object *obj)
+{
+	struct vdev *v = cmd->v;
+
+	pthread_mutex_lock(&v->lock);
+	handle_release(&v->handles, obj->handle);
+	quota_give(&v->quota.objects[obj->type], 1);
+	pthread_mutex_unlock(&v->lock);
+	free(obj);
+}
+
+enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+			      struct object **obj)
+{
+	enum xen_vhca_status status = XEN_VHCA_OK;
+	struct object *found;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	found = find(cmd, handle, type);
+	if (!found) {
+		status = no_object(cmd, handle, type);
+	} else if (found->refs || found->uses) {
+		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: %u objects and %u commands need it",
+				    obj_type_name(type), handle, found->refs, found->uses);
+	} else {
+		enter(cmd, found->ctx);
+		found->dying = true;
+	}
+	pthread_mutex_unlock(&cmd->v->lock);
+	*obj = found;
+	return status;
+}
+
+void cmd_gone(struct cmd *cmd, struct object *obj)
+{
+	struct vdev *v = cmd->v;
+	unsigned int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; i < obj->n_deps; i++)
+		obj->deps[i]->refs--;
+	LIST_REMOVE(obj, link);
+	handle_release(&v->handles, obj->handle);
+	quota_give(&v->quota.objects[obj->type], 1);
+	pthread_mutex_unlock(&v->lock);
+	free(obj);
+}
+
+void cmd_keep(struct cmd *cmd, struct object *obj)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	obj->dying = false;
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages)
+{
+	struct quota_item *bytes = &cmd->v->quota.bytes;
+	bool taken;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	taken = quota_take(bytes, (uint64_t)pages * XEN_VHCA_PAGE_SIZE);
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (taken)
+		return XEN_VHCA_OK;
+	return cmd_refuse(cmd, XEN_VHCA_E_LIMIT, "%u pages more than max-mem-bytes", pages);
+}
+
+void cmd_uncharge(struct cmd *cmd, uint32_t pages)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	quota_give(&cmd->v->quota.bytes, (uint64_t)pages * XEN_VHCA_PAGE_SIZE);
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+/* The command's uses end; a CTX_CLOSE may be waiting for that. */
+static void leave(struct cmd *cmd)
+{
+	struct vdev *v = cmd->v;
+	unsigned int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; i < cmd->n_used; i++)
+		cmd->used[i]->uses--;
+	if (cmd->ctx && !--cmd->ctx->obj.uses)
+		pthread_cond_broadcast(&v->idle);
+	pthread_mutex_unlock(&v->lock);
+	cmd->n_used = 0;
+	cmd->ctx = NULL;
+}
+
+static void account(struct cmd *cmd, enum xen_vhca_status status)
+{
+	const uint8_t op = cmd->req.op;
+	struct vdev *v = cmd->v;
+	unsigned int suppressed;
+	int allowed = 0;
+
+	pthread_mutex_lock(&v->lock);
+	if (op >= XEN_VHCA_OPS || !operations[op].run)
+		v->counters.unknown++;
+	else
+		v->counters.commands[op]++;
+	if (status && op < XEN_VHCA_OPS)
+		v->counters.refused[op][status]++;
+	if (status)
+		allowed = log_allowed(&v->refusals, &suppressed);
+	pthread_mutex_unlock(&v->lock);
+	if (!allowed)
+		return;
+	if (suppressed)
+		log_warning("%u refusals were not logged", suppressed);
+	log_warning("%s (%u) refused: %s%s%s", vhca_op_name(op), op, vhca_status_name(status),
+		    cmd->why[0] ? ": " : "", cmd->why);
+}
+
+static enum xen_vhca_status run(struct cmd *cmd, cmd_fetch *fetch, void *from)
+{
+	enum xen_vhca_status status = vhca_check_request(&cmd->req, &cmd->v->attr);
+
+	if (status)
+		return status;
+	cmd->n_refs = vhca_request_pages(&cmd->req);
+	if (cmd->n_refs)
+		fetch(from, cmd->refs, cmd->n_refs);
+	return operations[cmd->req.op].run(cmd);
+}
+
+void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from)
+{
+	enum xen_vhca_status status;
+
+	memset(&cmd->rsp, 0, sizeof(cmd->rsp));
+	cmd->data = NULL;
+	cmd->data_len = 0;
+	cmd->ctx = NULL;
+	cmd->n_used = 0;
+	cmd->why[0] = 0;
+
+	status = run(cmd, fetch, from);
+	leave(cmd);
+	account(cmd, status);
+
+	if (status)
+		memset(&cmd->rsp.u, 0, sizeof(cmd->rsp.u));
+	cmd->rsp.id = cmd->req.id;
+	cmd->rsp.op = cmd->req.op;
+	cmd->rsp.status = status;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * cmd.h - a command at work.
+ *
+ * A command goes through three steps, of which only the first and the last hold the lock of the vHCA:
+ *
+ *   1  find the objects that it names. Each is "used" from then on: it cannot be destroyed, and its
+ *      context cannot be closed. Take what the quota must allow, and a handle.
+ *   2  do it: map, register, create
+ *   3  publish the result, or give back what step 1 took
+ *
+ * Uses are dropped when the command ends, on every path, by its caller. The only command that waits
+ * for others is CTX_CLOSE, for the uses of its context to end; commands that have uses wait for
+ * nobody but the kernel, so this cannot deadlock.
+ *
+ * Functions return a status of the protocol. What a refusal is about is left in why, for the log.
+ */
+#ifndef XEN_IB_CMD_H
+#define XEN_IB_CMD_H
+
+#include "vdev.h"
+#include "vhca_check.h"
+
+#define CMD_MAX_USES (OBJ_MAX_DEPS + 1)
+
+struct cmd {
+	struct vdev *v;
+	struct xen_vhca_req req; /* private copies, checked */
+	uint32_t refs[XEN_VHCA_DATA_REFS];
+	uint32_t n_refs;
+
+	struct xen_vhca_rsp rsp;
+	const void *data; /* answer in the data page, or NULL */
+	size_t data_len;
+
+	struct context *ctx;
+	struct object *used[CMD_MAX_USES];
+	unsigned int n_used;
+	char why[96];
+
+	struct cmd *next; /* of the pool's queues */
+};
+
+/* cmd_is_slow - whether it may take long, and is not to be done in the thread of the ring. */
+bool cmd_is_slow(const struct xen_vhca_req *req);
+
+/*
+ * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The request
+ * is a private copy that need not have been checked yet; refs are fetched by fetch, which copies n
+ * references out of the data page once.
+ */
+typedef void cmd_fetch(void *from, uint32_t *refs, uint32_t n);
+void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from);
+
+/* For the functions of each operation: */
+
+__attribute__((format(printf, 3, 4)))
+enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...);
+
+/* cmd_hca - the status for a result of the HCA's driver; 0 is XEN_VHCA_OK. */
+enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what);
+
+/* cmd_use - step 1, for one object; takes the lock itself. All of one command are of one context. */
+enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+			     struct object **obj);
+
+/* cmd_use_place - cmd_use of the region of a place that is complete and has length bytes there. */
+enum xen_vhca_status cmd_use_place(struct cmd *cmd, const struct xen_vhca_place *place,
+				   uint64_t length, bool writable, uint64_t *addr);
+
+/*
+ * cmd_new - step 1, for the object to be made: memory, a handle and the quota of its type. Then
+ * either cmd_publish(), after which it depends on all that the command uses but its context, or
+ * cmd_drop().
+ */
+enum xen_vhca_status cmd_new(struct cmd *cmd, enum obj_type type, size_t size, struct object **obj);
+void cmd_publish(struct cmd *cmd, struct object *obj);
+void cmd_drop(struct cmd *cmd, struct object *obj);
+
+/*
+ * cmd_take - step 1, for a destruction: the object's handle names nothing any more. E_BUSY if it is
+ * needed or in use. Then either cmd_gone(), which frees it, or cmd_keep(), as it was.
+ */
+enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+			      struct object **obj);
+void cmd_gone(struct cmd *cmd, struct object *obj);
+void cmd_keep(struct cmd *cmd, struct object *obj);
+
+/* cmd_charge - takes pages of the quota of bytes. Undone by cmd_uncharge(). */
+enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages);
+void cmd_uncharge(struct cmd *cmd, uint32_t pages);
+
+/* The operations, by the files that hold them. */
+typedef enum xen_vhca_status cmd_fn(struct cmd *cmd);
+
+cmd_fn cmd_device_query, cmd_port_query, cmd_gid_query, cmd_pkey_query; /* cmd_query.c */
+cmd_fn cmd_ctx_open, cmd_ctx_close, cmd_uar_alloc, cmd_uar_free;        /* cmd_ctx.c */
+cmd_fn cmd_mem_create, cmd_mem_add, cmd_mem_destroy;                    /* cmd_mem.c */
+cmd_fn cmd_pd_alloc, cmd_pd_free, cmd_mr_reg, cmd_mr_dereg;             /* cmd_mr.c */
+cmd_fn cmd_mw_alloc, cmd_mw_free;
+cmd_fn cmd_cq_create, cmd_cq_modify, cmd_cq_destroy;                    /* cmd_cq.c */
+cmd_fn cmd_srq_create, cmd_srq_modify, cmd_srq_query, cmd_srq_destroy;  /* cmd_srq.c */
+cmd_fn cmd_qp_create, cmd_qp_modify, cmd_qp_query, cmd_qp_destroy;      /* cmd_qp.c */
+cmd_fn cmd_mcast_attach, cmd_mcast_detach;                              /* cmd_mcast.c */
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * hca.h - what the daemon needs of an HCA; one implementation for each family (hca_mlx5.c), and one
+ * for the tests (unit/hca_fake.c).
+ *
+ * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
+ * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are of
+ * this process, in regions of the guest's memory (mem.h); the driver pins what it is given and never
+ * looks into it.
+ */
+#ifndef XEN_IB_HCA_H
+#define XEN_IB_HCA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vhca.h"
+
+struct hca;
+struct hca_ctx;
+
+struct hca_obj {
+	uint32_t id;
+	uint32_t number; /* the HCA's: of a queue, a PD; else 0 */
+};
+
+struct hca_uar {
+	uint32_t id;
+	uint32_t index;  /* on the HCA; CQs and QPs name their UAR by it */
+	uint64_t frame;  /* machine frame of the page */
+};
+
+struct hca_mr {
+	uint32_t id, lkey, rkey;
+};
+
+struct hca_mr_attr {
+	uint32_t pd;
+	uint32_t access; /* enum xen_vhca_access */
+	uint64_t addr, length, iova;
+};
+
+struct hca_cq_attr {
+	uint64_t buf, dbr;
+	uint32_t cqes, cqe_size;
+	uint32_t uar_index;
+};
+
+struct hca_srq_attr {
+	uint32_t pd;
+	uint32_t wqes, max_sge, limit;
+	uint64_t buf, dbr;
+};
+
+struct hca_qp_attr {
+	uint32_t pd, send_cq, recv_cq, srq; /* ids */
+	bool has_srq, signal_all;
+	uint32_t type; /* enum xen_vhca_qp_type */
+	uint32_t user_index, uar_index;
+	uint64_t buf, dbr;
+	uint32_t sq_blocks, rq_wqes, rq_shift;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+};
+
+struct hca_ops {
+	const char *family;
+
+	/* Limits are the HCA's own; the caller narrows them to the vHCA's. */
+	int (*query_device)(struct hca *hca, struct xen_vhca_device_attr *attr);
+	int (*query_port)(struct hca *hca, struct xen_vhca_port_attr *attr);
+	int (*query_gid)(struct hca *hca, uint32_t index, uint8_t gid[16]);
+	int (*query_pkey)(struct hca *hca, uint32_t index, uint16_t *pkey);
+
+	/* ctx_close destroys all objects of the context; nothing of them is pinned afterwards. */
+	int (*ctx_open)(struct hca *hca, struct hca_ctx **ctx);
+	void (*ctx_close)(struct hca_ctx *ctx);
+
+	/* UARs belong to no context; type: enum xen_vhca_uar_type. They live as long as the bank. */
+	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
+	/* Of a UAR page of this type: bytes of one BlueFlame buffer (0: none), place of the first. */
+	void (*uar_layout)(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset);
+
+	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);
+	int (*pd_free)(struct hca_ctx *ctx, uint32_t pd);
+	int (*mr_reg)(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr);
+	int (*mr_dereg)(struct hca_ctx *ctx, uint32_t mr);
+	int (*mw_alloc)(struct hca_ctx *ctx, uint32_t pd, uint32_t type, struct hca_mr *mw);
+	int (*mw_free)(struct hca_ctx *ctx, uint32_t mw);
+	int (*cq_create)(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
+	int (*cq_modify)(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);
+	int (*cq_destroy)(struct hca_ctx *ctx, uint32_t cq);
+	int (*srq_create)(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq);
+	int (*srq_modify)(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);
+	int (*srq_query)(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr);
+	int (*srq_destroy)(struct hca_ctx *ctx, uint32_t srq);
+	int (*qp_create)(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp);
+	int (*qp_modify)(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
+			 const struct xen_vhca_qp_attr *attr);
+	int (*qp_query)(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr);
+	int (*qp_destroy)(struct hca_ctx *ctx, uint32_t qp);
+	int (*mcast)(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16],
+		     uint16_t lid);
+
+	void (*close)(struct hca *hca);
+};
+
+struct hca {
+	const struct hca_ops *ops;
+};
+
+/*
+ * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
+ * @bank: descriptor of the device's uverbs file that UARs are allocated on. It belongs to the caller
+ *        and must outlive every mapping that a guest may have of one of its UARs.
+ * NULL with a line in the log if there is no such device, or of no family that is known.
+ */
+struct hca *hca_open(const char *name, unsigned int port, int bank);
+
+/* hca_bank_open - a bank for hca_open(): a descriptor, or -errno. */
+int hca_bank_open(const char *name);
+
+/*
+ * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened: its
+ * UARs exist no longer, and a new bank is needed.
+ */
+bool hca_bank_alive(int bank);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * keeper.c - see keeper.h.
+ *
+ * The keeper runs in the memory of a process that goes on, so it must not touch what belongs to that
+ * process's threads: no libc function that sets errno, locks or allocates. It makes system calls, by
+ * hand, and nothing else, on a stack of its own. Without a signal handler of the worker's it cannot
+ * be made to run anything else either: it blocks all signals before anything can be sent to it, and
+ * the handlers' table is a copy.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "keeper.h"
+
+#define STACK_BYTES 65536
+
+struct keeper {
+	int worker; /* pidfd */
+	int life;
+};
+
+static struct keeper keeper;
+
+static long raw_call(long number, long a, long b, long c)
+{
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static void close_between(int above, int below)
+{
+	if (above + 1 <= below - 1)
+		raw_call(SYS_close_range, above + 1, below - 1, 0);
+}
+
+/* All but the two. close_range() takes unsigned numbers; no descriptor reaches 2^30. */
+static void close_others(void)
+{
+	int low = keeper.worker, high = keeper.life;
+
+	if (high < low) {
+		high = keeper.worker;
+		low = keeper.life;
+	}
+	close_between(-1, low);
+	close_between(low, high);
+	close_between(high, 1 << 30);
+}
+
+/* There is no way to return: the stack above is not ours. */
+static int keep(void *unused)
+{
+	struct pollfd worker = { .fd = keeper.worker, .events = POLLIN };
+
+	(void)unused;
+	raw_call(SYS_setsid, 0, 0, 0); /* no signals from a terminal */
+	raw_call(SYS_prctl, PR_SET_NAME, (long)"xen-ib-keeper", 0);
+	close_others();
+	while (raw_call(SYS_poll, (long)&worker, 1, -1) != 1)
+		;
+	raw_call(SYS_exit_group, 0, 0, 0);
+	return 0;
+}
+
+int keeper_start(int life)
+{
+	sigset_t all, before;
+	void *stack;
+	int pidfd = -1, err = 0;
+
+	keeper.life = life;
+	keeper.worker = syscall(SYS_pidfd_open, getpid(), 0);
+	if (keeper.worker < 0)
+		return -errno;
+	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED) {
+		err = -errno;
+		goto out;
+	}
+	/* Inherited: the keeper is born with all signals blocked. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	if (clone(keep, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_PIDFD | SIGCHLD, NULL,
+		  &pidfd) < 0)
+		err = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		munmap(stack, STACK_BYTES);
+out:
+	close(keeper.worker);
+	return err ? err : pidfd;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * log.h - lines for the daemon's log, on standard error, with the syslog priority that journald
+ * understands. Lines that a guest can cause go through a limiter.
+ */
+#ifndef XEN_IB_LOG_H
+#define XEN_IB_LOG_H
+
+#include <stdint.h>
+
+enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6, LOG_DEBUG = 7 };
+
+/* log_setup - name stands before each line ("supervisor", "vhca 5/0"); it is copied. */
+void log_setup(const char *name, enum log_level most);
+
+__attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
+
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
+#define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+
+/* At most LOG_BURST lines at once, and one more every LOG_INTERVAL_MS. Zeroed memory is ready. */
+#define LOG_BURST 10
+#define LOG_INTERVAL_MS 1000
+
+struct log_limit {
+	uint64_t last_ms;
+	unsigned int spent;
+	unsigned int suppressed;
+};
+
+/*
+ * log_allowed - whether a line may be written now. *suppressed: lines that were not, since the last
+ * one that was. Not thread safe: the caller has a lock around the limiter.
+ */
+int log_allowed(struct log_limit *limit, unsigned int *suppressed);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * main.c - xen-ibback: gives guests a share of an InfiniBand HCA.
+ *
+ * The daemon runs in the domain that has the HCA. Its supervisor looks for vHCAs in xenstore and
+ * keeps one worker process for each, so that no guest can disturb another through a bug in the
+ * daemon, and none through its own mistakes.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "supervisor.h"
+#include "vhca.h"
+#include "worker.h"
+
+#ifndef XEN_IB_RELEASE
+#define XEN_IB_RELEASE "unknown"
+#endif
+
+static void usage(FILE *to)
+{
+	fputs("usage: xen-ibback [-v]\n"
+	      "\n"
+	      "Serves InfiniBand devices (vHCAs) to Xen guests, in the foreground; logs to standard\n"
+	      "error. Finds them in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"
+	      "Keys of such a directory: hca (RDMA device, \"mlx5_0\"), port (1), and the limits\n"
+	      "max-ctx, max-uar, max-pd, max-mem, max-mr, max-mw, max-cq, max-srq, max-qp, max-ah,\n"
+	      "max-mem-bytes, max-mr-bytes.\n"
+	      "\n"
+	      "  -v, --verbose   log more\n"
+	      "  -h, --help      this text\n"
+	      "  -V, --version   print the version\n"
+	      "\n"
+	      "What each vHCA has and did stands in /run/xen-ib/<domid>-<devid>.status.\n", to);
+}
+
+/* How the supervisor starts it: --worker PATH DOMID DEVID [verbose] */
+static int start_worker(int argc, char **argv)
+{
+	unsigned int domid, devid;
+	char name[32];
+
+	if (argc < 5 || sscanf(argv[3], "%u", &domid) != 1 || sscanf(argv[4], "%u", &devid) != 1)
+		return WORKER_FAILED;
+	snprintf(name, sizeof(name), "vhca %u/%u", domid, devid);
+	log_setup(name, argc > 5 ? LOG_DEBUG : LOG_INFO);
+	return worker_main(argv[2], domid, devid);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool verbose = false;
+	int option;
+
+	if (argc > 1 && !strcmp(argv[1], "--worker"))
+		return start_worker(argc, argv);
+	while ((option = getopt_long(argc, argv, "hvV", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			usage(stdout);
+			return EXIT_SUCCESS;
+		case 'V':
+			printf("xen-ibback %s, protocol %u\n", XEN_IB_RELEASE, XEN_VHCA_VERSION);
+			return EXIT_SUCCESS;
+		case 'v':
+			verbose = true;
+			break;
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "xen-ibback: unexpected argument %s\n", argv[optind]);
+		return 2;
+	}
+	log_setup("supervisor", verbose ? LOG_DEBUG : LOG_INFO);
+	return supervisor_main(verbose);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * quota.h - what a vHCA may have, and what it has.
+ *
+ * The limits come from the backend's xenstore directory, which only the domain of the HCA writes:
+ *
+ *   key             default   limits
+ *   max-ctx             128   contexts: guest processes that have the device open
+ *   max-uar             512   doorbell pages in use
+ *   max-pd             1024   protection domains
+ *   max-mem           32768   regions of memory, those of inline registrations included
+ *   max-mr            16384   memory regions registered
+ *   max-mw             4096   memory windows
+ *   max-cq             4096   completion queues
+ *   max-srq            1024   shared receive queues
+ *   max-qp             4096   queue pairs
+ *   max-ah            65536   address handles; counted by the frontend, they have no command
+ *   max-mem-bytes   1073741824   bytes of all pages offered: registered memory, queues, doorbells
+ *   max-mr-bytes    1073741824   bytes of one registration
+ *
+ * Nothing here locks: all of it belongs to the lock of the vHCA.
+ */
+#ifndef XEN_IB_QUOTA_H
+#define XEN_IB_QUOTA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "handle.h"
+
+struct quota_item {
+	uint64_t limit, used, peak;
+};
+
+struct quota {
+	struct quota_item objects[OBJ_TYPES];
+	struct quota_item bytes;
+	uint64_t max_ah, max_mr_bytes;
+};
+
+/* The limits with their keys and bounds; get() returns false where the key is not there or no number. */
+typedef bool quota_get(void *from, const char *key, uint64_t *value);
+
+/*
+ * quota_setup - zeroes usage and reads the limits. A value above what the daemon can serve is cut to
+ * that, with a line in the log. get may be NULL: defaults.
+ */
+void quota_setup(struct quota *quota, quota_get *get, void *from);
+
+/* quota_take - takes amount, or returns false and takes nothing. */
+bool quota_take(struct quota_item *item, uint64_t amount);
+void quota_give(struct quota_item *item, uint64_t amount);
+
+/* The sum of all objects' limits: handles that can be in use. */
+uint32_t quota_handles(const struct quota *quota);
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * status.c - see status.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "status.h"
+#include "vhca_check.h"
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+void status_init(struct status *status, const char *dir, uint32_t domid, uint32_t devid,
+		 const char *hca)
+{
+	memset(status, 0, sizeof(*status));
+	status->domid = domid;
+	status->devid = devid;
+	snprintf(status->hca, sizeof(status->hca), "%s", hca);
+	snprintf(status->path, sizeof(status->path), "%s/%u-%u.status", dir, domid, devid);
+	snprintf(status->temporary, sizeof(status->temporary), "%s.new", status->path);
+	mkdir(dir, 0755);
+}
+
+/* A number that is another one after each change. */
+static uint64_t changes(const struct vdev *v)
+{
+	uint64_t sum = 1 + v->counters.kicks + v->counters.notifies + v->counters.unknown;
+	unsigned int op;
+
+	for (op = 0; op < XEN_VHCA_OPS; op++)
+		sum += v->counters.commands[op];
+	return sum;
+}
+
+static void write_item(FILE *file, const char *what, const struct quota_item *item)
+{
+	fprintf(file, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", what, item->used, item->peak,
+		item->limit);
+}
+
+static void write_counters(FILE *file, const struct vdev_counters *c)
+{
+	unsigned int op, why;
+
+	fprintf(file, "kicks %" PRIu64 "\nnotifies %" PRIu64 "\nunknown %" PRIu64 "\n", c->kicks,
+		c->notifies, c->unknown);
+	for (op = 0; op < XEN_VHCA_OPS; op++) {
+		if (c->commands[op])
+			fprintf(file, "command %s %" PRIu64 "\n", vhca_op_name(op), c->commands[op]);
+		for (why = 0; why < XEN_VHCA_STATUSES; why++)
+			if (c->refused[op][why])
+				fprintf(file, "refused %s %s %" PRIu64 "\n", vhca_op_name(op),
+					vhca_status_name(why), c->refused[op][why]);
+	}
+}
+
+/* Into memory, under the lock; the file is written afterwards. */
+static void describe(FILE *file, const struct status *status, struct vdev *v)
+{
+	struct context *ctx;
+	unsigned int type;
+	char what[32];
+
+	fprintf(file, "domid %u\ndevid %u\nhca %s\npid %d\n", status->domid, status->devid,
+		status->hca, getpid());
+	pthread_mutex_lock(&v->lock);
+	for (type = OBJ_CTX; type < OBJ_TYPES; type++) {
+		snprintf(what, sizeof(what), "object %s", obj_type_name(type));
+		write_item(file, what, &v->quota.objects[type]);
+	}
+	write_item(file, "bytes", &v->quota.bytes);
+	write_counters(file, &v->counters);
+	LIST_FOREACH(ctx, &v->contexts, link)
+		fprintf(file, "context 0x%x %u %s\n", ctx->obj.handle, ctx->pid, ctx->name);
+	pthread_mutex_unlock(&v->lock);
+}
+
+static void write_file(const struct status *status, struct vdev *v)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	file = open_memstream(&text, &size);
+	if (!file)
+		return;
+	describe(file, status, v);
+	if (fclose(file)) {
+		free(text);
+		return;
+	}
+	file = fopen(status->temporary, "we");
+	if (file) {
+		fwrite(text, 1, size, file);
+		if (!fclose(file))
+			rename(status->temporary, status->path);
+	}
+	free(text);
+}
+
+int status_update(struct status *status, struct vdev *v)
+{
+	uint64_t now = now_ms(), number;
+
+	pthread_mutex_lock(&v->lock);
+	number = changes(v);
+	pthread_mutex_unlock(&v->lock);
+	if (number == status->written)
+		return -1;
+	if (status->written && now - status->last_ms < STATUS_INTERVAL_MS)
+		return STATUS_INTERVAL_MS - (now - status->last_ms);
+	write_file(status, v);
+	status->written = number;
+	status->last_ms = now;
+	return -1;
+}
+
+void status_remove(const struct status *status)
+{
+	unlink(status->path);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * status.h - a file for each vHCA that says what it has and what it did, for people and "xen-ib show".
+ *
+ * /run/xen-ib/<domid>-<devid>.status; replaced as a whole, at most once in STATUS_INTERVAL_MS and only
+ * after a change. Lines of a key and values, separated by spaces:
+ *
+ *   domid 5                          devid 0            hca mlx5_0       pid 812
+ *   object QP 3 4 4096               type, in use, most so far, limit
+ *   bytes 1310720 2621440 1073741824
+ *   kicks 190                        event channel notifications by the guest
+ *   notifies 188                     and to it
+ *   command QP_CREATE 4              how often
+ *   refused QP_CREATE E_LIMIT 1      operation, status, how often
+ *   unknown 0                        requests with no operation that exists
+ *   context 0x1 1234 ib_send_lat     handle, process and name in the guest
+ */
+#ifndef XEN_IB_STATUS_H
+#define XEN_IB_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vdev.h"
+
+#define STATUS_DIR "/run/xen-ib"
+#define STATUS_INTERVAL_MS 200
+
+struct status {
+	char path[96], temporary[112];
+	uint32_t domid, devid;
+	char hca[64];
+	uint64_t written; /* of changes() */
+	uint64_t last_ms;
+};
+
+void status_init(struct status *status, const char *dir, uint32_t domid, uint32_t devid,
+		 const char *hca);
+
+/*
+ * status_update - writes the file if there is something new and the last time is long enough ago.
+ * Returns in how many milliseconds it should be called again, or -1 if nothing is pending.
+ */
+int status_update(struct status *status, struct vdev *v);
+
+/* status_remove - removes the file. */
+void status_remove(const struct status *status);
+
+#endif

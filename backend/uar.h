@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * uar.h - the doorbell pages (UARs) of one vHCA.
+ *
+ * A PV guest that has mapped a page of the HCA keeps that mapping, whatever the backend takes away
+ * later: Xen checks the right when a mapping is made. So a UAR that was shown to a domain must not
+ * become anyone else's before the domain is gone. Hence the bank:
+ *
+ * - an open uverbs file on which all UARs of the vHCA are allocated. They are never freed one by
+ *   one; the HCA gets them back when the file is closed. Supervisor and worker both hold it, so the
+ *   death of a worker changes nothing, and the supervisor closes it once the domain does not run any
+ *   more.
+ * - a page of records that both share as well, which says what UARs there are, so that the next
+ *   worker can use them again, for this guest.
+ *
+ * For an auto-translated guest the same is done, although there the mapping can be taken away.
+ */
+#ifndef XEN_IB_UAR_H
+#define XEN_IB_UAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "transport.h"
+
+#define UAR_BANK_RECORDS 4096u
+
+struct uar_record {
+	uint32_t index;
+	uint32_t type;    /* enum xen_vhca_uar_type */
+	uint64_t frame;
+	uint64_t gfn;     /* where it is mapped, of an auto-translated guest */
+	uint32_t allowed; /* the guest has the right to map it */
+	uint32_t in_use;  /* by a UAR object; for this worker alone */
+};
+
+/* What supervisor and worker share. Only the domain of the HCA ever sees it. */
+struct uar_records {
+	uint32_t count;
+	uint32_t reserved;
+	struct uar_record record[UAR_BANK_RECORDS];
+};
+
+struct uar_bank {
+	struct hca *hca;
+	struct transport *t;
+	struct uar_records *records;
+	bool reserved[UAR_BANK_RECORDS]; /* taken by a command that is at work */
+};
+
+/*
+ * uar_bank_init - for a worker that starts. What an earlier one left allowed is denied.
+ * @records: shared memory, zeroed before its first use
+ */
+void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
+		   struct uar_records *records);
+
+/*
+ * uar_pick - under the caller's lock: a record to use; -1 if the bank is full. Of a UAR of this type
+ * that is free, or of a new one (*fresh), which uar_ready() then allocates.
+ */
+int uar_pick(struct uar_bank *bank, uint32_t type, bool *fresh);
+
+/*
+ * uar_ready - without a lock: allocates the UAR if it is fresh and lets the guest map it. 0 or
+ * -errno. In either case uar_settle() follows, under the lock.
+ */
+int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t gfn);
+void uar_settle(struct uar_bank *bank, int n, bool used);
+
+/* uar_deny - without a lock: takes the right away. The record is still in use: uar_settle(.., false). */
+int uar_deny(struct uar_bank *bank, int n);
+
+#endif

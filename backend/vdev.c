@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * vdev.c - see vdev.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vdev.h"
+
+static void narrow(uint32_t *hca, struct quota_item *item)
+{
+	if (item->limit > *hca)
+		item->limit = *hca;
+	*hca = item->limit;
+}
+
+/* What DEVICE_QUERY answers: the smaller of what the HCA can and what the configuration allows. */
+static void set_limits(struct vdev *v)
+{
+	struct xen_vhca_device_attr *a = &v->attr;
+	struct quota *q = &v->quota;
+
+	narrow(&a->max_pd, &q->objects[OBJ_PD]);
+	narrow(&a->max_mr, &q->objects[OBJ_MR]);
+	narrow(&a->max_mw, &q->objects[OBJ_MW]);
+	narrow(&a->max_cq, &q->objects[OBJ_CQ]);
+	narrow(&a->max_qp, &q->objects[OBJ_QP]);
+	narrow(&a->max_srq, &q->objects[OBJ_SRQ]);
+	a->max_ctx = q->objects[OBJ_CTX].limit;
+	a->max_uar = q->objects[OBJ_UAR].limit;
+	if (a->max_ah > q->max_ah)
+		a->max_ah = q->max_ah;
+	if (a->max_mr_size > q->max_mr_bytes)
+		a->max_mr_size = q->max_mr_bytes;
+	a->max_mem_bytes = q->bytes.limit;
+}
+
+static int query(struct vdev *v)
+{
+	struct xen_vhca_port_attr port;
+	int err;
+
+	err = v->hca->ops->query_device(v->hca, &v->attr);
+	if (err)
+		return err;
+	err = v->hca->ops->query_port(v->hca, &port);
+	if (err)
+		return err;
+	v->attr.gids = port.gid_tbl_len;
+	v->attr.pkeys = port.pkey_tbl_len;
+	return 0;
+}
+
+int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct quota *quota,
+	      struct uar_records *records)
+{
+	int err;
+
+	memset(v, 0, sizeof(*v));
+	v->hca = hca;
+	v->t = t;
+	v->quota = *quota;
+	err = query(v);
+	if (err)
+		return err;
+	set_limits(v);
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_cond_init(&v->idle, NULL);
+	handle_table_init(&v->handles, quota_handles(&v->quota));
+	LIST_INIT(&v->contexts);
+	uar_bank_init(&v->bank, hca, t, records);
+	return 0;
+}
+
+static struct mem *memory_of(struct object *obj)
+{
+	if (obj->type != OBJ_MEM && obj->type != OBJ_MR)
+		return NULL;
+	return ((struct mem *)obj)->charged ? (struct mem *)obj : NULL;
+}
+
+/* What takes long. Nobody else can reach the objects of a dying context, so no lock is needed. */
+static void take_back(struct vdev *v, struct context *ctx)
+{
+	struct object *obj;
+
+	LIST_FOREACH(obj, &ctx->objects, link) {
+		struct mem *mem = memory_of(obj);
+
+		if (mem)
+			region_fini(&mem->region);
+		if (obj->type == OBJ_UAR)
+			uar_deny(&v->bank, ((struct uar *)obj)->record);
+	}
+}
+
+static void forget(struct vdev *v, struct object *obj)
+{
+	struct mem *mem = memory_of(obj);
+
+	LIST_REMOVE(obj, link);
+	handle_release(&v->handles, obj->handle);
+	quota_give(&v->quota.objects[obj->type], 1);
+	if (mem)
+		quota_give(&v->quota.bytes, (uint64_t)mem->charged * XEN_VHCA_PAGE_SIZE);
+	if (mem && obj->type == OBJ_MR)
+		quota_give(&v->quota.objects[OBJ_MEM], 1);
+	if (obj->type == OBJ_UAR)
+		uar_settle(&v->bank, ((struct uar *)obj)->record, false);
+	free(obj);
+}
+
+void vdev_destroy_context(struct vdev *v, struct context *ctx)
+{
+	struct object *obj;
+
+	v->hca->ops->ctx_close(ctx->hca); /* before the mappings: nothing may be pinned any more */
+	take_back(v, ctx);
+	pthread_mutex_lock(&v->lock);
+	while ((obj = LIST_FIRST(&ctx->objects)))
+		forget(v, obj);
+	LIST_REMOVE(ctx, link);
+	handle_release(&v->handles, ctx->obj.handle);
+	quota_give(&v->quota.objects[OBJ_CTX], 1);
+	pthread_mutex_unlock(&v->lock);
+	free(ctx);
+}
+
+void vdev_fini(struct vdev *v)
+{
+	struct context *ctx;
+
+	while ((ctx = LIST_FIRST(&v->contexts)))
+		vdev_destroy_context(v, ctx);
+	handle_table_free(&v->handles);
+	pthread_cond_destroy(&v->idle);
+	pthread_mutex_destroy(&v->lock);
+}

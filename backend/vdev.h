@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vdev.h - one vHCA while it is connected: its objects, limits and counters.
+ *
+ * There is one lock. It guards the handle table, the objects' links, references and uses, the quota,
+ * the UAR records, the regions' states and the counters. It is never held across a system call that
+ * can take long, and no thread that holds it takes another: so there is no order of locks to get
+ * wrong. What keeps an object alive while a command works with it without the lock is its count of
+ * uses; see cmd.h.
+ */
+#ifndef XEN_IB_VDEV_H
+#define XEN_IB_VDEV_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "handle.h"
+#include "hca.h"
+#include "log.h"
+#include "mem.h"
+#include "quota.h"
+#include "transport.h"
+#include "uar.h"
+#include "vhca.h"
+
+/* A guest process that has the device open. */
+struct context {
+	struct object obj;
+	struct hca_ctx *hca;
+	struct object_list objects; /* of it, all but itself */
+	uint32_t pid;
+	char name[17];
+	LIST_ENTRY(context) link;
+};
+
+LIST_HEAD(context_list, context);
+
+/* MEM_CREATE, and MR_REG with its pages inline: the latter has a region of its own. */
+struct mem {
+	struct object obj;
+	struct region region;
+	uint32_t charged; /* pages of it in the quota; 0: an MR without a region of its own */
+};
+
+struct uar {
+	struct object obj;
+	int record; /* in the bank */
+};
+
+struct vdev_counters {
+	uint64_t commands[XEN_VHCA_OPS];
+	uint64_t refused[XEN_VHCA_OPS][XEN_VHCA_STATUSES];
+	uint64_t unknown; /* commands with no operation that exists */
+	uint64_t kicks;   /* event channel notifications from the guest */
+	uint64_t notifies; /* and to it */
+};
+
+struct vdev {
+	struct hca *hca;
+	struct transport *t;
+	struct xen_vhca_device_attr attr; /* does not change while connected */
+
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t idle;  /* a context has no uses any more */
+	struct handle_table handles;
+	struct quota quota;
+	struct uar_bank bank;
+	struct context_list contexts;
+	struct vdev_counters counters;
+	struct log_limit refusals;
+};
+
+/*
+ * vdev_init - 0 or -errno (of the HCA's query).
+ * @quota: limits, copied; those that the HCA cannot keep are narrowed
+ * @hca, @t, @records: belong to the caller, and outlive the vdev
+ */
+int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct quota *quota,
+	      struct uar_records *records);
+
+/* vdev_fini - destroys everything that the guest had. No command may be at work any more. */
+void vdev_fini(struct vdev *v);
+
+/*
+ * vdev_destroy_context - destroys a context and all that is in it: first on the HCA, then the
+ * mappings, then the handles. Nobody uses it and its handle is unpublished or it is dying. Takes the
+ * lock itself.
+ */
+void vdev_destroy_context(struct vdev *v, struct context *ctx);
+
+#endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * worker.c - see worker.h. The order in which things are set up matters: the keeper before all
+ * threads and mappings, then Xen, then the HCA. The end goes the other way round.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "keeper.h"
+#include "session.h"
+#include "status.h"
+#include "uverbs.h"
+#include "worker.h"
+#include "xenbus.h"
+
+enum phase {
+	PHASE_WAIT,      /* for the frontend to let go of an earlier connection */
+	PHASE_OFFERED,   /* InitWait */
+	PHASE_CONNECTED,
+};
+
+struct worker {
+	const char *path; /* of the backend, and of the frontend */
+	char frontend[XB_PATH_MAX];
+	unsigned int domid, devid;
+	char hca_name[UVERBS_NAME_MAX];
+	unsigned int port;
+
+	int keeper, signals, lock;
+	struct xs_handle *xs;
+	struct transport *t;
+	struct uar_records *records;
+	struct hca *hca;
+	struct quota quota;
+	struct vdev v;
+	struct session *session;
+	struct status status;
+
+	enum phase phase;
+	bool orphan; /* the supervisor is gone */
+	bool stop;
+	int result;
+};
+
+/* Says why, in the log and to people who look into xenstore. */
+__attribute__((format(printf, 3, 4)))
+static void fail(struct worker *w, enum worker_exit result, const char *format, ...)
+{
+	char why[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	log_error("%s", why);
+	if (w->xs)
+		xb_write(w->xs, w->path, "error", "%s", why);
+	w->stop = true;
+	w->result = result;
+}
+
+/* Reading what the frontend says: once, into our own copy. */
+
+static bool read_u32(struct worker *w, const char *key, uint32_t *value)
+{
+	uint64_t number;
+
+	if (!xb_read_number(w->xs, w->frontend, key, UINT32_MAX, &number))
+		return false;
+	*value = number;
+	return true;
+}
+
+static const char *read_params(struct worker *w, struct session_params *p)
+{
+	uint32_t version, order, i;
+	char key[16];
+
+	if (!read_u32(w, "version", &version) || version != XEN_VHCA_VERSION)
+		return "version";
+	if (!read_u32(w, "ring-page-order", &order) || order > XEN_VHCA_MAX_RING_PAGE_ORDER)
+		return "ring-page-order";
+	p->ring_order = order;
+	for (i = 0; i < 1u << order; i++) {
+		snprintf(key, sizeof(key), "ring-ref%u", i);
+		if (!read_u32(w, key, &p->ring_refs[i]))
+			return "ring-ref";
+	}
+	if (!read_u32(w, "data-dir-ref", &p->data_dir_ref))
+		return "data-dir-ref";
+	return read_u32(w, "event-channel", &p->event_channel) ? NULL : "event-channel";
+}
+
+/* The state machine */
+
+static void connect_frontend(struct worker *w)
+{
+	struct session_params params = { 0 };
+	const char *bad = read_params(w, &params);
+	char why[128];
+	int err;
+
+	if (bad) {
+		fail(w, WORKER_FAILED, "frontend specifies no valid %s", bad);
+		return;
+	}
+	err = vdev_init(&w->v, w->hca, w->t, &w->quota, w->records);
+	if (err) {
+		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
+		return;
+	}
+	w->session = session_new(&w->v, &params, why, sizeof(why));
+	if (!w->session) {
+		vdev_fini(&w->v);
+		fail(w, WORKER_FAILED, "%s", why);
+		return;
+	}
+	status_init(&w->status, STATUS_DIR, w->domid, w->devid, w->hca_name);
+	w->phase = PHASE_CONNECTED;
+	xb_set_state(w->xs, w->path, XB_CONNECTED);
+	log_info("connected: %s port %u, ring of %u pages", w->hca_name, w->port,
+		 1u << params.ring_order);
+}
+
+/* Everything is released before the frontend is told so. */
+static void disconnect_frontend(struct worker *w)
+{
+	if (w->phase != PHASE_CONNECTED)
+		return;
+	session_free(w->session);
+	w->session = NULL;
+	vdev_fini(&w->v);
+	status_remove(&w->status);
+	log_info("disconnected");
+}
+
+static void offer(struct worker *w)
+{
+	char path[XB_PATH_MAX];
+
+	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
+	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
+		xs_rm(w->xs, XBT_NULL, path);
+	xb_set_state(w->xs, w->path, XB_INIT_WAIT);
+	w->phase = PHASE_OFFERED;
+}
+
+static bool is_online(struct worker *w)
+{
+	uint64_t online;
+
+	return xb_read_number(w->xs, w->path, "online", 1, &online) && online;
+}
+
+/* A frontend that is still in an earlier connection first has to see that it has ended. */
+static void look_at_frontend(struct worker *w)
+{
+	enum xb_state state = xb_state(w->xs, w->frontend);
+
+	switch (w->phase) {
+	case PHASE_WAIT:
+		if (state == XB_UNKNOWN || state == XB_INITIALISING || state == XB_CLOSED)
+			offer(w);
+		break;
+	case PHASE_OFFERED:
+		if (state == XB_INITIALISED)
+			connect_frontend(w);
+		break;
+	case PHASE_CONNECTED:
+		if (state == XB_CLOSING || state == XB_CLOSED || state == XB_UNKNOWN)
+			w->stop = true;
+		break;
+	}
+}
+
+static void look_at_xenstore(struct worker *w)
+{
+	if (!transport_xen_alive(w->t)) {
+		log_info("the domain is gone");
+		w->stop = true;
+		return;
+	}
+	if (!is_online(w) || xb_state(w->xs, w->path) == XB_CLOSING) {
+		log_info("taken away from the guest");
+		w->stop = true;
+		return;
+	}
+	look_at_frontend(w);
+}
+
+/* The loop */
+
+enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_SESSION,
+	POLLS = POLL_SESSION + SESSION_FDS };
+
+static void look_at_session(struct worker *w, bool *more)
+{
+	int got = session_service(w->session);
+
+	*more = got > 0;
+	if (got == -EPROTO)
+		fail(w, WORKER_FAILED, "the guest broke the command ring");
+	else if (got < 0)
+		fail(w, WORKER_FAILED, "event channel: %s", strerror(-got));
+}
+
+static void loop(struct worker *w)
+{
+	struct pollfd polls[POLLS] = {
+		[POLL_XENSTORE] = { .fd = xs_fileno(w->xs), .events = POLLIN },
+		[POLL_CONTROL] = { .fd = WORKER_CONTROL, .events = POLLIN },
+		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
+		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
+	};
+	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
+	bool more = false;
+
+	look_at_xenstore(w);
+	while (!w->stop) {
+		timeout = -1;
+		if (w->session) {
+			session_fds(w->session, fds);
+			timeout = status_update(&w->status, &w->v);
+		}
+		for (i = 0; i < SESSION_FDS; i++)
+			polls[POLL_SESSION + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+		if (poll(polls, POLLS, more ? 0 : timeout) < 0 && errno != EINTR)
+			fail(w, WORKER_FAILED, "poll: %s", strerror(errno));
+		if (polls[POLL_KEEPER].revents)
+			fail(w, WORKER_FAILED, "the keeper died");
+		if (polls[POLL_CONTROL].revents)
+			w->stop = w->orphan = true;
+		if (polls[POLL_SIGNAL].revents)
+			w->stop = true;
+		if (!w->stop && polls[POLL_XENSTORE].revents && xb_drain(w->xs))
+			look_at_xenstore(w);
+		if (!w->stop && w->session)
+			look_at_session(w, &more);
+	}
+}
+
+/* Setting up */
+
+/* A descriptor for each context. Where this is not allowed, fewer contexts can be opened. */
+static void raise_limits(void)
+{
+	struct rlimit files = { 16384, 16384 };
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		log_warning("number of open files: %s", strerror(errno));
+}
+
+static int catch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/*
+ * An earlier worker whose supervisor died may still be at work for this vHCA; what it has must be
+ * released before anything new is offered.
+ */
+static int lock_vhca(const struct worker *w)
+{
+	char path[96];
+	int fd;
+
+	mkdir(STATUS_DIR, 0755);
+	snprintf(path, sizeof(path), STATUS_DIR "/%u-%u.lock", w->domid, w->devid);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	close(fd);
+	return -EWOULDBLOCK;
+}
+
+static bool quota_key(void *from, const char *key, uint64_t *value)
+{
+	struct worker *w = from;
+
+	return xb_read_number(w->xs, w->path, key, UINT64_MAX, value);
+}
+
+static bool read_nodes(struct worker *w)
+{
+	uint64_t port = 1;
+
+	if (!xb_read(w->xs, w->path, "frontend", w->frontend, sizeof(w->frontend)) ||
+	    !xb_read(w->xs, w->path, "hca", w->hca_name, sizeof(w->hca_name))) {
+		fail(w, WORKER_REFUSED, "no frontend or hca in %s", w->path);
+		return false;
+	}
+	if (!xb_read_number(w->xs, w->path, "port", UINT8_MAX, &port))
+		port = 1;
+	w->port = port;
+	quota_setup(&w->quota, quota_key, w);
+	return true;
+}
+
+static bool watch(struct worker *w, const char *dir, const char *key)
+{
+	char path[XB_PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s%s", dir, key) < (int)sizeof(path) &&
+	       xs_watch(w->xs, path, key);
+}
+
+static bool set_watches(struct worker *w)
+{
+	if (watch(w, w->frontend, "/state") && watch(w, w->path, "/online") &&
+	    watch(w, w->path, "/state") && watch(w, "@releaseDomain", ""))
+		return true;
+	fail(w, WORKER_FAILED, "watching xenstore: %s", strerror(errno));
+	return false;
+}
+
+/* What an earlier worker left behind; the frontend must see that it is over. */
+static void end_old_connection(struct worker *w)
+{
+	enum xb_state state = xb_state(w->xs, w->path);
+
+	if (state != XB_INITIALISING && state != XB_CLOSED)
+		xb_set_state(w->xs, w->path, XB_CLOSED);
+}
+
+static bool open_hca(struct worker *w)
+{
+	char why[256];
+
+	if (guard_check(w->hca_name, why, sizeof(why))) {
+		fail(w, WORKER_REFUSED, "%s", why);
+		return false;
+	}
+	w->hca = hca_open(w->hca_name, w->port, WORKER_BANK);
+	if (!w->hca)
+		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
+	return w->hca;
+}
+
+/* From the keeper on, in this order. False: what was set up is taken down by tear_down(). */
+static bool set_up(struct worker *w)
+{
+	w->keeper = keeper_start(WORKER_LIFE);
+	if (w->keeper < 0) {
+		fail(w, WORKER_FAILED, "starting the keeper: %s", strerror(-w->keeper));
+		return false;
+	}
+	w->xs = xs_open(0);
+	if (!w->xs) {
+		fail(w, WORKER_FAILED, "xenstore: %s", strerror(errno));
+		return false;
+	}
+	w->lock = lock_vhca(w);
+	if (w->lock < 0) {
+		fail(w, WORKER_FAILED, "an earlier worker still serves this vHCA");
+		return false;
+	}
+	w->records = mmap(NULL, sizeof(*w->records), PROT_READ | PROT_WRITE, MAP_SHARED,
+			  WORKER_RECORDS, 0);
+	if (w->records == MAP_FAILED) {
+		w->records = NULL;
+		fail(w, WORKER_FAILED, "records of UARs: %s", strerror(errno));
+		return false;
+	}
+	end_old_connection(w);
+	if (!read_nodes(w))
+		return false;
+	w->t = transport_xen_open(w->domid);
+	if (!w->t) {
+		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
+		return false;
+	}
+	return open_hca(w) && set_watches(w);
+}
+
+/*
+ * A PV guest may still have the doorbell pages mapped. The supervisor keeps the bank open for as long
+ * as the domain exists; without a supervisor it is on us.
+ */
+static void linger(struct worker *w)
+{
+	struct pollfd xenstore = { .fd = xs_fileno(w->xs), .events = POLLIN };
+
+	if (!w->orphan || !w->t || w->t->auto_translated || !w->records || !w->records->count)
+		return;
+	log_info("the supervisor is gone; %u doorbell pages are kept until the domain is gone",
+		 w->records->count);
+	while (transport_xen_alive(w->t)) {
+		poll(&xenstore, 1, 10000);
+		xb_drain(w->xs);
+	}
+}
+
+static void tear_down(struct worker *w)
+{
+	bool alive = w->t && transport_xen_alive(w->t);
+
+	if (w->phase != PHASE_WAIT && alive)
+		xb_set_state(w->xs, w->path, XB_CLOSING);
+	disconnect_frontend(w);
+	if (w->phase != PHASE_WAIT && alive)
+		xb_set_state(w->xs, w->path, XB_CLOSED);
+	if (w->hca)
+		w->hca->ops->close(w->hca);
+	if (w->lock >= 0)
+		close(w->lock);
+	linger(w);
+	if (w->t)
+		w->t->ops->close(w->t);
+	xs_close(w->xs);
+}
+
+int worker_main(const char *path, unsigned int domid, unsigned int devid)
+{
+	struct worker w = {
+		.path = path, .domid = domid, .devid = devid, .lock = -1, .keeper = -1,
+	};
+
+	w.signals = catch_signals();
+	if (w.signals < 0)
+		return WORKER_FAILED;
+	raise_limits();
+	if (set_up(&w))
+		loop(&w);
+	tear_down(&w);
+	return w.result;
+}

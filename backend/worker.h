@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * worker.h - the process of one vHCA.
+ *
+ * A worker serves one connection: from InitWait to Closed. Then it ends, whether the guest asked for
+ * that, broke the protocol, or went away; what it may have forgotten to release goes with the process.
+ * The supervisor starts the next one.
+ */
+#ifndef XEN_IB_WORKER_H
+#define XEN_IB_WORKER_H
+
+#include "log.h"
+
+/* Descriptors that a worker is born with. */
+enum worker_fd {
+	WORKER_CONTROL = 3, /* hung up when the supervisor is gone */
+	WORKER_BANK = 4,    /* see uar.h: the uverbs file of the UARs */
+	WORKER_RECORDS = 5, /* and the memory of their records */
+	WORKER_LIFE = 6,    /* closed when worker and keeper are gone */
+	WORKER_FD_END = 7,
+};
+
+/* How a worker ends. */
+enum worker_exit {
+	WORKER_DONE = 0,
+	WORKER_FAILED = 1,   /* not connected, or not any more, for a reason that is in the log */
+	WORKER_REFUSED = 2,  /* it is not safe to serve, or there is no such HCA */
+};
+
+/*
+ * worker_main - never returns before the worker is to end. Returns its exit status.
+ * @path: of the backend's directory in xenstore, ".../backend/vhca/5/0"
+ */
+int worker_main(const char *path, unsigned int domid, unsigned int devid);
+
+#endif
