@@ -81,7 +81,8 @@ static XENIB_INLINE void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
 		xenib_put_data(sq, wqe, sge->addr, sge->length, sge->lkey);
 }
 
-static void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct ibv_send_wr *wr)
+static XENIB_INLINE void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe,
+				    const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *sge = wr->sg_list;
 	bool cmp_swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
@@ -94,16 +95,23 @@ static void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct 
 		xenib_put_data(sq, wqe, sge->addr, sge->length ? XENIB_ATOMIC_SIZE : 0, sge->lkey);
 }
 
-static int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct ibv_send_wr *wr)
+/* Works on a copy, so that in all other cases the WQE's description stays in registers. */
+static XENIB_INLINE int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
+				 const struct ibv_send_wr *wr)
 {
 	static const struct ibv_mw_bind_info none;
+	struct xenib_wqe copy = *wqe;
+	int err;
 
-	if (wr->opcode == IBV_WR_LOCAL_INV)
-		return xenib_put_bind(sq, wqe, IBV_MW_TYPE_2, 0, &none);
-
-	wqe->ctrl->imm = htobe32(wr->bind_mw.mw->rkey);
-	return xenib_put_bind(sq, wqe, wr->bind_mw.mw->type, wr->bind_mw.rkey,
-			      &wr->bind_mw.bind_info);
+	if (wr->opcode == IBV_WR_LOCAL_INV) {
+		err = xenib_put_bind(sq, &copy, IBV_MW_TYPE_2, 0, &none);
+	} else {
+		copy.ctrl->imm = htobe32(wr->bind_mw.mw->rkey);
+		err = xenib_put_bind(sq, &copy, wr->bind_mw.mw->type, wr->bind_mw.rkey,
+				     &wr->bind_mw.bind_info);
+	}
+	*wqe = copy;
+	return err;
 }
 
 /* Builds the WQE of one WR; type is the QP's, known to the compiler. */

@@ -10,8 +10,8 @@
  *
  * A context has one plain page, which its CQs use and any QP may; its first QPs get a BlueFlame
  * page each; further ones share a few with a lock. Doorbell pages are a scarce thing that guests
- * share: where no more are to be had, QPs share those that there are. Pages are made on first use, so
- * that a program that only asks for attributes takes none.
+ * share: where no more are to be had, QPs share those that there are. Pages are made on first
+ * use, so that a program that only asks for attributes takes none.
  */
 #ifndef XENIB_UAR_H
 #define XENIB_UAR_H

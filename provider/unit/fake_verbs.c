@@ -333,8 +333,8 @@ int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 }
 
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,
-		     struct ibv_alloc_mw *cmd, size_t cmd_size, struct ib_uverbs_alloc_mw_resp *resp,
-		     size_t resp_size)
+		     struct ibv_alloc_mw *cmd, size_t cmd_size,
+		     struct ib_uverbs_alloc_mw_resp *resp, size_t resp_size)
 {
 	(void)cmd;
 	(void)cmd_size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_objects.c - making and removing objects: sizes, doorbell pages and records, domains, refusals;
- * and each of the kernel's answers an error once, after which nothing is left.
+ * test_objects.c - making and removing objects: sizes, doorbell pages and records, domains,
+ * refusals; and each of the kernel's answers an error once, after which nothing is left.
  */
 #include <errno.h>
 #include <pthread.h>

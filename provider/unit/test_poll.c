@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_poll.c - completions: each kind, by both ways of polling, round and round a small CQ; arming;
- * cleaning; CQEs that complete nothing.
+ * test_poll.c - completions: each kind, by both ways of polling, round and round a small CQ;
+ * arming; cleaning; CQEs that complete nothing.
  */
 #include <errno.h>
 #include <string.h>
@@ -246,7 +246,7 @@ static void many(void)
 	rig_down(&rig);
 }
 
-/* CQEs that the HCA does not write: they are refused one by one, what is around them is not lost. */
+/* CQEs that the HCA does not write are refused one by one; what is around them is not lost. */
 static void bad_cqes(void)
 {
 	static struct ibv_poll_cq_attr attr;

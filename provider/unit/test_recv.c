@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_recv.c - receive queues and SRQs: WQEs octet by octet, limits, and an HCA that walks an SRQ's
- * list while WQEs come back in any order.
+ * test_recv.c - receive queues and SRQs: WQEs octet by octet, limits, and an HCA that walks an
+ * SRQ's list while WQEs come back in any order.
  */
 #include <errno.h>
 #include <string.h>

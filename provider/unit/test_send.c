@@ -382,7 +382,9 @@ static void uc_wr(void) { connected(IBV_QPT_UC, uc_ops, COUNT(uc_ops), true); }
 
 static void ud(bool wr_api)
 {
-	struct ibv_sge sge[2] = { { (uintptr_t)data, 48, 0x77 }, { (uintptr_t)data + 48, 5, 0x78 } };
+	struct ibv_sge sge[2] = {
+		{ (uintptr_t)data, 48, 0x77 }, { (uintptr_t)data + 48, 5, 0x78 },
+	};
 	struct ibv_send_wr wr;
 	struct expect e;
 	struct rig rig;
