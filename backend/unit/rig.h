@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rig.h - for the tests: a vHCA with the fake HCA behind it and a guest of plain memory before it, and
+ * the guest's side of each command.
+ */
+#ifndef XEN_IB_RIG_H
+#define XEN_IB_RIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "hca_fake.h"
+#include "transport_shm.h"
+#include "vdev.h"
+
+#define CHECK(condition) do { \
+	if (!(condition)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+		abort(); \
+	} \
+} while (0)
+
+struct rig {
+	struct fake_hca fake;
+	struct shm *shm;
+	struct uar_records *records;
+	struct quota quota;
+	struct vdev v;
+	struct cmd *cmd;
+	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of rig_do() */
+	xen_vhca_handle_t handle;          /* of the last object made */
+};
+
+/* One of each object, of one process. */
+struct rig_process {
+	xen_vhca_handle_t ctx, uar, pd, mem, cq, srq, qp, mr, inline_mr, mw;
+};
+
+void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota);
+void rig_fini(struct rig *rig);
+
+/* rig_do - one command, in this thread. The response is in rig->cmd->rsp, its handle in rig->handle. */
+enum xen_vhca_status rig_do(struct rig *rig, const struct xen_vhca_req *req);
+
+/* A command that names one object. */
+enum xen_vhca_status rig_object(struct rig *rig, unsigned int op, xen_vhca_handle_t handle);
+
+/*
+ * rig_process - opens a context and makes one of each in it. Stops at the first refusal, with what has
+ * been made so far.
+ */
+enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p);
+
+/* rig_exit - destroys one by one what rig_process() made, and the context. */
+void rig_exit(struct rig *rig, const struct rig_process *p);
+
+/* rig_is_empty - nothing is in use, in the quota, on the HCA, of the guest's frames. */
+bool rig_is_empty(struct rig *rig);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_commands.c - the command layer: what works, what is refused and how, and that nothing is left
+ * behind on any path.
+ */
+#include <string.h>
+
+#include "example.h"
+#include "rig.h"
+
+static void lifecycle(bool auto_translated)
+{
+	struct rig_process p, q;
+	struct rig rig;
+
+	rig_init(&rig, auto_translated, NULL);
+	CHECK(!rig_process(&rig, &p));
+	CHECK(!rig_process(&rig, &q));
+	CHECK(rig.v.quota.objects[OBJ_CTX].used == 2 && rig.shm->allowed == 2);
+	CHECK(rig.v.quota.bytes.used == 2 * 1503 * 4096);
+	rig_exit(&rig, &p);
+	rig_exit(&rig, &q);
+	CHECK(rig_is_empty(&rig));
+	/* A context that is closed takes everything with it. */
+	CHECK(!rig_process(&rig, &p));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	CHECK(rig_is_empty(&rig));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx) == XEN_VHCA_E_HANDLE);
+	/* And a guest that vanishes. */
+	CHECK(!rig_process(&rig, &p));
+	rig_fini(&rig);
+}
+
+static void answers(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_DEVICE_QUERY };
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_do(&rig, &req) && rig.cmd->data == &rig.v.attr);
+	CHECK(!vhca_check_device_attr(rig.cmd->data));
+	CHECK(rig.v.attr.max_qp == 4096 && rig.v.attr.max_ctx == 128 && rig.v.attr.gids == 8);
+	req.op = XEN_VHCA_OP_PORT_QUERY;
+	CHECK(!rig_do(&rig, &req) && rig.cmd->rsp.u.port.lid == 3);
+	req.op = XEN_VHCA_OP_GID_QUERY;
+	req.u.index.index = 7;
+	CHECK(!rig_do(&rig, &req) && rig.cmd->rsp.u.gid.gid[15] == 7);
+	req.op = XEN_VHCA_OP_PKEY_QUERY;
+	req.u.index.index = 0;
+	CHECK(!rig_do(&rig, &req) && rig.cmd->rsp.u.pkey.pkey == 0xffff);
+	CHECK(!rig_process(&rig, &p));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_QP_QUERY, p.qp) && rig.cmd->rsp.u.qp.attr.state == 1);
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_SRQ_QUERY, p.srq) && rig.cmd->rsp.u.srq.max_wr == 255);
+	req = example_request(XEN_VHCA_OP_QP_MODIFY);
+	req.u.qp_modify.qp = p.qp;
+	CHECK(!rig_do(&rig, &req));
+	req.u.qp_modify.attr.state = 3;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA && rig.cmd->rsp.hca_errno == 22);
+	rig_fini(&rig);
+}
+
+static void in_use(void)
+{
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_CQ_DESTROY, p.cq) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_SRQ_DESTROY, p.srq) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_PD_FREE, p.pd) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.mem) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UAR_FREE, p.uar) == XEN_VHCA_E_BUSY);
+	rig_exit(&rig, &p);
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
+/* Forged, stale, of another type, of another process. */
+static void handles(void)
+{
+	struct xen_vhca_req req;
+	struct rig_process p, q;
+	struct rig rig;
+	uint32_t i;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p) && !rig_process(&rig, &q));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.cq) == XEN_VHCA_E_HANDLE);
+	for (i = 1; i; i <<= 1)
+		CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp ^ i) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, ~0u) == XEN_VHCA_E_HANDLE);
+
+	req = example_request(XEN_VHCA_OP_CQ_CREATE);
+	req.u.cq_create.ctx = p.ctx;
+	req.u.cq_create.uar = q.uar;
+	req.u.cq_create.buf.mem = req.u.cq_create.dbr.mem = p.mem;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
+	req.u.cq_create.uar = p.uar;
+	req.u.cq_create.dbr.mem = q.mem;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
+
+	req = example_request(XEN_VHCA_OP_QP_CREATE);
+	req.u.qp_create.pd = p.pd;
+	req.u.qp_create.uar = p.uar;
+	req.u.qp_create.buf.mem = req.u.qp_create.dbr.mem = p.mem;
+	req.u.qp_create.send_cq = p.cq;
+	req.u.qp_create.recv_cq = q.cq;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
+	req.u.qp_create.recv_cq = p.cq;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_OK);
+
+	req = example_request(XEN_VHCA_OP_MR_REG);
+	req.u.mr_reg.pd = p.pd;
+	req.u.mr_reg.place.mem = q.mem;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
+
+	CHECK(rig.v.counters.refused[XEN_VHCA_OP_CQ_CREATE][XEN_VHCA_E_CONTEXT] == 2);
+	CHECK(rig.v.counters.refused[XEN_VHCA_OP_QP_DESTROY][XEN_VHCA_E_HANDLE] == 33);
+	rig_fini(&rig);
+}
+
+/* A handle does not come back soon. */
+static void generations(void)
+{
+	enum { LIVES = 300 };
+	xen_vhca_handle_t seen[LIVES];
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC };
+	struct rig_process p;
+	struct rig rig;
+	unsigned int i, k;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	req.u.pd_alloc.ctx = p.ctx;
+	for (i = 0; i < LIVES; i++) {
+		CHECK(!rig_do(&rig, &req));
+		seen[i] = rig.handle;
+		for (k = 0; k < i; k++)
+			CHECK(seen[k] != seen[i]);
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_PD_FREE, seen[i]));
+	}
+	for (i = 0; i < LIVES; i++)
+		CHECK(rig_object(&rig, XEN_VHCA_OP_PD_FREE, seen[i]) == XEN_VHCA_E_HANDLE);
+	rig_fini(&rig);
+}
+
+static void regions(void)
+{
+	struct xen_vhca_req create = { .op = XEN_VHCA_OP_MEM_CREATE };
+	struct xen_vhca_req add = { .op = XEN_VHCA_OP_MEM_ADD };
+	struct xen_vhca_req reg = example_request(XEN_VHCA_OP_MR_REG);
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	create.u.mem_create = (struct xen_vhca_mem_create){ .ctx = p.ctx, .pages = 1030,
+		.flags = XEN_VHCA_MEM_READ_ONLY };
+	CHECK(!rig_do(&rig, &create));
+	add.u.mem_add.mem = reg.u.mr_reg.place.mem = rig.handle;
+	reg.u.mr_reg.pd = p.pd;
+	reg.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
+	CHECK(rig_do(&rig, &reg) == XEN_VHCA_E_STATE); /* pages are missing */
+	add.u.mem_add.first = 1023;
+	add.u.mem_add.count = 2;
+	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_COUNT); /* one has come before */
+	add.u.mem_add.first = 1024;
+	add.u.mem_add.count = 7;
+	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_COUNT); /* one too many */
+	add.u.mem_add.count = 6;
+	rig.refs[5] = SHM_PAGES;
+	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_GRANT && rig.shm->took_reservation);
+	rig.refs[5] = 5;
+	CHECK(rig_do(&rig, &add) == XEN_VHCA_OK); /* another try */
+	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_COUNT);
+	reg.u.mr_reg.place.offset = 1030 * 4096 - 5000;
+	reg.u.mr_reg.iova = 0x7f0000000000 + (reg.u.mr_reg.place.offset & 4095);
+	CHECK(rig_do(&rig, &reg) == XEN_VHCA_OK);
+	reg.u.mr_reg.length = 5001;
+	CHECK(rig_do(&rig, &reg) == XEN_VHCA_E_RANGE);
+	reg.u.mr_reg.access = XEN_VHCA_ACCESS_LOCAL_WRITE;
+	reg.u.mr_reg.length = 1;
+	CHECK(rig_do(&rig, &reg) == XEN_VHCA_E_ARG); /* read-only */
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
+/* Over each limit, once; what was refused is not counted as used. */
+static void limits(void)
+{
+	struct quota quota;
+	struct rig_process p;
+	struct rig rig;
+	unsigned int type;
+
+	for (type = OBJ_CTX; type < OBJ_TYPES; type++) {
+		quota_setup(&quota, NULL, NULL);
+		quota.objects[type].limit = 0;
+		rig_init(&rig, false, &quota);
+		CHECK(rig_process(&rig, &p) == XEN_VHCA_E_LIMIT);
+		if (p.ctx)
+			CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+		CHECK(rig_is_empty(&rig));
+		rig_fini(&rig);
+	}
+	quota_setup(&quota, NULL, NULL);
+	quota.bytes.limit = 1502 * 4096;
+	rig_init(&rig, false, &quota);
+	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_LIMIT && !p.inline_mr && p.mr);
+	CHECK(rig.v.quota.bytes.used == 1500 * 4096);
+	rig_fini(&rig);
+}
+
+/* The n-th thing that can fail on the way fails. Returns whether there was an n-th one. */
+static bool failure(bool auto_translated, int hca, int shm)
+{
+	enum xen_vhca_status status;
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, auto_translated, NULL);
+	rig.fake.fail_in = hca;
+	rig.shm->fail_in = shm;
+	status = rig_process(&rig, &p);
+	rig.fake.fail_in = 0;
+	rig.shm->fail_in = 0;
+	if (status && p.ctx)
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	if (!status)
+		rig_exit(&rig, &p);
+	CHECK(rig_is_empty(&rig));
+	CHECK(!rig_process(&rig, &p)); /* and it can be tried again */
+	rig_fini(&rig);
+	return status;
+}
+
+static void failures(bool auto_translated)
+{
+	int n;
+
+	for (n = 1; failure(auto_translated, n, 0); n++)
+		;
+	CHECK(n == 10);
+	for (n = 1; failure(auto_translated, 0, n); n++)
+		;
+	CHECK(n == 5);
+}
+
+/* UARs are used again for this guest, and never go back to the HCA while the bank exists. */
+static void uars(void)
+{
+	struct rig_process p;
+	struct vdev *next;
+	struct rig rig;
+	unsigned int i;
+
+	rig_init(&rig, true, NULL);
+	for (i = 0; i < 20; i++) {
+		CHECK(!rig_process(&rig, &p));
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	}
+	CHECK(rig.fake.uars == 1 && rig.records->count == 1);
+	/* A worker dies with one in use; the next one takes it from the guest. */
+	CHECK(!rig_process(&rig, &p) && rig.shm->allowed == 1);
+	next = calloc(1, sizeof(*next));
+	CHECK(next && !vdev_init(next, &rig.fake.hca, &rig.shm->t, &rig.quota, rig.records));
+	CHECK(!rig.shm->allowed && !rig.records->record[0].in_use);
+	vdev_fini(next);
+	free(next);
+	rig.shm->allowed++; /* what the dead one would have denied */
+	rig_fini(&rig);
+}
+
+static void gfns(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_UAR_ALLOC, .u.uar_alloc.ctx = 1 };
+	struct rig rig;
+
+	rig_init(&rig, true, NULL);
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
+	rig_fini(&rig);
+	rig_init(&rig, false, NULL);
+	req.u.uar_alloc.gfn = 5;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
+	rig_fini(&rig);
+}
+
+int main(void)
+{
+	lifecycle(false);
+	lifecycle(true);
+	answers();
+	in_use();
+	handles();
+	generations();
+	regions();
+	limits();
+	failures(false);
+	failures(true);
+	uars();
+	gfns();
+	return EXIT_SUCCESS;
+}
