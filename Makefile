@@ -34,7 +34,7 @@ lab: tests/hca
 test: all
 	$(RUN) $(SUITES)
 
-test-native: tests/hca tests/verbs
+test-native: tests/hca tests/verbs backend
 	$(RUN) native
 
 unit: tests/hca
