@@ -73,12 +73,14 @@ static void fill(struct mlx5_cqe64 *cqe, const struct completion *c)
 	cqe->byte_cnt = htobe32(c->byte_count);
 }
 
+/* An event tells of every CQE that is there: none of them raises another one (last_notified_index). */
 static void cq_fire(struct cq *cq)
 {
 	uint8_t data[28] = { 0 };
 
 	put_be32(data + EVENT_CQN, cq->obj.id);
 	cq->arm = CQ_UNARMED;
+	cq->notified_pi = cq->pi;
 	cq->events = (cq->events + 1) & 3;
 	eq_post(cq->eq, EVENT_COMP, 0, data, sizeof(data));
 }
@@ -125,6 +127,7 @@ bool cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn)
 {
 	struct obj *obj = obj_find(hca->objs[OBJ_CQ], cqn & 0xffffff);
 	bool solicited = cmd & ARM_SOLICITED;
+	uint32_t newest;
 	struct cq *cq;
 
 	if (!obj)
@@ -140,7 +143,9 @@ bool cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn)
 		return true;
 	cq->arm_ci = cmd & CI_MASK;
 	cq->arm = solicited ? CQ_ARMED_SOLICITED : CQ_ARMED;
-	if (past(solicited ? cq->solicited_pi : cq->pi, cq->arm_ci))
+	/* CQEs that came since the last event and have not been polled are not waited for. */
+	newest = solicited ? cq->solicited_pi : cq->pi;
+	if (past(newest, cq->arm_ci) && past(newest, cq->notified_pi & CI_MASK))
 		cq_fire(cq);
 	return true;
 }

@@ -23,6 +23,7 @@ struct cq {
 	enum { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED } arm;
 	uint32_t arm_ci; /* consumer index of the arm: a CQE beyond it fires at once */
 	uint32_t solicited_pi; /* pi after the last solicited (or error) CQE */
+	uint32_t notified_pi;  /* pi at the last event */
 };
 
 /* What a CQE says; cq_post() lays it out (struct mlx5_cqe64, mlx5_err_cqe). */
