@@ -109,7 +109,8 @@ static struct object *find(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_t
 
 static enum xen_vhca_status no_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
 {
-	return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no %s has handle 0x%x", obj_type_name(type), handle);
+	return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no %s has handle 0x%x", obj_type_name(type),
+			  handle);
 }
 
 /* Under the lock: the command works in this context from now on. */
@@ -168,7 +169,7 @@ enum xen_vhca_status cmd_use_place(struct cmd *cmd, const struct xen_vhca_place 
 	if (writable && region->read_only)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "region 0x%x is read-only", place->mem);
 	if (!vhca_place_fits(place->offset, length, region->pages))
-		return cmd_refuse(cmd, XEN_VHCA_E_RANGE, "%llu bytes at %llu of a region of %u pages",
+		return cmd_refuse(cmd, XEN_VHCA_E_RANGE, "%llu bytes at %llu of %u pages",
 				  (unsigned long long)length, (unsigned long long)place->offset,
 				  region->pages);
 	*addr = (uintptr_t)region->base + place->offset;
@@ -190,7 +191,8 @@ static enum xen_vhca_status take_handle(struct cmd *cmd, enum obj_type type,
 	if (!err)
 		return XEN_VHCA_OK;
 	quota_give(&v->quota.objects[type], 1);
-	return cmd_refuse(cmd, err == -ENOSPC ? XEN_VHCA_E_LIMIT : XEN_VHCA_E_NOMEM, "no handle left");
+	return cmd_refuse(cmd, err == -ENOSPC ? XEN_VHCA_E_LIMIT : XEN_VHCA_E_NOMEM,
+			  "no handle left");
 }
 
 enum xen_vhca_status cmd_new(struct cmd *cmd, enum obj_type type, size_t size, struct object **obj)
@@ -252,7 +254,7 @@ enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum ob
 	if (!found) {
 		status = no_object(cmd, handle, type);
 	} else if (found->refs || found->uses) {
-		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: %u objects and %u commands need it",
+		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: needed by %u objects, %u commands",
 				    obj_type_name(type), handle, found->refs, found->uses);
 	} else {
 		enter(cmd, found->ctx);

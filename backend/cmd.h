@@ -2,7 +2,8 @@
 /*
  * cmd.h - a command at work.
  *
- * A command goes through three steps, of which only the first and the last hold the lock of the vHCA:
+ * A command goes through three steps, of which only the first and the last hold the lock of the
+ * vHCA:
  *
  *   1  find the objects that it names. Each is "used" from then on: it cannot be destroyed, and its
  *      context cannot be closed. Take what the quota must allow, and a handle.
@@ -45,9 +46,9 @@ struct cmd {
 bool cmd_is_slow(const struct xen_vhca_req *req);
 
 /*
- * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The request
- * is a private copy that need not have been checked yet; refs are fetched by fetch, which copies n
- * references out of the data page once.
+ * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The
+ * request is a private copy that need not have been checked yet; refs are fetched by fetch, which
+ * copies n references out of the data page once.
  */
 typedef void cmd_fetch(void *from, uint32_t *refs, uint32_t n);
 void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from);
@@ -60,7 +61,7 @@ enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, co
 /* cmd_hca - the status for a result of the HCA's driver; 0 is XEN_VHCA_OK. */
 enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what);
 
-/* cmd_use - step 1, for one object; takes the lock itself. All of one command are of one context. */
+/* cmd_use - step 1, for one object. All objects of a command have to be of one context. */
 enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
 			     struct object **obj);
 

@@ -11,8 +11,8 @@ static enum xen_vhca_status map_status(struct cmd *cmd, int err)
 	if (!err)
 		return XEN_VHCA_OK;
 	if (err == -ENOMEM)
-		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "mapping %u pages: no memory", cmd->n_refs);
-	return cmd_refuse(cmd, XEN_VHCA_E_GRANT, "mapping %u pages: a reference is not good (the first is %u)",
+		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "no memory to map %u pages", cmd->n_refs);
+	return cmd_refuse(cmd, XEN_VHCA_E_GRANT, "one of %u references, from %u on, is not good",
 			  cmd->n_refs, cmd->refs[0]);
 }
 
@@ -77,7 +77,7 @@ enum xen_vhca_status cmd_mem_add(struct cmd *cmd)
 	claimed = region_claim(region, a->first, a->count);
 	pthread_mutex_unlock(&v->lock);
 	if (!claimed)
-		return cmd_refuse(cmd, XEN_VHCA_E_COUNT, "%u pages from %u of a region of %u: not expected",
+		return cmd_refuse(cmd, XEN_VHCA_E_COUNT, "%u pages from %u of %u: not expected",
 				  a->count, a->first, region->pages);
 	err = region_map(region, v->t, a->first, cmd->refs, cmd->n_refs);
 	pthread_mutex_lock(&v->lock);

@@ -121,7 +121,8 @@ static enum xen_vhca_status place_mr(struct cmd *cmd, struct mem *mr, uint64_t *
 	enum xen_vhca_status status;
 
 	if (!(a->flags & XEN_VHCA_MR_REG_INLINE))
-		return cmd_use_place(cmd, &a->place, a->length, a->access & VHCA_ACCESS_WRITES, addr);
+		return cmd_use_place(cmd, &a->place, a->length,
+				     a->access & VHCA_ACCESS_WRITES, addr);
 	status = make_region(cmd, mr);
 	if (!status)
 		*addr = (uintptr_t)mr->region.base + a->place.offset;

@@ -7,6 +7,7 @@
 static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_srq_attr *attr)
 {
 	const struct xen_vhca_srq_create *a = &cmd->req.u.srq_create;
+	uint64_t bytes = (uint64_t)a->max_wr * vhca_srq_stride(a->max_sge);
 	enum xen_vhca_status status;
 	struct object *pd;
 
@@ -14,8 +15,7 @@ static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_srq_attr *att
 	if (status)
 		return status;
 	attr->pd = pd->hca_id;
-	status = cmd_use_place(cmd, &a->buf, (uint64_t)a->max_wr * vhca_srq_stride(a->max_sge), true,
-			       &attr->buf);
+	status = cmd_use_place(cmd, &a->buf, bytes, true, &attr->buf);
 	if (status)
 		return status;
 	return cmd_use_place(cmd, &a->dbr, 8, true, &attr->dbr);

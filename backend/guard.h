@@ -2,9 +2,9 @@
 /*
  * guard.h - is it safe to register guest memory with this HCA?
  *
- * On a PV dom0 it is only with the module xen-ibdma, which limits DMA segments to a page. Without it
- * the HCA is given bounce buffers instead of the guest's pages: transfers report success, and the data
- * is not there. So the daemon refuses to serve.
+ * On a PV dom0 it is only with the module xen-ibdma, which limits DMA segments to a page. Without
+ * it the HCA is given bounce buffers instead of the guest's pages: transfers report success, and
+ * the data is not there. So the daemon refuses to serve.
  */
 #ifndef XEN_IB_GUARD_H
 #define XEN_IB_GUARD_H

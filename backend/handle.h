@@ -3,9 +3,9 @@
  * handle.h - the objects of a vHCA, and the handles that name them to the guest.
  *
  * A handle is an index into a table, and the generation of that entry. The entry that has been free
- * for longest is used first, so that a stale handle meets an entry of another generation; only after
- * 16,383 lives of an entry could an old handle fit again, and then only to an object of this very
- * guest.
+ * for longest is used first, so that a stale handle meets an entry of another generation; only
+ * after 16,383 lives of an entry could an old handle fit again, and then only to an object of this
+ * very guest.
  *
  * Nothing here locks: all of it belongs to the lock of the vHCA.
  */

@@ -4,9 +4,9 @@
  * for the tests (unit/hca_fake.c).
  *
  * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
- * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are of
- * this process, in regions of the guest's memory (mem.h); the driver pins what it is given and never
- * looks into it.
+ * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are
+ * of this process, in regions of the guest's memory (mem.h); the driver pins what it is given and
+ * never looks into it.
  */
 #ifndef XEN_IB_HCA_H
 #define XEN_IB_HCA_H
@@ -75,9 +75,9 @@ struct hca_ops {
 	int (*ctx_open)(struct hca *hca, struct hca_ctx **ctx);
 	void (*ctx_close)(struct hca_ctx *ctx);
 
-	/* UARs belong to no context; type: enum xen_vhca_uar_type. They live as long as the bank. */
+	/* UARs belong to no context and live as long as the bank. type: enum xen_vhca_uar_type */
 	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
-	/* Of a UAR page of this type: bytes of one BlueFlame buffer (0: none), place of the first. */
+	/* Of UARs of this type: bytes of one BlueFlame buffer (0: none), place of the first. */
 	void (*uar_layout)(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset);
 
 	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);
@@ -89,7 +89,8 @@ struct hca_ops {
 	int (*cq_create)(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
 	int (*cq_modify)(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);
 	int (*cq_destroy)(struct hca_ctx *ctx, uint32_t cq);
-	int (*srq_create)(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq);
+	int (*srq_create)(struct hca_ctx *ctx, const struct hca_srq_attr *attr,
+			  struct hca_obj *srq);
 	int (*srq_modify)(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);
 	int (*srq_query)(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr);
 	int (*srq_destroy)(struct hca_ctx *ctx, uint32_t srq);
@@ -110,8 +111,8 @@ struct hca {
 
 /*
  * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
- * @bank: descriptor of the device's uverbs file that UARs are allocated on. It belongs to the caller
- *        and must outlive every mapping that a guest may have of one of its UARs.
+ * @bank: of hca_bank_open(). It belongs to the caller, and must outlive every mapping that a guest
+ *        may have of one of its UARs.
  * NULL with a line in the log if there is no such device, or of no family that is known.
  */
 struct hca *hca_open(const char *name, unsigned int port, int bank);
@@ -120,8 +121,8 @@ struct hca *hca_open(const char *name, unsigned int port, int bank);
 int hca_bank_open(const char *name);
 
 /*
- * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened: its
- * UARs exist no longer, and a new bank is needed.
+ * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened:
+ * its UARs exist no longer, and a new bank is needed.
  */
 bool hca_bank_alive(int bank);
 

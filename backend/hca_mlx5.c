@@ -3,9 +3,9 @@
  * hca_mlx5.c - ConnectX-4 and later, on the stock kernel driver.
  *
  * A context is an open uverbs file without UARs of its own (MLX5_LIB_CAP_DYN_UAR). The UARs are
- * objects of another file, the bank, which outlives all contexts: see uar.h. Both are without
- * DEVX, so the HCA lets queues of one use pages of the other; nobody but this daemon can name them.
- * What mlx5 offers beyond plain verbs is not used: no scatter to CQE, no signatures, no compression.
+ * objects of another file, the bank, which outlives all contexts: see uar.h. Both are without DEVX,
+ * so the HCA lets queues of one use pages of the other; nobody but this daemon can name them. What
+ * mlx5 offers beyond plain verbs is not used: no scatter to CQE, no signatures, no compression.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -484,7 +484,7 @@ int hca_bank_open(const char *name)
 	return uverbs_open(name);
 }
 
-/* Each attempt but the first finds that there is a context: only a dead device says something else. */
+/* Every attempt but the first finds that there is a context. Only a dead device says otherwise. */
 bool hca_bank_alive(int bank)
 {
 	struct mlx5_ib_alloc_ucontext_resp unused;

@@ -2,11 +2,11 @@
 /*
  * keeper.c - see keeper.h.
  *
- * The keeper runs in the memory of a process that goes on, so it must not touch what belongs to that
- * process's threads: no libc function that sets errno, locks or allocates. It makes system calls, by
- * hand, and nothing else, on a stack of its own. Without a signal handler of the worker's it cannot
- * be made to run anything else either: it blocks all signals before anything can be sent to it, and
- * the handlers' table is a copy.
+ * The keeper runs in the memory of a process that goes on, so it must not touch what belongs to
+ * that process's threads: no libc function that sets errno, locks or allocates. It makes system
+ * calls, by hand, and nothing else, on a stack of its own. Without a signal handler of the worker's
+ * it cannot be made to run anything else either: it blocks all signals before anything can be sent
+ * to it, and the handlers' table is a copy.
  */
 #include <errno.h>
 #include <poll.h>

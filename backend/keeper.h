@@ -14,8 +14,8 @@
  * memory goes, with nothing pinned in it. So the order is right however the worker ends, by SIGKILL
  * too.
  *
- * It works because a worker maps nothing of uverbs (see uverbs.h): a mapping would hold the file open
- * as long as the memory lives.
+ * It works because a worker maps nothing of uverbs (see uverbs.h): a mapping would hold the file
+ * open as long as the memory lives.
  *
  * It does not help if both are killed at the same moment, as "kill everything in the control group"
  * does: the service must be stopped with KillMode=process or mixed.

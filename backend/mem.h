@@ -30,9 +30,9 @@ int region_init(struct region *region, uint32_t pages, bool read_only);
 void region_fini(struct region *region);
 
 /*
- * region_claim, region_map, region_settle - add a chunk, in three steps so that the slow one needs no
- * lock: claim under the caller's lock (false: a page of it has come before, or is out of range), map
- * without, settle under the lock again with the result of map.
+ * region_claim, region_map, region_settle - add a chunk, in three steps so that the slow one needs
+ * no lock: claim under the caller's lock (false: a page of it has come before, or is out of range),
+ * map without, settle under the lock again with the result of map.
  */
 bool region_claim(struct region *region, uint32_t first, uint32_t count);
 int region_map(struct region *region, struct transport *t, uint32_t first, const uint32_t *refs,

@@ -20,8 +20,8 @@ struct key {
 #define OBJECTS(type) offsetof(struct quota, objects[type].limit)
 
 /*
- * The bounds: handles have 18 bits; a process has 65,530 mappings by default (vm.max_map_count), and
- * each region takes one for every 1024 pages or less.
+ * The bounds: handles have 18 bits; a process has 65,530 mappings by default (vm.max_map_count),
+ * and each region takes one for every 1024 pages or less.
  */
 static const struct key keys[] = {
 	{ "max-ctx", OBJECTS(OBJ_CTX), 128, 4096 },

@@ -38,12 +38,12 @@ struct quota {
 	uint64_t max_ah, max_mr_bytes;
 };
 
-/* The limits with their keys and bounds; get() returns false where the key is not there or no number. */
+/* Reads a key; false where there is none, or no number. */
 typedef bool quota_get(void *from, const char *key, uint64_t *value);
 
 /*
- * quota_setup - zeroes usage and reads the limits. A value above what the daemon can serve is cut to
- * that, with a line in the log. get may be NULL: defaults.
+ * quota_setup - zeroes usage and reads the limits. A value above what the daemon can serve is cut
+ * to that, with a line in the log. get may be NULL: defaults.
  */
 void quota_setup(struct quota *quota, quota_get *get, void *from);
 

@@ -23,15 +23,15 @@ struct session_params {
 };
 
 /*
- * session_new - maps ring and data pages, binds the event channel. The vdev and its transport belong
- * to the caller. NULL, with the reason in why.
+ * session_new - maps ring and data pages, binds the event channel. The vdev and its transport
+ * belong to the caller. NULL, with the reason in why.
  */
 struct session *session_new(struct vdev *v, const struct session_params *params, char *why,
 			    size_t size);
 
 /*
- * session_free - waits for the commands that are at work, answers nobody any more, and unmaps. After
- * this vdev_fini() may be called. NULL is fine.
+ * session_free - waits for the commands that are at work, answers nobody any more, and unmaps.
+ * After this vdev_fini() may be called. NULL is fine.
  */
 void session_free(struct session *session);
 
@@ -40,8 +40,8 @@ void session_free(struct session *session);
 void session_fds(const struct session *session, int fds[SESSION_FDS]);
 
 /*
- * session_service - does what there is to do, up to a bound. Returns 1 if there is more, 0 if not, and
- * -EPROTO if the guest broke the ring: the session must be ended.
+ * session_service - does what there is to do, up to a bound. Returns 1 if there is more, 0 if not,
+ * and -EPROTO if the guest broke the ring: the session must be ended.
  */
 int session_service(struct session *session);
 

@@ -186,7 +186,7 @@ int slot_domain_gone(struct slot *slot)
 	return SLOT_GRACE_MS;
 }
 
-/* A worker that ends by itself has said Closed; of one that was killed the guest must hear from us. */
+/* A worker that ends by itself has said Closed. Of one that was killed the guest hears from us. */
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_DONE;

@@ -42,8 +42,8 @@ void slot_free(struct slot *slot);
 void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose);
 
 /*
- * slot_domain_gone - kills a worker that has not ended SLOT_GRACE_MS after its domain was seen to be
- * gone. Returns in how many milliseconds to call again, -1 if no worker is left.
+ * slot_domain_gone - kills a worker that has not ended SLOT_GRACE_MS after its domain was seen to
+ * be gone. Returns in how many milliseconds to call again, -1 if no worker is left.
  */
 #define SLOT_GRACE_MS 30000
 int slot_domain_gone(struct slot *slot);

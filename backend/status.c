@@ -58,7 +58,8 @@ static void write_counters(FILE *file, const struct vdev_counters *c)
 		c->notifies, c->unknown);
 	for (op = 0; op < XEN_VHCA_OPS; op++) {
 		if (c->commands[op])
-			fprintf(file, "command %s %" PRIu64 "\n", vhca_op_name(op), c->commands[op]);
+			fprintf(file, "command %s %" PRIu64 "\n", vhca_op_name(op),
+				c->commands[op]);
 		for (why = 0; why < XEN_VHCA_STATUSES; why++)
 			if (c->refused[op][why])
 				fprintf(file, "refused %s %s %" PRIu64 "\n", vhca_op_name(op),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * status.h - a file for each vHCA that says what it has and what it did, for people and "xen-ib show".
+ * status.h - a file for each vHCA that says what it has and what it did, for people and "xen-ib
+ * show".
  *
- * /run/xen-ib/<domid>-<devid>.status; replaced as a whole, at most once in STATUS_INTERVAL_MS and only
- * after a change. Lines of a key and values, separated by spaces:
+ * /run/xen-ib/<domid>-<devid>.status; replaced as a whole, at most once in STATUS_INTERVAL_MS and
+ * only after a change. Lines of a key and values, separated by spaces:
  *
  *   domid 5                          devid 0            hca mlx5_0       pid 812
  *   object QP 3 4 4096               type, in use, most so far, limit

@@ -2,9 +2,9 @@
 /*
  * supervisor.c - see supervisor.h.
  *
- * One thread, which never waits for a guest: all that depends on one is done by its worker. What the
- * supervisor has to know it reads again from xenstore after each event, so that no event that is
- * missed or comes twice can confuse it.
+ * One thread, which never waits for a guest: all that depends on one is done by its worker. What
+ * the supervisor has to know it reads again from xenstore after each event, so that no event that
+ * is missed or comes twice can confuse it.
  */
 #define __XEN_TOOLS__ 1
 #include <xenctrl.h> /* before any other header of Xen */

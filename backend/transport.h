@@ -16,10 +16,10 @@ struct transport;
 
 struct transport_ops {
 	/*
-	 * Maps n pages, named by grant references, to addr (page aligned, replacing what is there), or
-	 * anywhere if addr is NULL. All of them or none. *mapped: where. Undone by munmap() of exactly
-	 * this range. Thread safe. 0; -EFAULT: a reference cannot be mapped; -ENOMEM. After an error
-	 * *mapped is addr if what was there is still there, NULL if nothing is any more.
+	 * Maps n pages, named by grant references, to addr (page aligned, replacing what is there),
+	 * or anywhere if addr is NULL. All of them or none. *mapped: where. Undone by munmap() of
+	 * exactly this range. Thread safe. 0; -EFAULT: a reference cannot be mapped; -ENOMEM. After
+	 * an error *mapped is addr if what was there is still there, NULL if nothing is any more.
 	 */
 	int (*map)(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
 		   void *addr, void **mapped);
@@ -37,8 +37,8 @@ struct transport_ops {
 	void (*done)(struct transport *t);
 
 	/*
-	 * Lets the guest map a page of the HCA, or no longer. gfn: where an auto-translated guest wants
-	 * it; else 0. A PV guest's mapping outlives the permission. Thread safe. 0 or -errno.
+	 * Lets the guest map a page of the HCA, or no longer. gfn: where an auto-translated guest
+	 * wants it; else 0. A PV guest's mapping outlives the permission. Thread safe. 0 or -errno.
 	 */
 	int (*allow_frame)(struct transport *t, uint64_t mfn, uint64_t gfn);
 	int (*deny_frame)(struct transport *t, uint64_t mfn, uint64_t gfn);

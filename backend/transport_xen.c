@@ -202,7 +202,8 @@ struct transport *transport_xen_open(uint32_t domid)
 	x->t.domid = domid;
 	x->gntdev = open("/dev/xen/gntdev", O_RDWR | O_CLOEXEC);
 	if (x->gntdev < 0) {
-		log_error("/dev/xen/gntdev: %s (is the module xen-gntdev loaded?)", strerror(errno));
+		log_error("/dev/xen/gntdev: %s (is the module xen-gntdev loaded?)",
+			  strerror(errno));
 		goto err_free;
 	}
 	x->evtchn = xenevtchn_open(NULL, 0);

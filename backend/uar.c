@@ -49,8 +49,8 @@ int uar_pick(struct uar_bank *bank, uint32_t type, bool *fresh)
 }
 
 /*
- * The record is written before the guest is given the right, so that whatever happens in between the
- * next worker knows of all that the guest may have seen.
+ * The record is written before the guest is given the right, so that whatever happens in between
+ * the next worker knows of all that the guest may have seen.
  */
 int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t gfn)
 {

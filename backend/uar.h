@@ -8,8 +8,7 @@
  *
  * - an open uverbs file on which all UARs of the vHCA are allocated. They are never freed one by
  *   one; the HCA gets them back when the file is closed. Supervisor and worker both hold it, so the
- *   death of a worker changes nothing, and the supervisor closes it once the domain does not run any
- *   more.
+ *   death of a worker changes nothing; the supervisor closes it once the domain is gone.
  * - a page of records that both share as well, which says what UARs there are, so that the next
  *   worker can use them again, for this guest.
  *
@@ -57,8 +56,8 @@ void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
 		   struct uar_records *records);
 
 /*
- * uar_pick - under the caller's lock: a record to use; -1 if the bank is full. Of a UAR of this type
- * that is free, or of a new one (*fresh), which uar_ready() then allocates.
+ * uar_pick - under the caller's lock: a record to use; -1 if the bank is full. Of a UAR of this
+ * type that is free, or of a new one (*fresh), which uar_ready() then allocates.
  */
 int uar_pick(struct uar_bank *bank, uint32_t type, bool *fresh);
 
@@ -69,7 +68,7 @@ int uar_pick(struct uar_bank *bank, uint32_t type, bool *fresh);
 int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t gfn);
 void uar_settle(struct uar_bank *bank, int n, bool used);
 
-/* uar_deny - without a lock: takes the right away. The record is still in use: uar_settle(.., false). */
+/* uar_deny - without a lock: takes the right away. uar_settle(.., false) is to follow. */
 int uar_deny(struct uar_bank *bank, int n);
 
 #endif

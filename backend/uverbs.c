@@ -81,7 +81,8 @@ int uverbs_context(int fd, uint32_t driver_id, const void *in, size_t in_len, vo
 		{ UVERBS_ATTR_UHW_OUT, out_len, (uintptr_t)out },
 	};
 
-	return uverbs_ioctl(fd, driver_id, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, args, 3);
+	return uverbs_ioctl(fd, driver_id, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, args,
+			    3);
 }
 
 /* Several threads write to one file at a time, so nothing of a message is static. */
@@ -116,7 +117,9 @@ int uverbs_write(int fd, uint32_t command, const struct uverbs_msg *req,
 
 int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len)
 {
-	struct ib_uverbs_cmd_hdr hdr = { IB_USER_VERBS_CMD_FLAG_EXTENDED | command, core_len / 8, 0 };
+	struct ib_uverbs_cmd_hdr hdr = {
+		IB_USER_VERBS_CMD_FLAG_EXTENDED | command, core_len / 8, 0,
+	};
 	struct ib_uverbs_ex_cmd_hdr ex = { 0 };
 	size_t len = sizeof(hdr) + sizeof(ex) + core_len;
 	uint64_t in[MAX_MESSAGE / 8];

@@ -41,8 +41,8 @@ struct uverbs_msg {
 };
 
 /*
- * uverbs_write - a command of enum ib_uverbs_write_cmds. rsp may be NULL. Where there is a response the
- * first 8 bytes of req's core part are its address, which is filled in here. All lengths are
+ * uverbs_write - a command of enum ib_uverbs_write_cmds. rsp may be NULL. Where there is a response
+ * the first 8 bytes of req's core part are its address, which is filled in here. All lengths are
  * multiples of 4, and a message is at most 512 bytes. 0 or -errno. The descriptor must have been
  * opened by this process: the kernel refuses others.
  */
@@ -52,7 +52,7 @@ int uverbs_write(int fd, uint32_t command, const struct uverbs_msg *req,
 /* uverbs_write_ex - an extended command without response, of the core alone. */
 int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len);
 
-/* An attribute of an ioctl method. For results that stand in the attribute itself see uverbs_ioctl(). */
+/* An attribute of an ioctl method. */
 struct uverbs_arg {
 	uint16_t id;
 	uint16_t len;  /* 0: data is an object's id */

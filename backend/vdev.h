@@ -2,11 +2,11 @@
 /*
  * vdev.h - one vHCA while it is connected: its objects, limits and counters.
  *
- * There is one lock. It guards the handle table, the objects' links, references and uses, the quota,
- * the UAR records, the regions' states and the counters. It is never held across a system call that
- * can take long, and no thread that holds it takes another: so there is no order of locks to get
- * wrong. What keeps an object alive while a command works with it without the lock is its count of
- * uses; see cmd.h.
+ * There is one lock. It guards the handle table, the objects' links, references and uses, the
+ * quota, the UAR records, the regions' states and the counters. It is never held across a system
+ * call that can take long, and no thread that holds it takes another: so there is no order of locks
+ * to get wrong. What keeps an object alive while a command works with it without the lock is its
+ * count of uses; see cmd.h.
  */
 #ifndef XEN_IB_VDEV_H
 #define XEN_IB_VDEV_H
@@ -83,8 +83,8 @@ void vdev_fini(struct vdev *v);
 
 /*
  * vdev_destroy_context - destroys a context and all that is in it: first on the HCA, then the
- * mappings, then the handles. Nobody uses it and its handle is unpublished or it is dying. Takes the
- * lock itself.
+ * mappings, then the handles. Nobody uses it and its handle is unpublished or it is dying. Takes
+ * the lock itself.
  */
 void vdev_destroy_context(struct vdev *v, struct context *ctx);
 

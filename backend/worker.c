@@ -397,8 +397,8 @@ static bool set_up(struct worker *w)
 }
 
 /*
- * A PV guest may still have the doorbell pages mapped. The supervisor keeps the bank open for as long
- * as the domain exists; without a supervisor it is on us.
+ * A PV guest may still have the doorbell pages mapped. The supervisor keeps the bank open for as
+ * long as the domain exists; without a supervisor it is on us.
  */
 static void linger(struct worker *w)
 {

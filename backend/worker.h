@@ -2,9 +2,9 @@
 /*
  * worker.h - the process of one vHCA.
  *
- * A worker serves one connection: from InitWait to Closed. Then it ends, whether the guest asked for
- * that, broke the protocol, or went away; what it may have forgotten to release goes with the process.
- * The supervisor starts the next one.
+ * A worker serves one connection: from InitWait to Closed. Then it ends, whether the guest asked
+ * for that, broke the protocol, or went away; what it may have forgotten to release goes with the
+ * process. The supervisor starts the next one.
  */
 #ifndef XEN_IB_WORKER_H
 #define XEN_IB_WORKER_H

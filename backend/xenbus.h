@@ -18,7 +18,7 @@ enum xb_state {
 
 #define XB_PATH_MAX 256 /* longer ones are of nobody that we serve */
 
-/* xb_read - a node as a string that fits; false where there is none. dir NULL: of our own domain. */
+/* xb_read - a node that fits, as a string, or false. dir NULL: of our own domain. */
 bool xb_read(struct xs_handle *xs, const char *dir, const char *key, char *value, size_t size);
 
 /* xb_read_number - a node that is a decimal number up to most, and nothing else. */

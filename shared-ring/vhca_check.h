@@ -3,9 +3,9 @@
  * vhca_check.h - is a message of the protocol well formed?
  *
  * Pure functions of their arguments: no state, no allocation, no I/O. They are compiled into the
- * kernel and into user space, so that both sides judge by the same rules. They check everything that
- * can be known from the message and the device's limits alone; whether a handle names an object, and
- * whether a place is inside of its region, only the backend can tell.
+ * kernel and into user space, so that both sides judge by the same rules. They check everything
+ * that can be known from the message and the device's limits alone; whether a handle names an
+ * object, and whether a place is inside of its region, only the backend can tell.
  *
  * The caller hands in its own copy of a message, never shared memory.
  */

@@ -7,7 +7,8 @@
  * requests are tracked, so that no id is in use twice and no response comes unasked. Notifying the
  * peer is the caller's part. Neither end may be used by two threads at once.
  *
- * -EPROTO from any function means that the peer broke the protocol: the ring must not be used again.
+ * -EPROTO from any function means that the peer broke the protocol: the ring must not be used
+ * again.
  */
 #ifndef XEN_IB_VHCA_RING_H
 #define XEN_IB_VHCA_RING_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fuzz_commands.c - a hostile guest: any sequence of requests, with any page lists. The fake HCA aborts
- * where the daemon would use a real one wrongly; at the end nothing may be left.
+ * fuzz_commands.c - a hostile guest: any sequence of requests, with any page lists. The fake HCA
+ * aborts where the daemon would use a real one wrongly; at the end nothing may be left.
  *
- * So that it gets deeper than "no such handle", an octet in front of each request may put handles that
- * exist where they belong.
+ * So that it gets deeper than "no such handle", an octet in front of each request may put handles
+ * that exist where they belong.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * hca_fake.h - an HCA that only keeps books, and aborts where the real one would be used wrongly:
- * objects that do not exist or are still needed, memory that is not mapped when it is registered, or
- * not mapped any more when it is let go.
+ * objects that do not exist or are still needed, memory that is not mapped when it is registered,
+ * or not mapped any more when it is let go.
  */
 #ifndef XEN_IB_HCA_FAKE_H
 #define XEN_IB_HCA_FAKE_H

@@ -105,8 +105,8 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p)
 		return status;
 	MAKE(MR_REG, mr_reg, &p->mr, .pd = p->pd, .place = { .mem = p->mem, .offset = 0x9123 },
 	     .length = 100000, .iova = 0x7f0000000123, .access = 7);
-	MAKE(MR_REG, mr_reg, &p->inline_mr, .pd = p->pd, .flags = XEN_VHCA_MR_REG_INLINE, .pages = 3,
-	     .place.offset = 0x10, .length = 12000, .iova = 0x10, .access = 1);
+	MAKE(MR_REG, mr_reg, &p->inline_mr, .pd = p->pd, .flags = XEN_VHCA_MR_REG_INLINE,
+	     .pages = 3, .place.offset = 0x10, .length = 12000, .iova = 0x10, .access = 1);
 	MAKE(MW_ALLOC, mw_alloc, &p->mw, .pd = p->pd, .type = 2);
 	return XEN_VHCA_OK;
 }

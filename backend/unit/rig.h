@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * rig.h - for the tests: a vHCA with the fake HCA behind it and a guest of plain memory before it, and
- * the guest's side of each command.
+ * rig.h - for the tests: a vHCA with the fake HCA behind it and a guest of plain memory before it,
+ * and the guest's side of each command.
  */
 #ifndef XEN_IB_RIG_H
 #define XEN_IB_RIG_H
@@ -40,15 +40,15 @@ struct rig_process {
 void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota);
 void rig_fini(struct rig *rig);
 
-/* rig_do - one command, in this thread. The response is in rig->cmd->rsp, its handle in rig->handle. */
+/* rig_do - one command, in this thread. Its response: rig->cmd->rsp, its handle: rig->handle. */
 enum xen_vhca_status rig_do(struct rig *rig, const struct xen_vhca_req *req);
 
 /* A command that names one object. */
 enum xen_vhca_status rig_object(struct rig *rig, unsigned int op, xen_vhca_handle_t handle);
 
 /*
- * rig_process - opens a context and makes one of each in it. Stops at the first refusal, with what has
- * been made so far.
+ * rig_process - opens a context and makes one of each in it. Stops at the first refusal, with what
+ * has been made so far.
  */
 enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p);
 

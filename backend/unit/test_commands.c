@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_commands.c - the command layer: what works, what is refused and how, and that nothing is left
- * behind on any path.
+ * test_commands.c - the command layer: what works, what is refused and how, and that nothing is
+ * left behind on any path.
  */
 #include <string.h>
 

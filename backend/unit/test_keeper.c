@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_keeper.c - a process with a keeper is killed: its files are closed first, and its memory goes
- * after that. Memory is observed from outside through the keeper, in whose /proc entry it stands.
+ * test_keeper.c - a process with a keeper is killed: its files are closed first, and its memory
+ * goes after that. Memory is observed from outside through the keeper, in whose /proc entry it
+ * stands.
  */
 #include <errno.h>
 #include <poll.h>

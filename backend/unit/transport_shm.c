@@ -36,21 +36,23 @@ static int shm_map(struct transport *t, const uint32_t *refs, unsigned int n, bo
 	size_t bytes = (size_t)n * XEN_VHCA_PAGE_SIZE;
 	struct shm *shm = to_shm(t);
 	uint8_t *at = addr;
-	unsigned int i;
+	unsigned int i, run;
 
 	*mapped = addr;
 	if (fails(shm))
 		return -ENOMEM;
 	if (!at)
 		at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (i = 0; i < n; i++) {
-		if (refs[i] >= SHM_PAGES) {
+	for (i = 0; i < n; i += run) {
+		for (run = 1; i + run < n && refs[i + run] == refs[i] + run; run++)
+			;
+		if (refs[i] >= SHM_PAGES || run > SHM_PAGES - refs[i]) {
 			munmap(at, bytes);
 			shm->took_reservation = 1;
 			*mapped = NULL;
 			return -EFAULT;
 		}
-		mmap(at + (size_t)i * XEN_VHCA_PAGE_SIZE, XEN_VHCA_PAGE_SIZE, prot,
+		mmap(at + (size_t)i * XEN_VHCA_PAGE_SIZE, run * XEN_VHCA_PAGE_SIZE, prot,
 		     MAP_SHARED | MAP_FIXED, shm->memory, (off_t)refs[i] * XEN_VHCA_PAGE_SIZE);
 	}
 	*mapped = at;

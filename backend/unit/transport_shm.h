@@ -11,7 +11,6 @@
 #include "transport.h"
 
 #define SHM_PAGES 8192u
-#define SHM_FRAMES 4096u
 
 struct shm {
 	struct transport t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fuzz_request.c - any 256 octets as a request, and any 200 as limits. What is accepted must keep the
- * promises that the backend builds on.
+ * fuzz_request.c - any 256 octets as a request, and any 200 as limits. What is accepted must keep
+ * the promises that the backend builds on.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fuzz_response.c - a hostile backend: any octets as the ring's shared pages. The frontend's end has
- * every id outstanding and takes what it finds.
+ * fuzz_response.c - a hostile backend: any octets as the ring's shared pages. The frontend's end
+ * has every id outstanding and takes what it finds.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -61,7 +61,8 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 			.dbr = dbr, .cqes = 256, .cqe_size = 64, .event_bit = XEN_VHCA_NO_EVENT };
 		break;
 	case XEN_VHCA_OP_CQ_MODIFY:
-		req.u.cq_modify = (struct xen_vhca_cq_modify){ .cq = 7, .count = 4, .period_us = 8 };
+		req.u.cq_modify = (struct xen_vhca_cq_modify){ .cq = 7, .count = 4,
+			.period_us = 8 };
 		break;
 	case XEN_VHCA_OP_SRQ_CREATE:
 		req.u.srq_create = (struct xen_vhca_srq_create){ .pd = 7, .buf = buf, .dbr = dbr,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_ring.c - the command ring over plain shared memory: two threads as frontend and backend, then
- * a backend whose peer scribbles over the ring while it reads, then each violation alone.
+ * test_ring.c - the command ring over plain shared memory: two threads as frontend and backend,
+ * then a backend whose peer scribbles over the ring while it reads, then each violation alone.
  */
 #include <errno.h>
 #include <pthread.h>
