@@ -95,7 +95,7 @@ make_vmlinux() {
 	length=$(od -An -tu4 -j $((0x24c)) -N4 "$1")
 	# The payload's last four bytes are its unpacked size, not zstd data.
 	tail -c +$(((sectors + 1) * 512 + offset + 1)) "$1" | head -c $((length - 4)) >"$2.zst"
-	zstd -dqf "$2.zst" -o "$2"
+	tool zstd -dqf "$2.zst" -o "$2"
 	rm -f "$2.zst"
 	[ "$(head -c 4 "$2" | tail -c 3)" = ELF ]
 }
@@ -113,7 +113,8 @@ make_modules() {
 		--exclude=./build --exclude=./source .) | tar -C "$to" -xf -
 	find "$from/kernel/drivers/net/ethernet" -mindepth 1 -maxdepth 1 -type d ! -name mellanox -printf '%f\n' |
 		while read -r vendor; do rm -rf "$to/kernel/drivers/net/ethernet/$vendor"; done
-	find "$to" -name '*.ko.xz' -print0 | xargs -0 -P "$(nproc)" -n 50 xz -d
+	tool_words xz
+	find "$to" -name '*.ko.xz' -print0 | xargs -0 -P "$(nproc)" -n 50 "${TOOL[@]}" -d
 	[ -n "$(find "$to" -name mlx5_core.ko)" ]
 }
 
@@ -174,6 +175,7 @@ ensure_boot() {
 	local dir partial
 	dir=$(boot_dir)
 	[ -e "$dir/root.img" ] && return 0
+	need_command ssh-keygen openssh-client
 	need_space "$CACHE" 3000 "the machines' root image"
 	partial=$CACHE/partial-boot.$$
 	step "making kernel, Xen and root image" "$CACHE/log/boot.log" make_boot "$partial" ||

@@ -22,12 +22,19 @@ enter() {
 
 in_tools() { enter "$(root_dir tools)" "$@"; }
 
-# tool PROGRAM ARG...: a program of the tools root on the host, through that
-# root's own loader and libraries: no chroot, so no root and no mounts.
-tool() {
-	local root program=$1
+# tool_words PROGRAM: sets TOOL to the words that run a program of the tools
+# root on the host, through that root's own loader and libraries: no chroot, so
+# no root and no mounts, and no matter how old the host's own libraries are.
+tool_words() {
+	local root
 	root=$(root_dir tools)
+	TOOL=("$root/usr/lib64/ld-linux-x86-64.so.2"
+		--library-path "$root/usr/lib/x86_64-linux-gnu" "$root/usr/bin/$1")
+}
+
+# tool PROGRAM ARG...
+tool() {
+	tool_words "$1"
 	shift
-	"$root/usr/lib64/ld-linux-x86-64.so.2" \
-		--library-path "$root/usr/lib/x86_64-linux-gnu" "$root/usr/bin/$program" "$@"
+	"${TOOL[@]}" "$@"
 }

@@ -57,8 +57,8 @@ await_guests() {
 	shift
 	for g; do
 		name=$(prefix_of "$m")guest$g
-		wait_for "$name boots" 180 guest_ready "$m" "$g" || die "$EX_FAIL" \
-			"$name was not up within 180 s" "its console: $(guest_log "$m" "$g")"
+		wait_for "$name boots" 300 guest_ready "$m" "$g" || die "$EX_FAIL" \
+			"$name was not up within 300 s" "its console: $(guest_log "$m" "$g")"
 		wait_for "$name answers" 30 connect "$name" || no_answer "$name"
 	done
 }

@@ -10,9 +10,9 @@ REMOTE_PATH="export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 ssh_config() { printf '%s/ssh_config' "$(state_dir)"; }
 
 write_ssh_config() {
-	local dir root
+	local dir
 	dir=$(state_dir)
-	root=$(root_dir tools)
+	tool_words socat
 	cat >"$(ssh_config)" <<EOF
 User root
 IdentityFile $(boot_dir)/keys/user
@@ -31,7 +31,7 @@ ServerAliveInterval 5
 ServerAliveCountMax 24
 ControlMaster no
 ControlPath $dir/%h.mux
-ProxyCommand $root/usr/lib64/ld-linux-x86-64.so.2 --library-path $root/usr/lib/x86_64-linux-gnu $root/usr/bin/socat STDIO UNIX-CONNECT:$dir/%h.ssh
+ProxyCommand ${TOOL[*]} STDIO UNIX-CONNECT:$dir/%h.ssh
 EOF
 }
 

@@ -6,6 +6,7 @@
 # ended, and the logs are left in the run folder.
 up() {
 	local dir
+	need_root
 	dir=$(state_dir)
 	ensure_all
 	check_qemu
