@@ -75,3 +75,16 @@ stop_guest() {
 }
 
 guest_gone() { ! remote "$1" "xl domid $2 >/dev/null 2>&1" </dev/null; }
+
+# all_up: every dom0, and the guests that run on it, each on a line.
+all_up() {
+	local m g prefix running
+	for ((m = 1; m <= MACHINES; m++)); do
+		prefix=$(prefix_of "$m")
+		running=$(remote "${prefix}dom0" 'xl list' </dev/null) || no_answer "${prefix}dom0"
+		echo "${prefix}dom0"
+		for ((g = 1; g <= MAX_GUESTS; g++)); do
+			! grep -q "^guest$g " <<<"$running" || echo "${prefix}guest$g"
+		done
+	done
+}
