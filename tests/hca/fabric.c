@@ -50,7 +50,7 @@ struct fabric {
 
 	struct packet *pool; /* FABRIC_PACKETS of them; untouched memory costs nothing */
 	struct packet *free;
-	unsigned int untouched;
+	unsigned int untouched, used;
 
 	struct attachment *groups[GROUP_BUCKETS];
 };
@@ -91,6 +91,7 @@ struct packet *packet_get(struct fabric *f)
 	else
 		return NULL;
 	memset(p, 0, offsetof(struct packet, data));
+	f->used++;
 	return p;
 }
 
@@ -98,6 +99,7 @@ void packet_put(struct fabric *f, struct packet *p)
 {
 	p->next = f->free;
 	f->free = p;
+	f->used--;
 }
 
 /* Octets on the wire, as the port counters count them: LRH to ICRC. */
@@ -438,6 +440,14 @@ static void deliver_turn(struct loop_work *work)
 		loop_work_queue(f->loop, &f->deliver);
 }
 
+static void start(struct fabric *f)
+{
+	f->free = NULL;
+	f->untouched = FABRIC_PACKETS;
+	f->random = 0x9e3779b97f4a7c15ull; /* the same drops in each run: tests can be repeated */
+	f->turn = 0;
+}
+
 struct fabric *fabric_new(struct loop *loop)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
@@ -449,9 +459,8 @@ struct fabric *fabric_new(struct loop *loop)
 		free(f);
 		return NULL;
 	}
-	f->untouched = FABRIC_PACKETS;
+	start(f);
 	f->loop = loop;
-	f->random = 0x9e3779b97f4a7c15ull; /* the same drops in each run: tests can be repeated */
 	f->deliver.handler = deliver_turn;
 	f->delay.handler = delay_over;
 	for (unsigned int i = 0; i < FABRIC_PORTS; i++) {
@@ -473,6 +482,18 @@ void fabric_free(struct fabric *f)
 	loop_timer_cancel(f->loop, &f->delay);
 	free(f->pool);
 	free(f);
+}
+
+bool fabric_restart(struct fabric *f)
+{
+	if (f->used)
+		return false;
+	for (unsigned int i = 0; i < FABRIC_PORTS; i++)
+		if (f->ports[i].attachments)
+			return false;
+	loop_work_cancel(&f->deliver);
+	start(f);
+	return true;
 }
 
 int fabric_join(struct fabric *f, struct hca *hca)

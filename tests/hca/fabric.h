@@ -17,6 +17,12 @@ struct fabric;
 struct fabric *fabric_new(struct loop *loop);
 void fabric_free(struct fabric *f);
 
+/*
+ * The same packets are dropped and the same port goes first as in a new fabric: for fuzzers, when
+ * all ports were purged. False if a packet is missing from the pool or a QP is still attached.
+ */
+bool fabric_restart(struct fabric *f);
+
 /* Called by hca_new() and hca_free(). -ENOSPC past FABRIC_PORTS. */
 int fabric_join(struct fabric *f, struct hca *hca);
 void fabric_leave(struct fabric *f, struct hca *hca);

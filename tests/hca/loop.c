@@ -17,6 +17,7 @@
 
 struct loop {
 	int epoll;
+	unsigned int fds; /* watched */
 	bool stop;
 	bool frozen; /* the clock is ours to move */
 	uint64_t frozen_now;
@@ -69,7 +70,10 @@ int loop_fd_add(struct loop *loop, struct loop_fd *fd, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = fd };
 
-	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd->fd, &ev) ? -errno : 0;
+	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd->fd, &ev))
+		return -errno;
+	loop->fds++;
+	return 0;
 }
 
 int loop_fd_mod(struct loop *loop, struct loop_fd *fd, uint32_t events)
@@ -81,7 +85,8 @@ int loop_fd_mod(struct loop *loop, struct loop_fd *fd, uint32_t events)
 
 void loop_fd_del(struct loop *loop, struct loop_fd *fd)
 {
-	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd->fd, NULL);
+	if (!epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd->fd, NULL))
+		loop->fds--;
 	for (int i = loop->event; i < loop->event_count; i++) {
 		if (loop->events[i].data.ptr == fd)
 			loop->events[i].data.ptr = NULL;
@@ -102,6 +107,13 @@ void loop_clock_advance(struct loop *loop, uint64_t ns)
 {
 	loop->frozen_now = loop_now(loop) + ns;
 	loop->frozen = true;
+}
+
+bool loop_restart(struct loop *loop)
+{
+	loop->frozen_now = 0;
+	loop->frozen = true;
+	return !loop->timers && loop->work.next == &loop->work;
 }
 
 /* The heap: a timer's slot is its index + 1 all the time. */
@@ -240,6 +252,8 @@ static int wait_events(struct loop *loop, int64_t ns)
 			       .tv_nsec = ns % (int64_t)NS_PER_SEC };
 	int n;
 
+	if (!ns && !loop->fds)
+		return 0;
 	if (!ns)
 		n = epoll_wait(loop->epoll, loop->events, EVENTS_PER_TURN, 0);
 	else

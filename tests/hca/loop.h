@@ -53,6 +53,8 @@ void loop_fd_del(struct loop *loop, struct loop_fd *fd);
 uint64_t loop_now(struct loop *loop);
 /* Freezes the clock (first call) and moves it forward by ns: for unit tests and fuzzers. */
 void loop_clock_advance(struct loop *loop, uint64_t ns);
+/* The frozen clock starts at 0 again: for fuzzers. False if a timer is set or work is queued. */
+bool loop_restart(struct loop *loop);
 
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t delay_ns);
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);

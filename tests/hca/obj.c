@@ -11,6 +11,7 @@
 
 struct block {
 	uint32_t used;
+	uint64_t taken[BLOCK_SIZE / 64]; /* a bit for each slot */
 	struct obj *slots[BLOCK_SIZE];
 };
 
@@ -19,6 +20,7 @@ struct obj_table {
 	uint32_t next; /* where the search for a free number starts */
 	uint32_t count;
 	uint32_t n_blocks;
+	uint32_t made; /* blocks from here on were never used */
 	struct block *blocks[]; /* index: number >> BLOCK_SHIFT; NULL: never used */
 };
 
@@ -40,25 +42,43 @@ void obj_table_free(struct obj_table *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->n_blocks; i++)
+	for (uint32_t i = 0; i < t->made; i++)
 		free(t->blocks[i]);
 	free(t);
 }
 
-/* The first free number in from..to, or to + 1; full blocks are passed over whole. */
+bool obj_table_restart(struct obj_table *t)
+{
+	t->next = t->min;
+	return !t->count;
+}
+
+/* The first slot from slot on that is taken, or that is free; BLOCK_SIZE if there is none. */
+static uint32_t find_slot(const struct block *b, uint32_t slot, bool taken)
+{
+	for (uint32_t i = slot / 64; i < BLOCK_SIZE / 64; i++) {
+		uint64_t bits = taken ? b->taken[i] : ~b->taken[i];
+
+		if (i == slot / 64)
+			bits &= UINT64_MAX << slot % 64;
+		if (bits)
+			return i * 64 + (uint32_t)__builtin_ctzll(bits);
+	}
+	return BLOCK_SIZE;
+}
+
+/* The first free number in from..to, or to + 1. */
 static uint32_t find_free(const struct obj_table *t, uint32_t from, uint32_t to)
 {
 	uint32_t id = from;
 
 	while (id <= to) {
 		const struct block *b = t->blocks[id >> BLOCK_SHIFT];
+		uint32_t slot = b ? find_slot(b, id & BLOCK_MASK, false) : id & BLOCK_MASK;
 
-		if (!b || !b->slots[id & BLOCK_MASK])
-			return id;
-		if (b->used == BLOCK_SIZE)
-			id = (id | BLOCK_MASK) + 1;
-		else
-			id++;
+		id = (id & ~BLOCK_MASK) + slot;
+		if (slot < BLOCK_SIZE)
+			return id <= to ? id : to + 1;
 	}
 	return to + 1;
 }
@@ -78,7 +98,10 @@ int obj_add(struct obj_table *t, struct obj *obj)
 		*b = calloc(1, sizeof(**b));
 	if (!*b)
 		return -ENOSPC;
+	if (t->made <= id >> BLOCK_SHIFT)
+		t->made = (id >> BLOCK_SHIFT) + 1;
 	(*b)->slots[id & BLOCK_MASK] = obj;
+	(*b)->taken[(id & BLOCK_MASK) / 64] |= 1ull << id % 64;
 	(*b)->used++;
 	t->count++;
 	t->next = id == t->max ? t->min : id + 1;
@@ -91,6 +114,7 @@ void obj_del(struct obj_table *t, struct obj *obj)
 	struct block *b = t->blocks[obj->id >> BLOCK_SHIFT];
 
 	b->slots[obj->id & BLOCK_MASK] = NULL;
+	b->taken[(obj->id & BLOCK_MASK) / 64] &= ~(1ull << obj->id % 64);
 	b->used--;
 	t->count--;
 }
@@ -107,15 +131,16 @@ struct obj *obj_find(const struct obj_table *t, uint32_t id)
 
 struct obj *obj_next(const struct obj_table *t, uint32_t id)
 {
-	while (id <= t->max) {
-		const struct block *b = t->blocks[id >> BLOCK_SHIFT];
+	uint32_t slot = id & BLOCK_MASK;
+
+	for (uint32_t i = id >> BLOCK_SHIFT; i < t->made && t->count; i++, slot = 0) {
+		const struct block *b = t->blocks[i];
 
 		if (!b || !b->used)
-			id = (id | BLOCK_MASK) + 1;
-		else if (b->slots[id & BLOCK_MASK])
-			return b->slots[id & BLOCK_MASK];
-		else
-			id++;
+			continue;
+		slot = find_slot(b, slot, true);
+		if (slot < BLOCK_SIZE)
+			return b->slots[slot];
 	}
 	return NULL;
 }

@@ -212,6 +212,43 @@ TEST(faults_drop)
 	done();
 }
 
+/* Which of 200 packets are lost, as a number. */
+static uint64_t losses(void)
+{
+	uint64_t s = 0;
+
+	arrived = 0;
+	for (uint32_t i = 0; i < 200; i++) {
+		fabric_send(&hcas[0], make(2, QPN(1, 0), i));
+		turns(2);
+		s = s * 31 + arrived;
+	}
+	return s;
+}
+
+TEST(a_fabric_starts_over)
+{
+	uint64_t first;
+
+	fresh();
+	hcas[0].faults.drop_permille = 500;
+	first = losses();
+	CHECK(losses() != first);
+	CHECK(fabric_restart(fabric));
+	CHECK_EQ(losses(), first);
+	hcas[0].faults.drop_permille = 0;
+	fabric_send(&hcas[0], make(2, QPN(1, 0), 0));
+	CHECK(!fabric_restart(fabric));
+	fabric_purge(&hcas[0]);
+	CHECK(fabric_restart(fabric));
+	CHECK_EQ(loop_turn(loop, 0), 0);
+	CHECK_EQ(fabric_attach(&hcas[1], (const uint8_t *)"0123456789abcdef", 5), 0);
+	CHECK(!fabric_restart(fabric));
+	fabric_detach_all(&hcas[1], 5);
+	CHECK(fabric_restart(fabric));
+	done();
+}
+
 TEST(faults_delay)
 {
 	fresh();

@@ -257,3 +257,21 @@ TEST(run_ends_at_stop)
 	CHECK_EQ(loop_run(loop), 0);
 	loop_free(loop);
 }
+
+TEST(a_loop_at_rest_starts_over)
+{
+	struct numbered_timer t = { .timer.handler = timer_note };
+	struct chain c = { .work.handler = chain_run };
+
+	fresh();
+	loop_clock_advance(loop, 1000);
+	loop_timer_set(loop, &t.timer, 10);
+	CHECK(!loop_restart(loop));
+	loop_timer_cancel(loop, &t.timer);
+	loop_work_queue(loop, &c.work);
+	CHECK(!loop_restart(loop));
+	loop_work_cancel(&c.work);
+	CHECK(loop_restart(loop));
+	CHECK_EQ(loop_now(loop), 0);
+	loop_free(loop);
+}

@@ -93,6 +93,59 @@ TEST(walks)
 	obj_table_free(t);
 }
 
+/* Numbers at the ends of the words and blocks that a table is made of. */
+TEST(walks_and_searches_stop_where_they_should)
+{
+	static const uint32_t kept[] = { 0, 63, 64, 1023, 1024, 2047, 2100 };
+	enum { N = 2101, KEPT = sizeof(kept) / sizeof(kept[0]) };
+	struct obj_table *t = obj_table_new(0, N - 1);
+	struct obj o[N] = { 0 }, more = { 0 };
+	uint32_t at = 0;
+
+	REQUIRE(t);
+	for (unsigned int i = 0; i < N; i++)
+		REQUIRE_EQ(obj_add(t, &o[i]), 0);
+	for (unsigned int i = 0, k = 0; i < N; i++) {
+		if (i == kept[k])
+			k++;
+		else
+			obj_del(t, &o[i]);
+	}
+	for (unsigned int k = 0; k < KEPT; k++) {
+		REQUIRE(obj_next(t, at) == &o[kept[k]]);
+		CHECK(obj_next(t, kept[k]) == &o[kept[k]]);
+		at = kept[k] + 1;
+	}
+	CHECK(!obj_next(t, at));
+	CHECK(!obj_next(t, UINT32_MAX));
+	for (unsigned int i = 0; i < N - KEPT; i++) {
+		uint32_t last = more.id;
+
+		REQUIRE_EQ(obj_add(t, &more), 0);
+		CHECK(!i || more.id > last);
+	}
+	CHECK_EQ(more.id, 2099);
+	CHECK_EQ(obj_add(t, &more), -ENOSPC);
+	obj_table_free(t);
+}
+
+TEST(a_table_starts_over)
+{
+	struct obj_table *t = obj_table_new(7, 100);
+	struct obj a = { 0 };
+
+	REQUIRE(t);
+	CHECK_EQ(obj_add(t, &a), 0);
+	CHECK(!obj_table_restart(t));
+	obj_del(t, &a);
+	CHECK_EQ(obj_add(t, &a), 0);
+	obj_del(t, &a);
+	CHECK(obj_table_restart(t));
+	CHECK_EQ(obj_add(t, &a), 0);
+	CHECK_EQ(a.id, 7);
+	obj_table_free(t);
+}
+
 #define PAGE 4096u
 
 TEST(page_lists_are_checked)
