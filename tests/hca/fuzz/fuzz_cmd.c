@@ -3,36 +3,54 @@
  * Commands, as a hostile driver gives them. An input is a list of steps on a function that has
  * one object of each kind: commands that would be right but for the bytes which the input changes,
  * so that they get deep into their functions; entries of the command queue made of raw bytes;
- * doorbells; memory that changes; resets.
+ * doorbells; memory that changes; resets, faults.
+ *
+ * All inputs are given to one function, as making one takes longer than most inputs do. It is reset
+ * after each of them, which must leave nothing behind: what is found is found by that input alone.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "caps.h"
 #include "cmd_run.h"
 #include "cmdq.h"
 #include "dma.h"
 #include "fabric.h"
 #include "hca.h"
 
-#define MEMORY_SIZE (80u * 4096)
+#define MEMORY_SIZE (16u * 4096)
+#define COPIES 3u /* of the memory, one behind the other: the firmware wants many pages and uses none */
 #define IOVA 0x10000000ull
-#define PAGES (MEMORY_SIZE / 4096)
+#define PAGES (COPIES * MEMORY_SIZE / 4096)
 #define IN_MAX 4096u
 #define OUT_MAX 8192u
 #define STEPS_MAX 48
 #define CHANGES_MAX 6
 #define FW_PAGES 32u
+#define LENGTHS 0xfffu /* of entries of the queue: twice what is in the mailboxes */
 
 /* Where things are in memory, by page. Those of the queues are used more than once. */
-enum { PAGE_CMDQ = 0, PAGE_BOXES = 1, PAGE_DBR = 8, PAGE_FW = 16, PAGE_QUEUES = 64 };
+enum { PAGE_CMDQ = 0, PAGE_BOXES = 1, PAGE_DBR = 5, PAGE_QUEUES = 8, PAGE_FW = 16 };
 
 static uint8_t memory[MEMORY_SIZE] __attribute__((aligned(4096)));
 static uint8_t in[CMD_ROOM], out[CMD_ROOM];
 static struct loop *loop;
 static struct fabric *fabric;
-static struct hca *hca;
-static const struct cmd_desc *commands[256];
+static struct hca *hca, fresh; /* what it is at power-on */
+static const struct cmd_desc *commands[256], *by_opcode[4096];
 static unsigned int n_commands;
+static bool twice; /* each input, to see that none has left anything behind */
+
+static void need(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void msix(struct hca *h, unsigned int vector)
+{
+	need(h == hca && vector < HCA_MSIX_VECTORS);
+}
 
 /* The rest of the input; past its end there are zeros. */
 static const uint8_t *rest;
@@ -307,33 +325,24 @@ static void run(const struct cmd_desc *d, uint32_t len)
 	cmd_run(hca, in, len ? len : d->in_min, out, d->out_min > 4096 ? d->out_min : 4096);
 }
 
-static const struct cmd_desc *command(uint16_t opcode)
-{
-	for (unsigned int i = 0; i < n_commands; i++)
-		if (commands[i]->opcode == opcode)
-			return commands[i];
-	abort();
-}
-
-/* As it should be, for the state that the steps start from. */
+/* As it should be, for the state that the steps start from: else nothing that follows gets anywhere. */
 static void right(uint16_t opcode)
 {
 	memset(in, 0, sizeof(in));
-	run(command(opcode), fill(opcode));
-	if (out[0])
-		abort(); /* then nothing that follows gets anywhere */
+	run(by_opcode[opcode], fill(opcode));
+	need(!out[0]);
 }
 
+/* As MANAGE_PAGES would have done, which compares all with all. */
 static void give_pages(void)
 {
-	memset(in, 0, sizeof(in));
-	put_be16(in + 6, 1);
-	IFC_SET(manage_pages_in, in, input_num_entries, FW_PAGES);
+	uint64_t *list = malloc(FW_PAGES * sizeof(*list));
+
+	need(list && !hca->fw_pages.addresses);
 	for (unsigned int i = 0; i < FW_PAGES; i++)
-		put_be64(in + IFC_BYTE(manage_pages_in, pas) + 8 * i, page(PAGE_FW + i));
-	run(command(MLX5_CMD_OP_MANAGE_PAGES), IFC_BYTE(manage_pages_in, pas) + 8 * FW_PAGES);
-	if (out[0])
-		abort();
+		list[i] = page(PAGE_FW + i);
+	hca->fw_pages.addresses = list;
+	hca->fw_pages.count = FW_PAGES;
 }
 
 static void set_up(void)
@@ -345,8 +354,7 @@ static void set_up(void)
 		MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_CREATE_QP,
 	};
 
-	memset(&hca->faults, 0, sizeof(hca->faults));
-	hca_reset(hca);
+	left = 0; /* the start is the same for all inputs */
 	memset(memory, 0, sizeof(memory));
 	hca->bar.nic_interface = MLX5_INITIAL_SEG_NIC_INTERFACE_FULL_DRIVER;
 	cmdq_set_address(hca, page(PAGE_CMDQ));
@@ -354,6 +362,53 @@ static void set_up(void)
 	give_pages();
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		right(first[i]);
+}
+
+static uint32_t reg(uint32_t off)
+{
+	uint8_t word[4];
+
+	hca_bar_read(hca, off, word, sizeof(word));
+	return be32_at(word);
+}
+
+/* There is no command queue, no driver has announced itself, and the health buffer asks for nothing. */
+static void check_registers(void)
+{
+	need(!reg(0x10) && reg(0x14) == (MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED << 8 |
+					 CMDQ_LOG_SIZE << 4 | CMDQ_LOG_STRIDE));
+	need(!(reg(0x1fc) >> 31) && !reg(0x238) && !reg(0x23c));
+}
+
+/* What the driver has chosen of the capabilities is all that there is again. */
+static void check_caps(void)
+{
+	static const enum caps_type types[] = { CAPS_GENERAL, CAPS_ATOMIC };
+	static uint8_t now[4096], max[4096];
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		need(!caps_query(hca->caps, types[i], true, now, sizeof(now)));
+		need(!caps_query(hca->caps, types[i], false, max, sizeof(max)));
+		need(!memcmp(now, max, sizeof(now)));
+	}
+}
+
+/* Takes the function back to power-on, and makes sure that it is there. */
+static void start_over(void)
+{
+	memset(&hca->faults, 0, sizeof(hca->faults));
+	hca_reset(hca);
+	memset(&hca->stats, 0, sizeof(hca->stats));
+	port_clear_counters(hca);
+	dma_enable(hca->dma, true);
+	for (unsigned int i = 0; i < OBJ_TYPES; i++)
+		need(obj_table_restart(hca->objs[i]));
+	need(fabric_restart(fabric));
+	need(loop_restart(loop));
+	loop_clock_advance(loop, 1000000000);
+	need(!memcmp(hca, &fresh, sizeof(fresh)));
+	check_registers();
+	check_caps();
 }
 
 static void step_command(void)
@@ -385,11 +440,11 @@ static void step_entry(void)
 	uint8_t doorbell[4];
 
 	entry[0] = 7;
-	put_be32(entry + 4, take16());
+	put_be32(entry + 4, take16() & LENGTHS);
 	put_be64(entry + 8, page(PAGE_BOXES));
 	put_be16(entry + 16, commands[take8() % n_commands]->opcode);
 	put_be64(entry + 48, page(PAGE_BOXES) + 2 * 1024);
-	put_be32(entry + 56, take16());
+	put_be32(entry + 56, take16() & LENGTHS);
 	entry[63] = 1;
 	for (unsigned int i = 0; i < 4; i++) {
 		put_be64(box + i * 1024 + 560, page(PAGE_BOXES) + (i + 1) * 1024);
@@ -428,10 +483,31 @@ static void step_doorbell(void)
 
 static void step_memory(void)
 {
-	uint32_t at = (uint32_t)(page(take8()) - IOVA) + (take16() & 0xfff);
+	uint32_t at = (take8() << 12 | (take16() & 0xfff)) % MEMORY_SIZE;
 
 	for (unsigned int n = take8() & 31; n && at < MEMORY_SIZE; n--)
 		memory[at++] = take8();
+}
+
+/* What the control socket can ask for. */
+static void step_fault(void)
+{
+	uint8_t what = take8();
+
+	switch (what >> 6) {
+	case 0:
+		hca_set_fatal(hca, what & 1);
+		break;
+	case 1:
+		hca->faults.command[what % HCA_FAULT_COMMANDS].opcode =
+			commands[take8() % n_commands]->opcode;
+		hca->faults.command[what % HCA_FAULT_COMMANDS].status = CMD_NO_RES;
+		hca->faults.command[what % HCA_FAULT_COMMANDS].count = 1;
+		break;
+	default:
+		hca_set_link(hca, what & 1);
+		break;
+	}
 }
 
 static void step(void)
@@ -455,7 +531,7 @@ static void step(void)
 			hca_reset(hca);
 		break;
 	case 5:
-		hca_set_link(hca, take8() & 1);
+		step_fault();
 		break;
 	case 6:
 		dma_enable(hca->dma, take8() & 7);
@@ -477,24 +553,44 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct cmd_desc *d = tables[i]; d->opcode; d++)
-			commands[n_commands++] = d;
+			commands[n_commands++] = by_opcode[d->opcode] = d;
+	twice = getenv("FUZZ_TWICE");
 	hca_log_level = HCA_LOG_GUEST;
-	if (hca_log_open("/dev/null"))
-		abort();
+	need(!hca_log_open("/dev/null"));
 	loop = loop_new();
 	fabric = loop ? fabric_new(loop) : NULL;
 	hca = fabric ? hca_new(loop, fabric, 0) : NULL;
-	if (!hca || dma_map_memory(hca->dma, IOVA, sizeof(memory), memory,
-				   DMA_PROT_READ | DMA_PROT_WRITE))
-		abort();
-	loop_clock_advance(loop, 1);
+	need(hca);
+	for (unsigned int i = 0; i < COPIES; i++)
+		need(!dma_map_memory(hca->dma, IOVA + i * MEMORY_SIZE, MEMORY_SIZE, memory,
+				     DMA_PROT_READ | DMA_PROT_WRITE));
+	hca->msix = msix;
+	memcpy(&fresh, hca, sizeof(fresh));
+	start_over();
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static uint64_t sum(uint64_t sum, const void *bytes, size_t len)
 {
-	left = 0; /* the start is the same for all inputs */
-	dma_enable(hca->dma, true);
+	const uint8_t *b = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ b[i]) * 0x100000001b3ull;
+	return sum;
+}
+
+/* Of all that an input has led to: it must be the same each time. */
+static uint64_t outcome(void)
+{
+	uint64_t s = sum(0xcbf29ce484222325ull, memory, sizeof(memory));
+
+	return sum(sum(s, &hca->stats, sizeof(hca->stats)), out, sizeof(out));
+}
+
+static uint64_t give(const uint8_t *data, size_t size)
+{
+	uint64_t result;
+
 	set_up();
 	rest = data;
 	left = size;
@@ -502,5 +598,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step();
 	for (unsigned int i = 0; i < 4; i++)
 		loop_turn(loop, 0);
+	result = twice ? outcome() : 0;
+	start_over();
+	return result;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint64_t result = give(data, size);
+
+	if (twice)
+		need(give(data, size) == result);
 	return 0;
 }

@@ -472,6 +472,7 @@ static inline void rig_run_for(uint64_t ns)
 	}
 }
 
+/* A side without any object: its memory, numbers, place on the switch. */
 static inline void rig_side_new(struct rig_side *s, unsigned int index)
 {
 	static uint8_t memory[2][RIG_MEMORY] __attribute__((aligned(4096)));
@@ -496,8 +497,11 @@ static inline void rig_side_new(struct rig_side *s, unsigned int index)
 	s->hca->port.state = PORT_ACTIVE;
 	s->hca->port.pkeys[0] = 0xffff;
 	rig_need(!fabric_join(rig.fabric, s->hca));
-
 	s->uar.obj.id = RIG_UAR;
+}
+
+static inline void rig_side_start(struct rig_side *s)
+{
 	s->eq = rig_obj(s, OBJ_EQ, sizeof(*s->eq));
 	s->eq->log_size = 10;
 	memset(s->eq->event_mask, 0xff, sizeof(s->eq->event_mask));
@@ -511,8 +515,10 @@ static inline void rig_new(void)
 	loop_clock_advance(rig.loop, 0);
 	rig.fabric = fabric_new(rig.loop);
 	rig_need(rig.fabric);
-	rig_side_new(&rig.side[0], 0);
-	rig_side_new(&rig.side[1], 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		rig_side_new(&rig.side[i], i);
+		rig_side_start(&rig.side[i]);
+	}
 }
 
 static inline void rig_obj_free(struct obj *obj)
@@ -542,16 +548,24 @@ static inline void rig_obj_free(struct obj *obj)
 	free(obj);
 }
 
-static inline void rig_side_free(struct rig_side *s)
+/* Ends all objects: what is left is as rig_side_new() has made it, but for port, counters and faults. */
+static inline void rig_side_stop(struct rig_side *s)
 {
 	while (s->count)
 		rig_obj_free(s->objs[--s->count]);
+	fabric_purge(s->hca);
+	memset(s->memory, 0, s->used);
+	s->used = 0;
+}
+
+static inline void rig_side_free(struct rig_side *s)
+{
+	rig_side_stop(s);
 	fabric_leave(rig.fabric, s->hca);
 	for (unsigned int i = 0; i < OBJ_TYPES; i++)
 		obj_table_free(s->hca->objs[i]);
 	dma_space_free(s->hca->dma);
 	free(s->hca);
-	memset(s->memory, 0, s->used);
 }
 
 static inline void rig_free(void)
