@@ -65,28 +65,41 @@ static enum cmd_status destroy_uctx(struct cmd *cmd)
 	return CMD_OK;
 }
 
-static enum cmd_status alloc_uar(struct cmd *cmd)
-{
-	uint32_t id;
-	enum cmd_status status = make(cmd, OBJ_UAR, sizeof(struct uar), &id);
+/* Objects that ALLOC makes and DEALLOC ends; where the answer and the request have their number. */
+#define KIND(name, layout, type, size)                                                      \
+	{ MLX5_CMD_OP_ALLOC_##name, MLX5_CMD_OP_DEALLOC_##name, type, size,                 \
+	  IFC_OFF(alloc_##layout##_out, layout), IFC_OFF(dealloc_##layout##_in, layout) }
+#define NUMBER_BITS 24u
 
-	if (!status)
-		IFC_SET(alloc_uar_out, cmd->out, uar, id);
-	return status;
+static const struct kind {
+	uint16_t alloc, dealloc;
+	enum obj_type type;
+	size_t size;
+	size_t out_at, in_at; /* in bits */
+} kinds[] = {
+	KIND(UAR, uar, OBJ_UAR, sizeof(struct uar)),
+	KIND(PD, pd, OBJ_PD, sizeof(struct obj)),
+	KIND(TRANSPORT_DOMAIN, transport_domain, OBJ_TD, sizeof(struct obj)),
+	KIND(XRCD, xrcd, OBJ_XRCD, sizeof(struct obj)),
+};
+
+static const struct kind *kind_of(uint16_t opcode)
+{
+	const struct kind *kind = kinds;
+
+	while (kind->alloc != opcode && kind->dealloc != opcode)
+		kind++;
+	return kind;
 }
 
-static enum cmd_status dealloc_uar(struct cmd *cmd)
+static enum cmd_status alloc(struct cmd *cmd)
 {
-	return cmd_destroy(cmd, OBJ_UAR, IFC_GET(dealloc_uar_in, cmd->in, uar));
-}
-
-static enum cmd_status alloc_pd(struct cmd *cmd)
-{
+	const struct kind *kind = kind_of(cmd->opcode);
 	uint32_t id;
-	enum cmd_status status = make(cmd, OBJ_PD, sizeof(struct obj), &id);
+	enum cmd_status status = make(cmd, kind->type, kind->size, &id);
 
 	if (!status)
-		IFC_SET(alloc_pd_out, cmd->out, pd, id);
+		ifc_set(cmd->out, kind->out_at, NUMBER_BITS, id);
 	return status;
 }
 
@@ -104,58 +117,26 @@ static bool pd_has_keys(struct hca *hca, uint32_t pd)
 	return false;
 }
 
-static enum cmd_status dealloc_pd(struct cmd *cmd)
+static enum cmd_status dealloc(struct cmd *cmd)
 {
-	uint32_t pd = IFC_GET(dealloc_pd_in, cmd->in, pd);
+	const struct kind *kind = kind_of(cmd->opcode);
+	uint32_t id = ifc_get(cmd->in, kind->in_at, NUMBER_BITS);
 
-	if (pd_has_keys(cmd->hca, pd))
-		return cmd_fail(cmd, CMD_BAD_RES_STATE, "PD 0x%x still has memory keys", pd);
-	return cmd_destroy(cmd, OBJ_PD, pd);
+	if (kind->type == OBJ_PD && pd_has_keys(cmd->hca, id))
+		return cmd_fail(cmd, CMD_BAD_RES_STATE, "PD 0x%x still has memory keys", id);
+	return cmd_destroy(cmd, kind->type, id);
 }
 
-static enum cmd_status alloc_transport_domain(struct cmd *cmd)
-{
-	uint32_t id;
-	enum cmd_status status = make(cmd, OBJ_TD, sizeof(struct obj), &id);
-
-	if (!status)
-		IFC_SET(alloc_transport_domain_out, cmd->out, transport_domain, id);
-	return status;
-}
-
-static enum cmd_status dealloc_transport_domain(struct cmd *cmd)
-{
-	return cmd_destroy(cmd, OBJ_TD,
-			   IFC_GET(dealloc_transport_domain_in, cmd->in, transport_domain));
-}
-
-static enum cmd_status alloc_xrcd(struct cmd *cmd)
-{
-	uint32_t id;
-	enum cmd_status status = make(cmd, OBJ_XRCD, sizeof(struct obj), &id);
-
-	if (!status)
-		IFC_SET(alloc_xrcd_out, cmd->out, xrcd, id);
-	return status;
-}
-
-static enum cmd_status dealloc_xrcd(struct cmd *cmd)
-{
-	return cmd_destroy(cmd, OBJ_XRCD, IFC_GET(dealloc_xrcd_in, cmd->in, xrcd));
-}
+#define ALLOC_DEALLOC(name, layout)                                                \
+	CMD_DESC(ALLOC_##name, alloc_##layout, CMD_INITIALIZED, alloc, true),      \
+	CMD_DESC(DEALLOC_##name, dealloc_##layout, CMD_INITIALIZED, dealloc, true)
 
 const struct cmd_desc cmd_table_res[] = {
 	CMD_DESC(CREATE_UCTX, create_uctx, CMD_INITIALIZED, create_uctx, false),
 	CMD_DESC(DESTROY_UCTX, destroy_uctx, CMD_INITIALIZED, destroy_uctx, false),
-	CMD_DESC(ALLOC_UAR, alloc_uar, CMD_INITIALIZED, alloc_uar, true),
-	CMD_DESC(DEALLOC_UAR, dealloc_uar, CMD_INITIALIZED, dealloc_uar, true),
-	CMD_DESC(ALLOC_PD, alloc_pd, CMD_INITIALIZED, alloc_pd, true),
-	CMD_DESC(DEALLOC_PD, dealloc_pd, CMD_INITIALIZED, dealloc_pd, true),
-	CMD_DESC(ALLOC_TRANSPORT_DOMAIN, alloc_transport_domain, CMD_INITIALIZED,
-		 alloc_transport_domain, true),
-	CMD_DESC(DEALLOC_TRANSPORT_DOMAIN, dealloc_transport_domain, CMD_INITIALIZED,
-		 dealloc_transport_domain, true),
-	CMD_DESC(ALLOC_XRCD, alloc_xrcd, CMD_INITIALIZED, alloc_xrcd, true),
-	CMD_DESC(DEALLOC_XRCD, dealloc_xrcd, CMD_INITIALIZED, dealloc_xrcd, true),
+	ALLOC_DEALLOC(UAR, uar),
+	ALLOC_DEALLOC(PD, pd),
+	ALLOC_DEALLOC(TRANSPORT_DOMAIN, transport_domain),
+	ALLOC_DEALLOC(XRCD, xrcd),
 	{ 0 },
 };
