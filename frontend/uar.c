@@ -111,7 +111,8 @@ static struct xenib_uar *uar_alloc(struct xenib_ucontext *ctx, enum xenib_uar_ty
 	err = rdma_user_mmap_entry_insert(&ctx->ibuc, &uar->entry, PAGE_SIZE);
 	if (err)
 		goto err_return;
-	err = xa_alloc(&ctx->uars, &uar->index, uar, xa_limit_31b, GFP_KERNEL);
+	/* Reserved: it names nothing until uar_publish(). */
+	err = xa_alloc(&ctx->uars, &uar->index, NULL, xa_limit_31b, GFP_KERNEL);
 	if (err) {
 		rdma_user_mmap_entry_remove(&uar->entry); /* frees uar */
 		return ERR_PTR(err);
@@ -123,6 +124,15 @@ err_return:
 err_free:
 	kfree(uar);
 	return ERR_PTR(err);
+}
+
+/*
+ * From here on queues can be put on the page. Not before the process has its answer: a page that it
+ * cannot be told of is taken down at once, and must not be in use then.
+ */
+static void uar_publish(struct xenib_uar *uar)
+{
+	xa_store(&uar->ctx->uars, uar->index, uar, GFP_KERNEL); /* in a reserved place: cannot fail */
 }
 
 void xenib_mmap_free(struct rdma_user_mmap_entry *entry)
@@ -263,7 +273,11 @@ static int UVERBS_HANDLER(XENIB_METHOD_UAR_ALLOC)(struct uverbs_attr_bundle *att
 
 	uobj->object = uar;
 	uverbs_finalize_uobj_create(attrs, XENIB_ATTR_UAR_ALLOC_HANDLE);
-	return uverbs_copy_to_struct_or_zero(attrs, XENIB_ATTR_UAR_ALLOC_RESP, &resp, sizeof(resp));
+	err = uverbs_copy_to_struct_or_zero(attrs, XENIB_ATTR_UAR_ALLOC_RESP, &resp, sizeof(resp));
+	if (err)
+		return err;
+	uar_publish(uar);
+	return 0;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(XENIB_METHOD_UAR_ALLOC,
