@@ -43,7 +43,7 @@ unit: tests/hca
 # FUZZ_RUNS inputs for each fuzzer
 FUZZ_RUNS ?= 1000000
 fuzz: roots
-	+for room in tests/hca shared-ring provider; do \
+	+for room in tests/hca shared-ring provider backend; do \
 		$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$$room fuzz FUZZ_RUNS=$(FUZZ_RUNS) || exit 1; \
 	done
 

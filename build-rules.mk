@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What the rooms (folders with a Makefile) with unit tests and fuzzers have in common. Any
+# unit/test_*.c is a test program, any fuzz/fuzz_*.c a fuzzer. Before a room includes this file it
+# sets what it needs of
+#
+#   ROOM        its folder, as seen from here
+#   FLAGS       of each compilation, beside the usual ones; HARDEN: of what is installed
+#   GENERATED   headers that have to be there before anything is compiled
+#   PARTS       what tests and fuzzers are linked with: objects, archives
+#   LINK        flags for linking these
+#   MORE_TESTS  programs that are tests too
+#   FUZZ_SMOKE  inputs for each fuzzer in 'make check', FUZZ_MAX_LEN their length
+#
+# and has these targets then, beside its own 'all':
+#
+#   make check      unit tests under ASan and UBSan, then each fuzzer for FUZZ_SMOKE inputs
+#   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one)
+#   make clean
+#
+# V=1 shows the commands, O=DIR puts the results elsewhere, CC=clang builds with clang (the fuzzers
+# always do).
+
+TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+RULES := $(abspath $(MAKEFILE_LIST))
+O ?= $(TOP)/build/$(ROOM)
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+FUZZ_CC ?= clang
+FUZZ_RUNS ?= 1000000
+FUZZ_SMOKE ?= 20000
+FUZZ_MAX_LEN ?= 65536
+VERSION ?= $(shell git -C $(TOP) describe --always --dirty 2>/dev/null || echo unknown)
+
+CFLAGS ?= -O2 -g
+COMMON = -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -I$(CURDIR) $(FLAGS) -MMD -MP
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ := $(SANITIZE) -fsanitize=fuzzer-no-link
+Q := $(if $(V),,@)
+
+TESTS := $(basename $(notdir $(wildcard unit/test_*.c)))
+FUZZERS := $(basename $(notdir $(wildcard fuzz/fuzz_*.c)))
+
+# Objects of another compiler are of no use, so each has a directory of its own.
+OBJ := $(O)/obj/$(notdir $(firstword $(CC)))
+SAN := $(OBJ)-sanitized
+FUZ := $(O)/obj/fuzz
+
+.DEFAULT_GOAL := all
+.PHONY: all check unit fuzz fuzz-smoke tests fuzzers clean FORCE
+.SECONDARY:
+
+# $(1): directory of the objects, $(2): compiler, $(3): flags
+define objects
+$(1)/%.o: %.c $(RULES) | $(GENERATED)
+	@mkdir -p $$(@D)
+	@echo '  CC  $$(@F)'
+	$$(Q)$(2) $$(COMMON) $(3) -c -o $$@ $$<
+endef
+$(eval $(call objects,$(OBJ),$(CC),$$(HARDEN) $$(CFLAGS)))
+$(eval $(call objects,$(SAN),$(CC),$$(SANITIZE)))
+$(eval $(call objects,$(FUZ),$(FUZZ_CC),$$(FUZZ)))
+
+# $(1): name of the macro. Rewritten only when the version is another one, so that nothing is relinked in vain.
+define version_header
+$(O)/version.h: FORCE
+	@mkdir -p $$(@D)
+	@echo '#define $(1) "$(VERSION)"' >$$@.new
+	@if cmp -s $$@ $$@.new; then rm $$@.new; else mv $$@.new $$@; fi
+endef
+
+$(O)/test_%: $(SAN)/unit/test_%.o $(PARTS:%=$(SAN)/%)
+	@echo '  LD  $(@F)'
+	$(Q)$(CC) $(SANITIZE) $(LINK) -o $@ $^
+
+$(O)/fuzz_%: $(FUZ)/fuzz/fuzz_%.o $(PARTS:%=$(FUZ)/%)
+	@echo '  LD  $(@F)'
+	$(Q)$(FUZZ_CC) $(SANITIZE) -fsanitize=fuzzer $(LINK) -o $@ $^
+
+tests: $(TESTS:%=$(O)/%) $(MORE_TESTS:%=$(O)/%)
+fuzzers: $(FUZZERS:%=$(O)/%)
+
+unit: tests
+	@failed=; for t in $(TESTS) $(MORE_TESTS); do \
+		echo "== $$t"; $(O)/$$t || failed="$$failed $$t"; \
+	done; \
+	if test -n "$$failed"; then echo "failed:$$failed" >&2; exit 1; fi
+
+check: unit fuzz-smoke
+
+# $(1): fuzzer, $(2): inputs. What it finds is kept beside its program, as NAME-crash-*, NAME-timeout-*,
+# NAME-oom-*. What others have found is in fuzz/corpus/NAME/ and given to it first, each input twice, as
+# some fuzzers then see if it ends the same. fuzz/fuzz_NAME.dict has words that are worth trying.
+define run_fuzzer
+	@mkdir -p $(O)/corpus/$(1)
+	@echo "== $(1): $(2) inputs"
+	@cd $(O) && run() { ./$(1) -timeout=20 -rss_limit_mb=2048 -verbosity=0 -print_funcs=0 \
+		-artifact_prefix=$(O)/$(1)- "$$@" >$(1).log 2>&1 || \
+		{ tail -n 60 $(1).log; echo "$(1) failed: $(O)/$(1).log" >&2; exit 1; } }; \
+	$(if $(call kept,$(1)),FUZZ_TWICE=1 run $(call kept,$(1)) &&) \
+	run -runs=$(2) -max_len=$(FUZZ_MAX_LEN) $(patsubst %,-dict=%,$(wildcard $(CURDIR)/fuzz/$(1).dict)) \
+		corpus/$(1)
+
+endef
+kept = $(wildcard $(CURDIR)/fuzz/corpus/$(1:fuzz_%=%)/*)
+
+fuzz: fuzzers
+	$(foreach f,$(FUZZERS),$(call run_fuzzer,$(f),$(FUZZ_RUNS)))
+
+fuzz-smoke: fuzzers
+	$(foreach f,$(FUZZERS),$(call run_fuzzer,$(f),$(FUZZ_SMOKE)))
+
+fuzz-%: $(O)/fuzz_%
+	$(call run_fuzzer,fuzz_$*,$(FUZZ_RUNS))
+
+clean:
+	rm -rf $(O)
+
+-include $(wildcard $(O)/obj/*/*.d $(O)/obj/*/*/*.d)
