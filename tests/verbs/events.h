@@ -8,13 +8,7 @@
 #include "verbs_pair.h"
 
 /* A pair whose completions raise events. */
-struct bell {
-	struct vp_dev dev_a, dev_b;
-	struct vp_pair pair;
-};
-
-void bell_open(struct bell *bell);
-void bell_close(struct bell *bell);
+void bell_make(struct vp_both *bell);
 
 extern const struct check_table events_completion, events_storm, events_async;
 

@@ -10,12 +10,6 @@
 /* How long something from outside (a link that goes down) may take. */
 #define OUTSIDE_MS 60000
 
-static void open_both(struct vp_dev *dev_a, struct vp_dev *dev_b)
-{
-	vp_open(dev_a, 0);
-	vp_open(dev_b, 1);
-}
-
 /* The limit rings once, when the number of receives falls below it, and not before it is set again. */
 static void srq_limit(const void *arg)
 {
@@ -28,7 +22,7 @@ static void srq_limit(const void *arg)
 	int i, round;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
+	vp_open_both(&dev_a, &dev_b);
 	conf.use_srq = true;
 	vp_end_make(&a, &dev_a, NULL, &conf_a);
 	vp_end_make(&b, &dev_b, NULL, &conf);
@@ -53,27 +47,22 @@ static void srq_limit(const void *arg)
 	}
 	vp_end_free(&a);
 	vp_end_free(&b);
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_close_both(&dev_a, &dev_b);
 }
 
 /* A QP on an SRQ that fails says when it will take no more receives. */
 static void last_wqe(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
-	struct vp_dev dev_a, dev_b;
-	struct vp_pair pair;
+	struct vp_both both;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
 	conf.use_srq = true;
-	vp_pair_make(&pair, &dev_a, &dev_b, &conf);
-	vp_move_to_error(&pair.b);
-	vp_expect_qp_event(&pair.b, IBV_EVENT_QP_LAST_WQE_REACHED, "a QP on an SRQ that was moved to ERR");
-	vp_expect_no_async(&dev_b, "after that");
-	vp_pair_free(&pair);
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_both_make(&both, conf);
+	vp_move_to_error(&both.pair.b);
+	vp_expect_qp_event(&both.pair.b, IBV_EVENT_QP_LAST_WQE_REACHED, "a QP on an SRQ that was moved to ERR");
+	vp_expect_no_async(&both.dev_b, "after that");
+	vp_both_free(&both);
 }
 
 /* The first message to a QP in RTR. */
@@ -85,7 +74,7 @@ static void comm_established(const void *arg)
 	struct vp_wr w;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
+	vp_open_both(&dev_a, &dev_b);
 	vp_end_make(&a, &dev_a, NULL, &conf);
 	vp_end_make(&b, &dev_b, NULL, &conf);
 	a.peer = &b;
@@ -103,34 +92,30 @@ static void comm_established(const void *arg)
 	vp_move(&b, &a, IBV_QPS_RTS);
 	vp_end_free(&a);
 	vp_end_free(&b);
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_close_both(&dev_a, &dev_b);
 }
 
 /* A refused access is reported to the responder, once, and names its QP and no other. */
 static void access_error(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
-	struct vp_dev dev_a, dev_b;
-	struct vp_pair pair, other;
+	struct vp_both both;
+	struct vp_pair other;
 	struct vp_wr w;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
-	vp_pair_make(&pair, &dev_a, &dev_b, &conf);
-	vp_pair_make(&other, &dev_a, &dev_b, &conf);
-	vp_wr(&w, &pair.a, IBV_WR_RDMA_WRITE, 0, 64);
+	vp_both_make(&both, conf);
+	vp_pair_make(&other, &both.dev_a, &both.dev_b, &conf);
+	vp_wr(&w, &both.pair.a, IBV_WR_RDMA_WRITE, 0, 64);
 	w.wr.wr.rdma.rkey = other.b.mr->rkey;
-	vp_send(&pair.a, &w.wr);
-	vp_expect(&pair.a.scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR, "a write with a key of another PD");
-	vp_expect_qp_event(&pair.b, IBV_EVENT_QP_ACCESS_ERR, "the responder");
-	vp_expect_no_async(&dev_b, "after that");
-	vp_expect_no_async(&dev_a, "at the requester");
+	vp_send(&both.pair.a, &w.wr);
+	vp_expect(&both.pair.a.scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR, "a write with a key of another PD");
+	vp_expect_qp_event(&both.pair.b, IBV_EVENT_QP_ACCESS_ERR, "the responder");
+	vp_expect_no_async(&both.dev_b, "after that");
+	vp_expect_no_async(&both.dev_a, "at the requester");
 	vp_exchange(&other, "the other pair");
-	vp_pair_free(&pair);
 	vp_pair_free(&other);
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_both_free(&both);
 }
 
 /* A QP takes its unread events with it: destroying it neither waits for them nor leaves them behind. */
@@ -139,21 +124,17 @@ static void destroyed_with_event(const void *arg)
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct pollfd p = { .events = POLLIN };
 	struct ibv_async_event event;
-	struct vp_dev dev_a, dev_b;
-	struct vp_pair pair;
+	struct vp_both both;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
 	conf.use_srq = true;
-	vp_pair_make(&pair, &dev_a, &dev_b, &conf);
-	vp_move_to_error(&pair.b);
-	p.fd = dev_b.ctx->async_fd;
+	vp_both_make(&both, conf);
+	vp_move_to_error(&both.pair.b);
+	p.fd = both.dev_b.ctx->async_fd;
 	require(poll(&p, 1, opt.deadline_ms) == 1, "an event waits");
-	vp_qp_destroy(&pair.b);
-	check(!vp_async(&dev_b, &event, 50), "the QP is gone, and its event with it");
-	vp_pair_free(&pair);
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_qp_destroy(&both.pair.b);
+	check(!vp_async(&both.dev_b, &event, 50), "the QP is gone, and its event with it");
+	vp_both_free(&both);
 }
 
 static bool port_event(struct vp_dev *dev, enum ibv_event_type type)
@@ -191,55 +172,47 @@ static void expect_port_state(struct vp_dev *dev, enum ibv_port_state state)
  */
 static void port_flap(const void *arg)
 {
-	struct vp_conf conf = vp_conf(IBV_QPT_RC);
-	struct vp_dev dev_a, dev_b;
-	struct vp_pair pair;
+	struct vp_both both;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
-	vp_pair_make(&pair, &dev_a, &dev_b, &conf);
-	vp_exchange(&pair, "before");
+	vp_both_make(&both, vp_conf(IBV_QPT_RC));
+	vp_exchange(&both.pair, "before");
 	printf("waiting: link down\n");
 	fflush(stdout);
-	require(port_event(&dev_a, IBV_EVENT_PORT_ERR), "the port goes down");
-	expect_port_state(&dev_a, IBV_PORT_DOWN);
+	require(port_event(&both.dev_a, IBV_EVENT_PORT_ERR), "the port goes down");
+	expect_port_state(&both.dev_a, IBV_PORT_DOWN);
 	printf("waiting: link up\n");
 	fflush(stdout);
-	require(port_event(&dev_a, IBV_EVENT_PORT_ACTIVE), "the port comes back");
-	expect_port_state(&dev_a, IBV_PORT_ACTIVE);
-	vp_exchange(&pair, "after");
-	vp_pair_free(&pair);
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	require(port_event(&both.dev_a, IBV_EVENT_PORT_ACTIVE), "the port comes back");
+	expect_port_state(&both.dev_a, IBV_PORT_ACTIVE);
+	vp_exchange(&both.pair, "after");
+	vp_both_free(&both);
 }
 
 /* Somebody outside breaks the first device. Its users are told, and can let go of everything. */
 static void device_fatal(const void *arg)
 {
-	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_async_event event;
-	struct vp_dev dev_a, dev_b;
-	struct vp_pair pair;
+	struct vp_both both;
 
 	(void)arg;
-	open_both(&dev_a, &dev_b);
-	vp_pair_make(&pair, &dev_a, &dev_b, &conf);
-	vp_exchange(&pair, "before");
+	vp_both_make(&both, vp_conf(IBV_QPT_RC));
+	vp_exchange(&both.pair, "before");
 	printf("waiting: device fatal\n");
 	fflush(stdout);
 	do {
-		require(vp_async(&dev_a, &event, OUTSIDE_MS), "an event comes");
+		require(vp_async(&both.dev_a, &event, OUTSIDE_MS), "an event comes");
 		note("event \"%s\"", ibv_event_type_str(event.event_type));
 	} while (event.event_type != IBV_EVENT_DEVICE_FATAL);
 	/* Whether the kernel still knows the objects or not: letting go must end. */
-	ibv_destroy_qp(pair.a.qp);
-	ibv_dereg_mr(pair.a.mr);
-	ibv_destroy_cq(pair.a.scq.cq);
-	ibv_destroy_cq(pair.a.rcq.cq);
-	ibv_dealloc_pd(pair.a.pd);
-	ibv_close_device(dev_a.ctx);
-	vp_end_free(&pair.b);
-	vp_close(&dev_b);
+	ibv_destroy_qp(both.pair.a.qp);
+	ibv_dereg_mr(both.pair.a.mr);
+	ibv_destroy_cq(both.pair.a.scq.cq);
+	ibv_destroy_cq(both.pair.a.rcq.cq);
+	ibv_dealloc_pd(both.pair.a.pd);
+	ibv_close_device(both.dev_a.ctx);
+	vp_end_free(&both.pair.b);
+	vp_close(&both.dev_b);
 }
 
 static const struct check_case cases[] = {

@@ -15,7 +15,7 @@ static void arm(struct vp_cq *cq, int solicited_only)
 }
 
 /* One send from a to b, which is complete at both ends. b's completion stays in its CQ. */
-static void send_one(struct bell *bell, unsigned int flags)
+static void send_one(struct vp_both *bell, unsigned int flags)
 {
 	struct vp_end *a = &bell->pair.a;
 	struct vp_wr w;
@@ -42,19 +42,19 @@ static void expect_no_event(struct vp_end *end, const char *what)
 
 static void arm_then_arrive(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 	int i;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	for (i = 0; i < 20; i++) {
 		arm(&b->rcq, 0);
 		send_one(&bell, 0);
 		expect_event(b, &b->rcq, "armed, then a message");
 		vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "its receive");
 	}
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 /*
@@ -63,12 +63,12 @@ static void arm_then_arrive(const void *arg)
  */
 static void arrive_then_arm(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 	int i;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	for (i = 0; i < 20; i++) {
 		send_one(&bell, 0);
 		arm(&b->rcq, 0);
@@ -83,30 +83,30 @@ static void arrive_then_arm(const void *arg)
 		expect_event(b, &b->rcq, "armed again, then a message");
 		vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "its receive");
 	}
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 static void not_armed(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	send_one(&bell, 0);
 	expect_no_event(b, "never armed");
 	vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "the receive");
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 static void one_event_for_each_arming(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 	int i;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	arm(&b->rcq, 0);
 	for (i = 0; i < 5; i++)
 		send_one(&bell, 0);
@@ -117,17 +117,17 @@ static void one_event_for_each_arming(const void *arg)
 	send_one(&bell, 0);
 	expect_no_event(b, "not armed again");
 	vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "the receive");
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 static void solicited_only(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 	int i;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	for (i = 0; i < 5; i++) {
 		arm(&b->rcq, 1);
 		send_one(&bell, 0);
@@ -137,50 +137,50 @@ static void solicited_only(const void *arg)
 		vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "the unsolicited receive");
 		vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "the solicited receive");
 	}
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 /* Arming for all after arming for solicited counts for all; the other way around it stays for all (IBTA C11-33). */
 static void solicited_then_all(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	arm(&b->rcq, 1);
 	arm(&b->rcq, 0);
 	send_one(&bell, 0);
 	expect_event(b, &b->rcq, "armed for solicited, then for all");
 	vp_expect(&b->rcq, 1, IBV_WC_SUCCESS, "the receive");
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 /* A completion in error rings, solicited or not (IBTA 11.4.2.2). */
 static void error_is_solicited(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	vp_recv(b, 1, 0, 64);
 	arm(&b->rcq, 1);
 	vp_move_to_error(b);
 	expect_event(b, &b->rcq, "armed for solicited, a flush");
 	vp_expect(&b->rcq, 1, IBV_WC_WR_FLUSH_ERR, "the receive");
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 static void send_completions(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *a = &bell.pair.a;
 	struct vp_wr w;
 	int i;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	for (i = 0; i < 20; i++) {
 		arm(&a->scq, 0);
 		vp_wr(&w, a, i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, 0, 4096);
@@ -188,14 +188,32 @@ static void send_completions(const void *arg)
 		expect_event(a, &a->scq, "a request that completes");
 		vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "the request");
 	}
-	bell_close(&bell);
+	vp_both_free(&bell);
+}
+
+/* The receives of b complete on a CQ of this vector, which rings on the channel. */
+static void ringing_pair_make(struct vp_pair *pair, struct vp_dev *dev_a, struct vp_dev *dev_b,
+			      struct ibv_comp_channel *channel, int vector)
+{
+	struct vp_end *b = &pair->b;
+
+	pair->dev_a = dev_a;
+	pair->dev_b = dev_b;
+	pair->conf = vp_conf(IBV_QPT_RC);
+	vp_end_make(&pair->a, dev_a, NULL, &pair->conf);
+	vp_end_make_no_qp(b, dev_b, NULL, &pair->conf);
+	vp_cq_free(&b->rcq);
+	b->rcq.cq = ibv_create_cq(dev_b->ctx, pair->conf.cqe, NULL, channel, vector);
+	require(b->rcq.cq, "create a CQ on vector %d", vector);
+	b->qp = vp_qp_create(b, &pair->conf);
+	require(b->qp, "create a QP");
+	vp_connect(&pair->a, b);
 }
 
 /* Many CQs ring on one channel, each under its own name. */
 static void many_queues(const void *arg)
 {
 	enum { QPS = 24 };
-	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct vp_pair pair[QPS];
 	struct ibv_comp_channel *channel;
 	struct vp_dev dev_a, dev_b;
@@ -204,20 +222,11 @@ static void many_queues(const void *arg)
 	int i, n, round;
 
 	(void)arg;
-	vp_open(&dev_a, 0);
-	vp_open(&dev_b, 1);
+	vp_open_both(&dev_a, &dev_b);
 	channel = ibv_create_comp_channel(dev_b.ctx);
 	require(channel, "create a completion channel");
-	for (i = 0; i < QPS; i++) {
-		pair[i].conf = conf;
-		vp_end_make(&pair[i].a, &dev_a, NULL, &pair[i].conf);
-		vp_end_make_no_qp(&pair[i].b, &dev_b, NULL, &pair[i].conf);
-		vp_cq_free(&pair[i].b.rcq);
-		vp_cq_make(&pair[i].b.rcq, &dev_b, conf.cqe, channel, false);
-		pair[i].b.qp = vp_qp_create(&pair[i].b, &conf);
-		require(pair[i].b.qp, "create a QP");
-		vp_connect(&pair[i].a, &pair[i].b);
-	}
+	for (i = 0; i < QPS; i++)
+		ringing_pair_make(&pair[i], &dev_a, &dev_b, channel, 0);
 	for (round = 0; round < 3; round++) {
 		memset(rang, 0, sizeof(rang));
 		for (i = 0; i < QPS; i++) {
@@ -247,37 +256,27 @@ static void many_queues(const void *arg)
 	for (i = 0; i < QPS; i++)
 		vp_pair_free(&pair[i]);
 	require(!ibv_destroy_comp_channel(channel), "destroy the completion channel");
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_close_both(&dev_a, &dev_b);
 }
 
 /* Each completion vector of the device delivers. */
 static void every_vector(const void *arg)
 {
-	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_comp_channel *channel;
 	struct vp_dev dev_a, dev_b;
 	int vector;
 
 	(void)arg;
-	vp_open(&dev_a, 0);
-	vp_open(&dev_b, 1);
+	vp_open_both(&dev_a, &dev_b);
 	channel = ibv_create_comp_channel(dev_b.ctx);
 	require(channel, "create a completion channel");
 	note("the device has %d vectors", dev_b.ctx->num_comp_vectors);
 	for (vector = 0; vector < dev_b.ctx->num_comp_vectors; vector++) {
-		struct vp_pair pair = { .conf = conf };
 		struct ibv_cq *rang;
+		struct vp_pair pair;
 		struct vp_wr w;
 
-		vp_end_make(&pair.a, &dev_a, NULL, &pair.conf);
-		vp_end_make_no_qp(&pair.b, &dev_b, NULL, &pair.conf);
-		vp_cq_free(&pair.b.rcq);
-		pair.b.rcq.cq = ibv_create_cq(dev_b.ctx, conf.cqe, NULL, channel, vector);
-		require(pair.b.rcq.cq, "create a CQ on vector %d", vector);
-		pair.b.qp = vp_qp_create(&pair.b, &conf);
-		require(pair.b.qp, "create a QP");
-		vp_connect(&pair.a, &pair.b);
+		ringing_pair_make(&pair, &dev_a, &dev_b, channel, vector);
 		arm(&pair.b.rcq, 0);
 		vp_recv(&pair.b, 1, 0, 64);
 		vp_send(&pair.a, vp_wr(&w, &pair.a, IBV_WR_SEND, 0, 64));
@@ -288,18 +287,17 @@ static void every_vector(const void *arg)
 		vp_pair_free(&pair);
 	}
 	require(!ibv_destroy_comp_channel(channel), "destroy the completion channel");
-	vp_close(&dev_a);
-	vp_close(&dev_b);
+	vp_close_both(&dev_a, &dev_b);
 }
 
 /* A CQ takes its unread events with it. */
 static void destroyed_with_event(const void *arg)
 {
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *b = &bell.pair.b;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	arm(&b->rcq, 0);
 	send_one(&bell, 0);
 	/* The event is on its way or there: wait for another of the same device that is behind it. */
@@ -307,7 +305,7 @@ static void destroyed_with_event(const void *arg)
 	vp_qp_destroy(b);
 	vp_cq_free(&b->rcq);
 	expect_no_event(b, "the CQ is gone");
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 static const struct check_case cases[] = {

@@ -19,7 +19,7 @@
 #define SLOT 64
 
 struct storm {
-	struct bell bell;
+	struct vp_both bell;
 	unsigned long count;
 	int solicited_only;
 	unsigned long woken;		/* how often the receiver had to sleep */
@@ -122,7 +122,7 @@ static void storm(int solicited_only)
 	pthread_t thread;
 	int i;
 
-	bell_open(&s.bell);
+	bell_make(&s.bell);
 	/* More receives than messages under way: the sender never has to wait for one. */
 	for (i = 0; i < 2 * WINDOW; i++)
 		vp_recv(&s.bell.pair.b, i, i * SLOT, SLOT);
@@ -130,7 +130,7 @@ static void storm(int solicited_only)
 	receiver(&s);
 	require(!pthread_join(thread, NULL), "end the sender");
 	note("%lu messages, the receiver slept %lu times", s.count, s.woken);
-	bell_close(&s.bell);
+	vp_both_free(&s.bell);
 }
 
 static void storm_all(const void *arg)
@@ -149,13 +149,13 @@ static void storm_solicited(const void *arg)
 static void ping_pong(const void *arg)
 {
 	unsigned long i, count = storm_count() / 2;
-	struct bell bell;
+	struct vp_both bell;
 	struct vp_end *to, *from;
 	struct ibv_wc wc;
 	struct vp_wr w;
 
 	(void)arg;
-	bell_open(&bell);
+	bell_make(&bell);
 	for (i = 0; i < count; i++) {
 		from = i % 2 ? &bell.pair.b : &bell.pair.a;
 		to = from->peer;
@@ -167,7 +167,7 @@ static void ping_pong(const void *arg)
 		vp_expect(&to->rcq, i, IBV_WC_SUCCESS, "the receive");
 		require(vp_poll_for(&from->scq, &wc, opt.deadline_ms), "the send completes");
 	}
-	bell_close(&bell);
+	vp_both_free(&bell);
 }
 
 static const struct check_case cases[] = {

@@ -76,6 +76,18 @@ void vp_close(struct vp_dev *dev)
 	dev->ctx = NULL;
 }
 
+void vp_open_both(struct vp_dev *dev_a, struct vp_dev *dev_b)
+{
+	vp_open(dev_a, 0);
+	vp_open(dev_b, 1);
+}
+
+void vp_close_both(struct vp_dev *dev_a, struct vp_dev *dev_b)
+{
+	vp_close(dev_a);
+	vp_close(dev_b);
+}
+
 /* -- making and unmaking -- */
 
 struct vp_conf vp_conf(enum ibv_qp_type type)
@@ -266,6 +278,18 @@ void vp_pair_free(struct vp_pair *pair)
 {
 	vp_end_free(&pair->a);
 	vp_end_free(&pair->b);
+}
+
+void vp_both_make(struct vp_both *both, struct vp_conf conf)
+{
+	vp_open_both(&both->dev_a, &both->dev_b);
+	vp_pair_make(&both->pair, &both->dev_a, &both->dev_b, &conf);
+}
+
+void vp_both_free(struct vp_both *both)
+{
+	vp_pair_free(&both->pair);
+	vp_close_both(&both->dev_a, &both->dev_b);
 }
 
 /* -- states -- */

@@ -80,6 +80,12 @@ struct vp_pair {
 	struct vp_end a, b;
 };
 
+/* What many cases are about: a pair on the two devices. */
+struct vp_both {
+	struct vp_dev dev_a, dev_b;
+	struct vp_pair pair;
+};
+
 /* A work request with room for its scatter list. */
 struct vp_wr {
 	struct ibv_send_wr wr;
@@ -91,6 +97,8 @@ struct vp_wr {
 /* Opens the first (0) or second (1) device of the command line. */
 void vp_open(struct vp_dev *dev, int which);
 void vp_close(struct vp_dev *dev);
+void vp_open_both(struct vp_dev *dev_a, struct vp_dev *dev_b);
+void vp_close_both(struct vp_dev *dev_a, struct vp_dev *dev_b);
 
 /* -- making and unmaking -- */
 
@@ -118,6 +126,10 @@ void vp_pair_make(struct vp_pair *pair, struct vp_dev *dev_a, struct vp_dev *dev
 void vp_pair_make_on(struct vp_pair *pair, struct vp_dev *dev_a, struct ibv_pd *pd_a,
 		     struct vp_dev *dev_b, struct ibv_pd *pd_b, const struct vp_conf *conf);
 void vp_pair_free(struct vp_pair *pair);
+
+/* The devices and the pair. */
+void vp_both_make(struct vp_both *both, struct vp_conf conf);
+void vp_both_free(struct vp_both *both);
 
 /* -- states -- */
 

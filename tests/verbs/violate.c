@@ -5,8 +5,7 @@ void vio_open(struct vio *v)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 
-	vp_open(&v->dev_a, 0);
-	vp_open(&v->dev_b, 1);
+	vp_open_both(&v->dev_a, &v->dev_b);
 	vp_pair_make(&v->neighbour, &v->dev_a, &v->dev_b, &conf);
 	vp_exchange(&v->neighbour, "neighbour, before");
 }
@@ -16,12 +15,15 @@ void vio_pair(struct vio *v, const struct vp_conf *conf)
 	vp_pair_make_on(&v->pair, &v->dev_a, v->neighbour.a.pd, &v->dev_b, v->neighbour.b.pd, conf);
 }
 
-void vio_begin(struct vio *v, enum ibv_qp_type type)
+void vio_begin_as(struct vio *v, struct vp_conf conf)
 {
-	struct vp_conf conf = vp_conf(type);
-
 	vio_open(v);
 	vio_pair(v, &conf);
+}
+
+void vio_begin(struct vio *v, enum ibv_qp_type type)
+{
+	vio_begin_as(v, vp_conf(type));
 }
 
 void vio_end(struct vio *v)
@@ -34,8 +36,7 @@ void vio_end(struct vio *v)
 	if (v->pair.b.dev)
 		vp_end_free(&v->pair.b);
 	vp_pair_free(&v->neighbour);
-	vp_close(&v->dev_a);
-	vp_close(&v->dev_b);
+	vp_close_both(&v->dev_a, &v->dev_b);
 }
 
 void vio_expect_send_dead(struct vp_end *end, const char *whose)

@@ -20,7 +20,10 @@ struct vio {
 void vio_open(struct vio *v);
 void vio_pair(struct vio *v, const struct vp_conf *conf);
 
-/* vio_open() and vio_pair() with the plain configuration of a transport. */
+/* vio_open() and vio_pair(). */
+void vio_begin_as(struct vio *v, struct vp_conf conf);
+
+/* The same, with the plain configuration of a transport. */
 void vio_begin(struct vio *v, enum ibv_qp_type type);
 
 /* The neighbour works, no event was left unexplained, and everything can be destroyed. */

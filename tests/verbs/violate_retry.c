@@ -45,8 +45,7 @@ static void rnr_exceeded(enum ibv_wr_opcode opcode, unsigned int retries, bool s
 	struct vio v = { 0 };
 
 	conf.use_srq = srq;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, conf);
 	vp_wr(&w, &v.pair.a, opcode, 0, 64);
 	vp_wr(&next, &v.pair.a, IBV_WR_RDMA_WRITE, 256, 64);
 	w.wr.next = &next.wr;
@@ -93,14 +92,12 @@ static void rnr_counted(const void *arg)
 /* Posts the receive only after the requester has been turned away for a while. */
 static void rnr_satisfied(uint8_t rnr_retry, unsigned int after_ms)
 {
-	struct vp_conf conf = rnr_conf(rnr_retry);
 	uint64_t pattern = vp_fresh(), start;
 	struct vio v = { 0 };
 	struct ibv_wc wc;
 	struct vp_wr w;
 
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, rnr_conf(rnr_retry));
 	vp_fill(v.pair.a.buf, 4096, pattern);
 	start = now_ms();
 	vp_send(&v.pair.a, vp_wr(&w, &v.pair.a, IBV_WR_SEND, 0, 4096));
@@ -130,15 +127,13 @@ static void rnr_satisfied_in_time(const void *arg)
 /* A message that came through resets the count (IBTA C9-143): eight pauses in all, but few for each message. */
 static void rnr_count_restarts(const void *arg)
 {
-	struct vp_conf conf = rnr_conf(6);
 	struct vio v = { 0 };
 	struct ibv_wc wc;
 	struct vp_wr w;
 	int i;
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, rnr_conf(6));
 	for (i = 0; i < 4; i++) {
 		vp_send(&v.pair.a, vp_wr(&w, &v.pair.a, IBV_WR_SEND, 0, 64));
 		require(!vp_poll_for(&v.pair.a.scq, &wc, 2 * RNR_TIMER_MS), "the send waits for its receive");
@@ -182,12 +177,10 @@ static void expect_retry_exceeded(struct vp_end *a, unsigned int retries)
 
 static void peer_destroyed(const void *arg)
 {
-	struct vp_conf conf = retry_conf(3);
 	struct vio v = { 0 };
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, retry_conf(3));
 	vp_exchange(&v.pair, "the pair, before");
 	vp_qp_destroy(&v.pair.b);
 	expect_retry_exceeded(&v.pair.a, 3);
@@ -196,12 +189,10 @@ static void peer_destroyed(const void *arg)
 
 static void peer_in_error(const void *arg)
 {
-	struct vp_conf conf = retry_conf(1);
 	struct vio v = { 0 };
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, retry_conf(1));
 	vp_move_to_error(&v.pair.b);
 	expect_retry_exceeded(&v.pair.a, 1);
 	vio_end(&v);
@@ -209,13 +200,11 @@ static void peer_in_error(const void *arg)
 
 static void peer_in_reset(const void *arg)
 {
-	struct vp_conf conf = retry_conf(1);
 	uint64_t before = vp_fresh();
 	struct vio v = { 0 };
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, retry_conf(1));
 	vp_fill(v.pair.b.buf, v.pair.b.len, before);
 	vp_move_to_reset(&v.pair.b);
 	expect_retry_exceeded(&v.pair.a, 1);
@@ -226,13 +215,11 @@ static void peer_in_reset(const void *arg)
 
 static void peer_in_init(const void *arg)
 {
-	struct vp_conf conf = retry_conf(1);
 	uint64_t before = vp_fresh();
 	struct vio v = { 0 };
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, retry_conf(1));
 	vp_fill(v.pair.b.buf, v.pair.b.len, before);
 	vp_move_to_reset(&v.pair.b);
 	vp_move(&v.pair.b, &v.pair.a, IBV_QPS_INIT);
@@ -243,12 +230,10 @@ static void peer_in_init(const void *arg)
 
 static void peer_no_retries(const void *arg)
 {
-	struct vp_conf conf = retry_conf(0);
 	struct vio v = { 0 };
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
+	vio_begin_as(&v, retry_conf(0));
 	vp_move_to_reset(&v.pair.b);
 	expect_retry_exceeded(&v.pair.a, 0);
 	vio_end(&v);
@@ -261,16 +246,14 @@ static void peer_no_retries(const void *arg)
  */
 static void peer_of_another(const void *arg)
 {
-	struct vp_conf conf = retry_conf(1);
 	uint64_t before = vp_fresh();
 	struct vp_pair rightful;
 	struct vio v = { 0 };
 	struct vp_end *a;
 
 	(void)arg;
-	vio_open(&v);
-	vio_pair(&v, &conf);
-	vp_pair_make_on(&rightful, &v.dev_a, v.pair.a.pd, &v.dev_b, v.pair.b.pd, &conf);
+	vio_begin_as(&v, retry_conf(1));
+	vp_pair_make_on(&rightful, &v.dev_a, v.pair.a.pd, &v.dev_b, v.pair.b.pd, &v.pair.conf);
 	vp_fill(rightful.b.buf, rightful.b.len, before);
 
 	a = &v.pair.a;
