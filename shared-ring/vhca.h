@@ -112,8 +112,9 @@
  * event-channel
  *      For the command ring, both directions.
  * cq-event-ref, async-event-ref, event-event-channel
- *      With feature-events only: the page of completion event bits, the page of the
- *      asynchronous event ring, and the event channel of both (backend to frontend).
+ *      With feature-events only, and then all of them or none: the page of completion
+ *      event bits, the page of the asynchronous event ring, and the event channel of
+ *      both (backend to frontend). Without them there are no events.
  *
  ******************************************************************************
  *                              State diagram
@@ -621,15 +622,26 @@ enum xen_vhca_family { XEN_VHCA_FAMILY_MLX5 = 1 };
  *                               Events
  ******************************************************************************
  * Completion events: a page of bits, one for each CQ, numbered by the frontend (event_bit of
- * CQ_CREATE). The backend sets the bit and then notifies; the frontend clears bits (atomically) and
- * then looks after those CQs. Bits coalesce, and cannot be lost.
+ * CQ_CREATE). Bit n is bit n % 8 of octet n / 8. The backend sets the bit and then notifies; the
+ * frontend clears bits and then looks after those CQs. Both use atomic operations that order all
+ * other accesses. Bits coalesce, and cannot be lost. The backend need not notify for a bit that was
+ * set before, because the one who set it does. Once CQ_DESTROY has succeeded its bit is not set any
+ * more: clear it, and it can be used for another CQ. A bit that is no CQ's means nothing.
  */
 #define XEN_VHCA_EVENT_BITS (XEN_VHCA_PAGE_SIZE * 8)
 
 /*
  * Asynchronous events: a ring in a page of its own, written by the backend, read by the frontend.
- * When it is full the backend drops nothing that cannot be had again: it sets lost, and the frontend
- * then queries its port and tells each context that events may be missing.
+ * Both pages are zero when the frontend hands them over. The event of index i is in
+ * ring[i % XEN_VHCA_ASYNC_EVENTS]. The backend writes an event, then prod, then notifies; the
+ * frontend reads an event, then writes cons.
+ *
+ * When the ring is full, events wait in the backend until it looks again: one of each type for each
+ * object (and for port and device), so that no guest can make it keep more. Another of the same
+ * type for the same object is dropped and counted in lost: the frontend still hears of the first.
+ *
+ * Types that the frontend does not know, and objects that it does not have (any more), mean
+ * nothing.
  */
 enum xen_vhca_async_type { /* as enum ib_event_type where one exists */
 	XEN_VHCA_ASYNC_CQ_ERR = 0, XEN_VHCA_ASYNC_QP_FATAL = 1, XEN_VHCA_ASYNC_QP_REQ_ERR = 2,
@@ -647,13 +659,15 @@ struct xen_vhca_async_event {
 	uint8_t reserved[8];
 };
 
+#define XEN_VHCA_ASYNC_EVENTS 128
+
 struct xen_vhca_async_page {
 	uint32_t cons; /* free running, written by the frontend */
 	uint32_t prod; /* free running, written by the backend */
-	uint32_t lost; /* events that did not fit, free running, written by the backend */
-	uint32_t reserved[13];
-	struct xen_vhca_async_event ring[(XEN_VHCA_PAGE_SIZE - 64) / 16];
+	uint32_t lost; /* free running, written by the backend */
+	uint32_t reserved0[13];
+	struct xen_vhca_async_event ring[XEN_VHCA_ASYNC_EVENTS];
+	uint8_t reserved1[XEN_VHCA_PAGE_SIZE - 64 - 16 * XEN_VHCA_ASYNC_EVENTS];
 };
-#define XEN_VHCA_ASYNC_EVENTS ((XEN_VHCA_PAGE_SIZE - 64) / 16)
 
 #endif

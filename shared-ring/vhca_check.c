@@ -88,8 +88,11 @@ OFFSET(xen_vhca_device_attr, vendor_id, 56);
 SIZE(xen_vhca_device_attr, 200);
 static_assert(sizeof(struct xen_vhca_device_attr) <= XEN_VHCA_PAGE_SIZE, "fits a data page");
 SIZE(xen_vhca_async_event, 16);
+OFFSET(xen_vhca_async_page, prod, 4);
+OFFSET(xen_vhca_async_page, lost, 8);
 OFFSET(xen_vhca_async_page, ring, 64);
 SIZE(xen_vhca_async_page, XEN_VHCA_PAGE_SIZE);
+static_assert(!(XEN_VHCA_ASYNC_EVENTS & (XEN_VHCA_ASYNC_EVENTS - 1)), "free running indices");
 
 #define OK XEN_VHCA_OK
 
