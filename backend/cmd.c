@@ -331,12 +331,12 @@ static void account(struct cmd *cmd, enum xen_vhca_status status)
 	int allowed = 0;
 
 	pthread_mutex_lock(&v->lock);
-	if (op >= XEN_VHCA_OPS || !operations[op].run)
+	if (op >= XEN_VHCA_OPS || !operations[op].run) {
 		v->counters.unknown++;
-	else
+	} else {
 		v->counters.commands[op]++;
-	if (status && op < XEN_VHCA_OPS)
-		v->counters.refused[op][status]++;
+		v->counters.refused[op][status] += status != XEN_VHCA_OK;
+	}
 	if (status)
 		allowed = log_allowed(&v->refusals, &suppressed);
 	pthread_mutex_unlock(&v->lock);

@@ -189,6 +189,29 @@ static void regions(void)
 	rig_fini(&rig);
 }
 
+/* Every command in one place: by its operation, or among those that do not exist. */
+static void counters(void)
+{
+	struct vdev_counters *c;
+	struct xen_vhca_req req;
+	unsigned int op, status;
+	uint64_t sum = 0;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	c = &rig.v.counters;
+	for (op = 0; op < 256; op++) {
+		req = (struct xen_vhca_req){ .op = op, .reserved0 = 1 };
+		CHECK(rig_do(&rig, &req));
+	}
+	CHECK(c->unknown == 256 - 30);
+	for (op = 0; op < XEN_VHCA_OPS; op++)
+		for (status = 0; status < XEN_VHCA_STATUSES; status++)
+			sum += c->refused[op][status];
+	CHECK(sum == 30 && c->refused[XEN_VHCA_OP_QP_CREATE][XEN_VHCA_E_RESERVED] == 1);
+	rig_fini(&rig);
+}
+
 /* Over each limit, once; what was refused is not counted as used. */
 static void limits(void)
 {
@@ -298,6 +321,7 @@ int main(void)
 	handles();
 	generations();
 	regions();
+	counters();
 	limits();
 	failures(false);
 	failures(true);
