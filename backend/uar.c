@@ -87,8 +87,9 @@ int uar_deny(struct uar_bank *bank, int n)
 	struct uar_record *r = &bank->records->record[n];
 	int err = bank->t->ops->deny_frame(bank->t, r->frame, r->gfn);
 
-	if (err)
-		log_warning("UAR %u: taking it from the guest: %s", r->index, strerror(-err));
+	if (err && !atomic_exchange(&bank->complained, true))
+		log_warning("UAR %u: taking it from the guest: %s (this is said once)", r->index,
+			    strerror(-err));
 	r->allowed = 0;
 	r->gfn = 0;
 	return err;

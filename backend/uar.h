@@ -17,6 +17,7 @@
 #ifndef XEN_IB_UAR_H
 #define XEN_IB_UAR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -46,6 +47,7 @@ struct uar_bank {
 	struct transport *t;
 	struct uar_records *records;
 	bool reserved[UAR_BANK_RECORDS]; /* taken by a command that is at work */
+	atomic_bool complained;          /* that a page could not be denied: a guest can make this happen */
 };
 
 /*
