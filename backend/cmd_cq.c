@@ -28,19 +28,24 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 {
 	const struct xen_vhca_cq_create *a = &cmd->req.u.cq_create;
 	const struct hca_ops *ops = cmd->v->hca->ops;
-	struct hca_cq_attr attr = { .cqes = a->cqes, .cqe_size = a->cqe_size };
+	struct hca_cq_attr attr = {
+		.cqes = a->cqes, .cqe_size = a->cqe_size,
+		.events = a->event_bit != XEN_VHCA_NO_EVENT,
+	};
 	enum xen_vhca_status status;
 	struct object *obj;
 	struct hca_obj cq;
 
-	if (a->event_bit != XEN_VHCA_NO_EVENT)
+	if (attr.events && !cmd->v->events)
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "events were not negotiated");
 	status = find_parts(cmd, &attr);
 	if (status)
 		return status;
-	status = cmd_new(cmd, OBJ_CQ, sizeof(*obj), &obj);
+	status = cmd_new(cmd, OBJ_CQ, sizeof(struct cq), &obj);
 	if (status)
 		return status;
+	attr.user = obj->handle;
+	((struct cq *)obj)->event_bit = a->event_bit;
 	status = cmd_hca(cmd, ops->cq_create(cmd->ctx->hca, &attr, &cq), "creating a CQ");
 	if (status) {
 		cmd_drop(cmd, obj);

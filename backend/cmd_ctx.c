@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "events.h"
 
 /* The name is for people, who read it on a terminal: only what prints. */
 static void copy_name(struct context *ctx, const char name[16])
@@ -16,10 +17,24 @@ static void copy_name(struct context *ctx, const char name[16])
 		ctx->name[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
 }
 
+static enum xen_vhca_status open_on_hca(struct cmd *cmd, struct context *ctx)
+{
+	struct events *events = cmd->v->events;
+	struct hca *hca = cmd->v->hca;
+	int err;
+
+	err = hca->ops->ctx_open(hca, events, &ctx->hca);
+	if (err || !events)
+		return cmd_hca(cmd, err, "opening a context");
+	err = events_watch(events, ctx);
+	if (err)
+		hca->ops->ctx_close(ctx->hca);
+	return cmd_hca(cmd, err, "watching a context for events");
+}
+
 enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 {
 	const struct xen_vhca_ctx_open *a = &cmd->req.u.ctx_open;
-	struct hca *hca = cmd->v->hca;
 	enum xen_vhca_status status;
 	struct context *ctx;
 	struct object *obj;
@@ -32,7 +47,7 @@ enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 	LIST_INIT(&ctx->objects);
 	ctx->pid = a->pid;
 	copy_name(ctx, a->name);
-	status = cmd_hca(cmd, hca->ops->ctx_open(hca, &ctx->hca), "opening a context");
+	status = open_on_hca(cmd, ctx);
 	if (status) {
 		cmd_drop(cmd, obj);
 		return status;

@@ -77,6 +77,7 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	status = cmd_new(cmd, OBJ_QP, sizeof(*obj), &obj);
 	if (status)
 		return status;
+	attr.user = obj->handle;
 	status = cmd_hca(cmd, ops->qp_create(cmd->ctx->hca, &attr, &qp), "creating a QP");
 	if (status) {
 		cmd_drop(cmd, obj);

@@ -36,6 +36,7 @@ enum xen_vhca_status cmd_srq_create(struct cmd *cmd)
 	status = cmd_new(cmd, OBJ_SRQ, sizeof(*obj), &obj);
 	if (status)
 		return status;
+	attr.user = obj->handle;
 	status = cmd_hca(cmd, ops->srq_create(cmd->ctx->hca, &attr, &srq), "creating an SRQ");
 	if (status) {
 		cmd_drop(cmd, obj);

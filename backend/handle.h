@@ -46,6 +46,7 @@ struct object {
 	unsigned int refs;   /* objects that need this one */
 	unsigned int uses;   /* commands that work with it now */
 	bool dying;          /* a command is destroying it: its handle names nothing any more */
+	uint32_t pending;    /* its events that wait for room: bits by type, see events.h */
 	unsigned int n_deps;
 	struct object *deps[OBJ_MAX_DEPS];
 	LIST_ENTRY(object) link; /* in its context */

@@ -40,19 +40,24 @@ struct hca_mr_attr {
 	uint64_t addr, length, iova;
 };
 
+/* user, here and below: comes back in events. */
 struct hca_cq_attr {
+	uint64_t user;
 	uint64_t buf, dbr;
 	uint32_t cqes, cqe_size;
 	uint32_t uar_index;
+	bool events; /* completion events; of a context that has events */
 };
 
 struct hca_srq_attr {
+	uint64_t user;
 	uint32_t pd;
 	uint32_t wqes, max_sge, limit;
 	uint64_t buf, dbr;
 };
 
 struct hca_qp_attr {
+	uint64_t user;
 	uint32_t pd, send_cq, recv_cq, srq; /* ids */
 	bool has_srq, signal_all;
 	uint32_t type; /* enum xen_vhca_qp_type */
@@ -60,6 +65,12 @@ struct hca_qp_attr {
 	uint64_t buf, dbr;
 	uint32_t sq_blocks, rq_wqes, rq_shift;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+};
+
+/* An asynchronous event. */
+struct hca_event {
+	uint32_t type; /* enum xen_vhca_async_type */
+	uint64_t user; /* of the CQ, QP or SRQ; else it means nothing */
 };
 
 struct hca_ops {
@@ -71,9 +82,28 @@ struct hca_ops {
 	int (*query_gid)(struct hca *hca, uint32_t index, uint8_t gid[16]);
 	int (*query_pkey)(struct hca *hca, uint32_t index, uint16_t *pkey);
 
-	/* ctx_close destroys all objects of the context; nothing of them is pinned afterwards. */
-	int (*ctx_open)(struct hca *hca, struct hca_ctx **ctx);
+	/*
+	 * What happens to the port that was opened, or to the whole device. A descriptor to poll
+	 * for input, and what there is to read: 1, 0, or -errno if nothing will come any more.
+	 */
+	int (*port_fd)(struct hca *hca);
+	int (*next_port_event)(struct hca *hca, uint32_t *type);
+
+	/*
+	 * ctx_close destroys all objects of the context; nothing of them is pinned afterwards.
+	 * events: whether there is somebody to read them; otherwise none are kept.
+	 */
+	int (*ctx_open)(struct hca *hca, bool events, struct hca_ctx **ctx);
 	void (*ctx_close)(struct hca_ctx *ctx);
+
+	/*
+	 * Of a context that has events, as above. There is never an event of an object whose
+	 * destruction has returned, unless it was read before.
+	 */
+	int (*completion_fd)(struct hca_ctx *ctx);
+	int (*next_completion)(struct hca_ctx *ctx, uint64_t *user);
+	int (*event_fd)(struct hca_ctx *ctx);
+	int (*next_event)(struct hca_ctx *ctx, struct hca_event *event);
 
 	/* UARs belong to no context and live as long as the bank. type: enum xen_vhca_uar_type */
 	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
@@ -113,9 +143,11 @@ struct hca {
  * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
  * @bank: of hca_bank_open(). It belongs to the caller, and must outlive every mapping that a guest
  *        may have of one of its UARs.
+ * @spread: an HCA has several event queues, each with an interrupt; those who open it with
+ *          different numbers here have their completion events in different ones, as far as they go
  * NULL with a line in the log if there is no such device, or of no family that is known.
  */
-struct hca *hca_open(const char *name, unsigned int port, int bank);
+struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spread);
 
 /* hca_bank_open - a bank for hca_open(): a descriptor, or -errno. */
 int hca_bank_open(const char *name);

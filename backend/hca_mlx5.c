@@ -24,6 +24,8 @@
 #include "hca_sysfs.h"
 #include "log.h"
 #include "uverbs.h"
+#include "uverbs_event.h"
+#include "vhca_event.h"
 
 #define BLUEFLAME_OFFSET 0x800 /* of the first register in a 4 KiB UAR page */
 #define LINK_LAYER_INFINIBAND 1
@@ -43,7 +45,9 @@ struct mlx5 {
 	char name[UVERBS_NAME_MAX];
 	unsigned int port;
 	int bank;
-	int queries; /* a context of the daemon's own, for queries */
+	int queries; /* a context of the daemon's own, for queries, */
+	int events;  /* and what its port and device have to say */
+	uint32_t vector; /* which of the HCA's event queues serves the completion events */
 	uint64_t bar0;
 	struct mlx5_ib_alloc_ucontext_resp info;
 };
@@ -51,6 +55,7 @@ struct mlx5 {
 struct mlx5_ctx {
 	struct mlx5 *mlx5;
 	int fd;
+	int completions, events; /* or -1 */
 };
 
 static struct mlx5 *to_mlx5(struct hca *hca)
@@ -58,9 +63,14 @@ static struct mlx5 *to_mlx5(struct hca *hca)
 	return (struct mlx5 *)hca;
 }
 
+static struct mlx5_ctx *to_ctx(struct hca_ctx *ctx)
+{
+	return (struct mlx5_ctx *)ctx;
+}
+
 static int fd_of(struct hca_ctx *ctx)
 {
-	return ((struct mlx5_ctx *)ctx)->fd;
+	return to_ctx(ctx)->fd;
 }
 
 #define MSG(core_, driver_) \
@@ -68,7 +78,12 @@ static int fd_of(struct hca_ctx *ctx)
 			       .driver = &(driver_), .driver_len = sizeof(driver_) })
 #define MSG_CORE(core_) (&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_) })
 
-static int make_context(int fd, struct mlx5_ib_alloc_ucontext_resp *resp)
+struct context_info {
+	struct mlx5_ib_alloc_ucontext_resp driver;
+	uint32_t vectors;
+};
+
+static int make_context(int fd, struct context_info *info)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 4, /* none are made, but the number is checked */
@@ -76,16 +91,17 @@ static int make_context(int fd, struct mlx5_ib_alloc_ucontext_resp *resp)
 		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
 	};
 
-	return uverbs_context(fd, RDMA_DRIVER_MLX5, &req, sizeof(req), resp, sizeof(*resp));
+	return uverbs_context(fd, RDMA_DRIVER_MLX5, &req, sizeof(req), &info->driver,
+			      sizeof(info->driver), &info->vectors);
 }
 
-static int open_context(struct mlx5 *m, struct mlx5_ib_alloc_ucontext_resp *resp)
+static int open_context(struct mlx5 *m, struct context_info *info)
 {
 	int fd = uverbs_open(m->name), err;
 
 	if (fd < 0)
 		return fd;
-	err = make_context(fd, resp);
+	err = make_context(fd, info);
 	if (!err)
 		return fd;
 	close(fd);
@@ -163,30 +179,95 @@ static int query_pkey(struct hca *hca, uint32_t index, uint16_t *pkey)
 
 /* Contexts and UARs */
 
-static int ctx_open(struct hca *hca, struct hca_ctx **ctx)
+static void close_fd(int fd)
 {
-	struct mlx5_ib_alloc_ucontext_resp resp;
-	struct mlx5_ctx *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return -ENOMEM;
-	c->mlx5 = to_mlx5(hca);
-	c->fd = open_context(c->mlx5, &resp);
-	if (c->fd < 0) {
-		int err = c->fd;
-
-		free(c);
-		return err;
-	}
-	*ctx = (struct hca_ctx *)c;
-	return 0;
+	if (fd >= 0)
+		close(fd);
 }
 
 /* The kernel destroys what is left on the file, in the right order, before close() returns. */
 static void ctx_close(struct hca_ctx *ctx)
 {
-	close(fd_of(ctx));
-	free(ctx);
+	struct mlx5_ctx *c = to_ctx(ctx);
+
+	close_fd(c->fd);
+	close_fd(c->completions);
+	close_fd(c->events);
+	free(c);
+}
+
+static int open_descriptors(struct mlx5_ctx *c, bool events)
+{
+	struct context_info unused;
+
+	c->fd = open_context(c->mlx5, &unused);
+	if (c->fd < 0 || !events)
+		return c->fd;
+	c->completions = uverbs_open_completions(c->fd);
+	if (c->completions < 0)
+		return c->completions;
+	c->events = uverbs_open_events(c->fd, RDMA_DRIVER_MLX5);
+	return c->events;
+}
+
+static int ctx_open(struct hca *hca, bool events, struct hca_ctx **ctx)
+{
+	struct mlx5_ctx *c = calloc(1, sizeof(*c));
+	int got;
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct mlx5_ctx){ to_mlx5(hca), -1, -1, -1 };
+	*ctx = (struct hca_ctx *)c;
+	got = open_descriptors(c, events);
+	if (got >= 0)
+		return 0;
+	ctx_close(*ctx);
+	return got;
+}
+
+/* Events */
+
+static int completion_fd(struct hca_ctx *ctx)
+{
+	return to_ctx(ctx)->completions;
+}
+
+static int next_completion(struct hca_ctx *ctx, uint64_t *user)
+{
+	return uverbs_next_completion(completion_fd(ctx), user);
+}
+
+static int event_fd(struct hca_ctx *ctx)
+{
+	return to_ctx(ctx)->events;
+}
+
+/* enum xen_vhca_async_type is enum ib_event_type. */
+static int next_event(struct hca_ctx *ctx, struct hca_event *event)
+{
+	return uverbs_next_event(event_fd(ctx), &event->user, &event->type);
+}
+
+static int port_fd(struct hca *hca)
+{
+	return to_mlx5(hca)->events;
+}
+
+/* Of the device, and of the one port; not of the others. */
+static int next_port_event(struct hca *hca, uint32_t *type)
+{
+	struct mlx5 *m = to_mlx5(hca);
+	enum vhca_async_kind kind;
+	uint64_t port;
+	int got;
+
+	while ((got = uverbs_next_event(m->events, &port, type)) > 0) {
+		kind = vhca_async_kind(*type);
+		if (kind == VHCA_ASYNC_DEVICE || (kind == VHCA_ASYNC_PORT && port == m->port))
+			break;
+	}
+	return got;
 }
 
 static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
@@ -293,7 +374,11 @@ static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
 {
 	/* The kernel makes a CQ of the next power of two above cqe: of attr->cqes entries. */
-	struct ib_uverbs_create_cq req = { .cqe = attr->cqes - 1, .comp_channel = -1 };
+	struct ib_uverbs_create_cq req = {
+		.user_handle = attr->user, .cqe = attr->cqes - 1,
+		.comp_vector = to_ctx(ctx)->mlx5->vector,
+		.comp_channel = attr->events ? to_ctx(ctx)->completions : -1,
+	};
 	struct mlx5_ib_create_cq driver = {
 		.buf_addr = attr->buf, .db_addr = attr->dbr, .cqe_size = attr->cqe_size,
 		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
@@ -337,8 +422,8 @@ static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, stru
 {
 	/* As for CQs: the kernel takes the next power of two above max_wr. */
 	struct ib_uverbs_create_srq req = {
-		.pd_handle = attr->pd, .max_wr = attr->wqes - 1, .max_sge = attr->max_sge,
-		.srq_limit = attr->limit,
+		.user_handle = attr->user, .pd_handle = attr->pd,
+		.max_wr = attr->wqes - 1, .max_sge = attr->max_sge, .srq_limit = attr->limit,
 	};
 	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf, .db_addr = attr->dbr };
 	struct ib_uverbs_create_srq_resp rsp;
@@ -391,6 +476,7 @@ static int srq_destroy(struct hca_ctx *ctx, uint32_t srq)
 static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
 {
 	struct ib_uverbs_create_qp req = {
+		.user_handle = attr->user,
 		.pd_handle = attr->pd, .send_cq_handle = attr->send_cq,
 		.recv_cq_handle = attr->recv_cq, .srq_handle = attr->srq, .is_srq = attr->has_srq,
 		.max_send_wr = attr->max_send_wr, .max_recv_wr = attr->max_recv_wr,
@@ -419,7 +505,7 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 static int qp_modify(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
 		     const struct xen_vhca_qp_attr *attr)
 {
-	struct mlx5_ctx *c = (struct mlx5_ctx *)ctx;
+	struct mlx5_ctx *c = to_ctx(ctx);
 	struct ib_uverbs_modify_qp req;
 
 	hca_qp_to_uverbs(&req, attr, c->mlx5->port);
@@ -459,6 +545,7 @@ static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gi
 
 static void mlx5_close(struct hca *hca)
 {
+	close(to_mlx5(hca)->events);
 	close(to_mlx5(hca)->queries);
 	free(hca);
 }
@@ -467,7 +554,10 @@ static const struct hca_ops mlx5_ops = {
 	.family = "mlx5",
 	.query_device = query_device, .query_port = query_port,
 	.query_gid = query_gid, .query_pkey = query_pkey,
+	.port_fd = port_fd, .next_port_event = next_port_event,
 	.ctx_open = ctx_open, .ctx_close = ctx_close,
+	.completion_fd = completion_fd, .next_completion = next_completion,
+	.event_fd = event_fd, .next_event = next_event,
 	.uar_alloc = uar_alloc, .uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,
 	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
@@ -487,15 +577,16 @@ int hca_bank_open(const char *name)
 /* Every attempt but the first finds that there is a context. Only a dead device says otherwise. */
 bool hca_bank_alive(int bank)
 {
-	struct mlx5_ib_alloc_ucontext_resp unused;
+	struct context_info unused;
 	int err = make_context(bank, &unused);
 
 	return !err || err == -EINVAL;
 }
 
-struct hca *hca_open(const char *name, unsigned int port, int bank)
+struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spread)
 {
 	struct mlx5 *m = calloc(1, sizeof(*m));
+	struct context_info info;
 	char driver[32];
 	int err;
 
@@ -512,17 +603,26 @@ struct hca *hca_open(const char *name, unsigned int port, int bank)
 		err = hca_sysfs_bar0(name, &m->bar0);
 	if (err)
 		goto err_free;
-	m->queries = open_context(m, &m->info);
+	m->queries = open_context(m, &info);
 	if (m->queries < 0) {
 		err = m->queries;
 		goto err_free;
 	}
+	m->info = info.driver;
+	m->vector = info.vectors ? spread % info.vectors : 0;
+	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);
+	if (m->events < 0) {
+		err = m->events;
+		goto err_queries;
+	}
 	if (!hca_bank_alive(bank)) {
 		err = -EIO;
-		goto err_queries;
+		goto err_events;
 	}
 	return &m->hca;
 
+err_events:
+	close(m->events);
 err_queries:
 	close(m->queries);
 err_free:

@@ -79,7 +79,7 @@ static void push(struct session *s)
 	s->answered = false;
 	if (!vhca_back_push(&s->back))
 		return;
-	s->v->t->ops->notify(s->v->t);
+	s->v->t->ops->notify(s->v->t, CHANNEL_COMMANDS);
 	pthread_mutex_lock(&s->v->lock);
 	s->v->counters.notifies++;
 	pthread_mutex_unlock(&s->v->lock);
@@ -224,7 +224,7 @@ struct session *session_new(struct vdev *v, const struct session_params *params,
 		snprintf(why, size, "mapping the data pages: %s", strerror(-err));
 		goto err_ring;
 	}
-	err = v->t->ops->bind(v->t, params->event_channel);
+	err = v->t->ops->bind(v->t, CHANNEL_COMMANDS, params->event_channel);
 	if (err) {
 		snprintf(why, size, "binding event channel %u: %s", params->event_channel,
 			 strerror(-err));

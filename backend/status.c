@@ -36,11 +36,13 @@ void status_init(struct status *status, const char *dir, uint32_t domid, uint32_
 /* A number that is another one after each change. */
 static uint64_t changes(const struct vdev *v)
 {
-	uint64_t sum = 1 + v->counters.kicks + v->counters.notifies + v->counters.unknown;
+	const struct vdev_counters *c = &v->counters;
+	uint64_t sum = 1 + c->kicks + c->notifies + c->unknown + c->completions + c->asyncs +
+		       c->asyncs_lost + c->event_notifies;
 	unsigned int op;
 
 	for (op = 0; op < XEN_VHCA_OPS; op++)
-		sum += v->counters.commands[op];
+		sum += c->commands[op];
 	return sum;
 }
 
@@ -50,12 +52,22 @@ static void write_item(FILE *file, const char *what, const struct quota_item *it
 		item->limit);
 }
 
+static void write_number(FILE *file, const char *what, uint64_t number)
+{
+	fprintf(file, "%s %" PRIu64 "\n", what, number);
+}
+
 static void write_counters(FILE *file, const struct vdev_counters *c)
 {
 	unsigned int op, why;
 
-	fprintf(file, "kicks %" PRIu64 "\nnotifies %" PRIu64 "\nunknown %" PRIu64 "\n", c->kicks,
-		c->notifies, c->unknown);
+	write_number(file, "kicks", c->kicks);
+	write_number(file, "notifies", c->notifies);
+	write_number(file, "completions", c->completions);
+	write_number(file, "asyncs", c->asyncs);
+	write_number(file, "asyncs-lost", c->asyncs_lost);
+	write_number(file, "event-notifies", c->event_notifies);
+	write_number(file, "unknown", c->unknown);
 	for (op = 0; op < XEN_VHCA_OPS; op++) {
 		if (c->commands[op])
 			fprintf(file, "command %s %" PRIu64 "\n", vhca_op_name(op),

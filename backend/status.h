@@ -4,13 +4,17 @@
  * show".
  *
  * /run/xen-ib/<domid>-<devid>.status; replaced as a whole, at most once in STATUS_INTERVAL_MS and
- * only after a change. Lines of a key and values, separated by spaces:
+ * only after a command. Lines of a key and values, separated by spaces:
  *
  *   domid 5                          devid 0            hca mlx5_0       pid 812
  *   object QP 3 4 4096               type, in use, most so far, limit
  *   bytes 1310720 2621440 1073741824
  *   kicks 190                        event channel notifications by the guest
  *   notifies 188                     and to it
+ *   completions 1200                 completion events of the HCA
+ *   asyncs 2                         asynchronous events that were put into the ring
+ *   asyncs-lost 0                    dropped, because the same one waited already
+ *   event-notifies 1100              event channel notifications to the guest, of events
  *   command QP_CREATE 4              how often
  *   refused QP_CREATE E_LIMIT 1      operation, status, how often
  *   unknown 0                        requests with no operation that exists

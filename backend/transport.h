@@ -14,6 +14,12 @@
 
 struct transport;
 
+enum transport_channel {
+	CHANNEL_COMMANDS, /* both directions */
+	CHANNEL_EVENTS,   /* to the guest; what it sends here is not heard */
+	CHANNELS
+};
+
 struct transport_ops {
 	/*
 	 * Maps n pages, named by grant references, to addr (page aligned, replacing what is there),
@@ -24,14 +30,14 @@ struct transport_ops {
 	int (*map)(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
 		   void *addr, void **mapped);
 
-	/* Binds the event channel of the command ring; notifies; the descriptor to poll. */
-	int (*bind)(struct transport *t, uint32_t port);
+	/* Binds an event channel; notifies (thread safe); the descriptor to poll for commands. */
+	int (*bind)(struct transport *t, enum transport_channel channel, uint32_t port);
+	void (*notify)(struct transport *t, enum transport_channel channel);
 	int (*fd)(struct transport *t);
-	void (*notify)(struct transport *t);
 
 	/*
-	 * Takes a pending event: 1 if there was one, 0, -errno. Another one does not come before
-	 * done(), which is called once the ring has been looked at.
+	 * Takes a pending event for commands: 1 if there was one, 0, -errno. Another one does not
+	 * come before done(), which is called once the ring has been looked at.
 	 */
 	int (*pending)(struct transport *t);
 	void (*done)(struct transport *t);

@@ -29,8 +29,8 @@ struct xen_transport {
 	int gntdev;
 	xenevtchn_handle *evtchn;
 	xc_interface *xc;
-	evtchn_port_t port;
-	bool bound;
+	evtchn_port_t port[CHANNELS];
+	bool bound[CHANNELS];
 };
 
 static struct xen_transport *to_xen(struct transport *t)
@@ -85,7 +85,7 @@ static int xen_map(struct transport *t, const uint32_t *refs, unsigned int n, bo
 	return !err || err == -ENOMEM ? err : -EFAULT;
 }
 
-static int xen_bind(struct transport *t, uint32_t port)
+static int xen_bind(struct transport *t, enum transport_channel channel, uint32_t port)
 {
 	struct xen_transport *x = to_xen(t);
 	xenevtchn_port_or_error_t local;
@@ -93,8 +93,8 @@ static int xen_bind(struct transport *t, uint32_t port)
 	local = xenevtchn_bind_interdomain(x->evtchn, t->domid, port);
 	if (local < 0)
 		return -errno;
-	x->port = local;
-	x->bound = true;
+	x->port[channel] = local;
+	x->bound[channel] = true;
 	return 0;
 }
 
@@ -103,19 +103,24 @@ static int xen_fd(struct transport *t)
 	return xenevtchn_fd(to_xen(t)->evtchn);
 }
 
-static void xen_notify(struct transport *t)
+static void xen_notify(struct transport *t, enum transport_channel channel)
 {
 	struct xen_transport *x = to_xen(t);
 
-	xenevtchn_notify(x->evtchn, x->port);
+	xenevtchn_notify(x->evtchn, x->port[channel]);
 }
 
+/*
+ * A channel that is not unmasked again stays silent, so a guest that rings where it has nothing to
+ * ring is heard just once.
+ */
 static int xen_pending(struct transport *t)
 {
-	xenevtchn_port_or_error_t port = xenevtchn_pending(to_xen(t)->evtchn);
+	struct xen_transport *x = to_xen(t);
+	xenevtchn_port_or_error_t port = xenevtchn_pending(x->evtchn);
 
 	if (port >= 0)
-		return 1;
+		return (evtchn_port_t)port == x->port[CHANNEL_COMMANDS];
 	return errno == EAGAIN ? 0 : -errno;
 }
 
@@ -124,7 +129,7 @@ static void xen_done(struct transport *t)
 {
 	struct xen_transport *x = to_xen(t);
 
-	xenevtchn_unmask(x->evtchn, x->port);
+	xenevtchn_unmask(x->evtchn, x->port[CHANNEL_COMMANDS]);
 }
 
 static int permission(struct xen_transport *x, uint64_t mfn, int allow)
@@ -161,9 +166,11 @@ static int xen_deny_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
 static void xen_close(struct transport *t)
 {
 	struct xen_transport *x = to_xen(t);
+	unsigned int channel;
 
-	if (x->bound)
-		xenevtchn_unbind(x->evtchn, x->port);
+	for (channel = 0; channel < CHANNELS; channel++)
+		if (x->bound[channel])
+			xenevtchn_unbind(x->evtchn, x->port[channel]);
 	xc_interface_close(x->xc);
 	xenevtchn_close(x->evtchn);
 	close(x->gntdev);

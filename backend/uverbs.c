@@ -72,11 +72,10 @@ int uverbs_open(const char *ibdev)
 }
 
 int uverbs_context(int fd, uint32_t driver_id, const void *in, size_t in_len, void *out,
-		   size_t out_len)
+		   size_t out_len, uint32_t *vectors)
 {
-	uint32_t vectors;
 	struct uverbs_arg args[] = {
-		{ UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(vectors), (uintptr_t)&vectors },
+		{ UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(*vectors), (uintptr_t)vectors },
 		{ UVERBS_ATTR_UHW_IN, in_len, (uintptr_t)in },
 		{ UVERBS_ATTR_UHW_OUT, out_len, (uintptr_t)out },
 	};

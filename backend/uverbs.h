@@ -27,10 +27,11 @@ int uverbs_open(const char *ibdev);
 
 /*
  * uverbs_context - makes the context of an open file. driver_id: enum rdma_driver_id; in, out: the
- * driver's structures. 0 or -errno: -EINVAL if it has one already.
+ * driver's structures. *vectors: how many completion vectors the device has. 0 or -errno: -EINVAL
+ * if it has one already.
  */
 int uverbs_context(int fd, uint32_t driver_id, const void *in, size_t in_len, void *out,
-		   size_t out_len);
+		   size_t out_len, uint32_t *vectors);
 
 /* One message in either direction: the core's structure, and the driver's behind it. */
 struct uverbs_msg {

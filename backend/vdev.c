@@ -72,6 +72,26 @@ int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct
 	return 0;
 }
 
+struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle)
+{
+	struct object *obj;
+
+	pthread_mutex_lock(&v->lock);
+	obj = handle_find(&v->handles, handle, OBJ_CTX);
+	if (obj)
+		obj->uses++;
+	pthread_mutex_unlock(&v->lock);
+	return (struct context *)obj;
+}
+
+void vdev_leave(struct vdev *v, struct context *ctx)
+{
+	pthread_mutex_lock(&v->lock);
+	if (!--ctx->obj.uses)
+		pthread_cond_broadcast(&v->idle);
+	pthread_mutex_unlock(&v->lock);
+}
+
 static struct mem *memory_of(struct object *obj)
 {
 	if (obj->type != OBJ_MEM && obj->type != OBJ_MR)

@@ -47,18 +47,31 @@ struct uar {
 	int record; /* in the bank */
 };
 
+struct cq {
+	struct object obj;
+	uint32_t event_bit; /* or XEN_VHCA_NO_EVENT */
+};
+
 struct vdev_counters {
 	uint64_t commands[XEN_VHCA_OPS];
 	uint64_t refused[XEN_VHCA_OPS][XEN_VHCA_STATUSES];
 	uint64_t unknown; /* commands with no operation that exists */
 	uint64_t kicks;   /* event channel notifications from the guest */
 	uint64_t notifies; /* and to it */
+	uint64_t completions;    /* completion events of the HCA */
+	uint64_t asyncs;         /* asynchronous events put into the ring */
+	uint64_t asyncs_lost;    /* dropped, as the same one waited already */
+	uint64_t event_notifies; /* to the guest */
 };
+
+struct events;
 
 struct vdev {
 	struct hca *hca;
 	struct transport *t;
-	struct xen_vhca_device_attr attr; /* does not change while connected */
+	/* These two do not change while connected. */
+	struct xen_vhca_device_attr attr;
+	struct events *events; /* NULL: the frontend has not asked for any */
 
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t idle;  /* a context has no uses any more */
@@ -80,6 +93,13 @@ int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct
 
 /* vdev_fini - destroys everything that the guest had. No command may be at work any more. */
 void vdev_fini(struct vdev *v);
+
+/*
+ * vdev_enter - uses a context, which is not closed meanwhile; NULL if there is none (any more).
+ * Undone by vdev_leave(). Both take the lock themselves.
+ */
+struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle);
+void vdev_leave(struct vdev *v, struct context *ctx);
 
 /*
  * vdev_destroy_context - destroys a context and all that is in it: first on the HCA, then the

@@ -19,11 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "events.h"
 #include "guard.h"
 #include "keeper.h"
 #include "session.h"
 #include "status.h"
 #include "uverbs.h"
+#include "vhca_event.h"
 #include "worker.h"
 #include "xenbus.h"
 
@@ -105,15 +107,47 @@ static const char *read_params(struct worker *w, struct session_params *p)
 	return read_u32(w, "event-channel", &p->event_channel) ? NULL : "event-channel";
 }
 
+/* All of it, or none: a frontend that wants no events. */
+static const char *read_event_params(struct worker *w, struct events_params *p, bool *wanted)
+{
+	bool cq = read_u32(w, "cq-event-ref", &p->cq_ref);
+	bool async = read_u32(w, "async-event-ref", &p->async_ref);
+	bool channel = read_u32(w, "event-event-channel", &p->channel);
+
+	*wanted = cq;
+	return cq == async && cq == channel ? NULL : "cq-event-ref and async-event-ref";
+}
+
 /* The state machine */
+
+static bool start_session(struct worker *w, const struct session_params *params,
+			  const struct events_params *events)
+{
+	char why[128];
+
+	if (events) {
+		w->v.events = events_new(&w->v, events, why, sizeof(why));
+		if (!w->v.events)
+			goto err;
+	}
+	w->session = session_new(&w->v, params, why, sizeof(why));
+	if (w->session)
+		return true;
+	events_free(w->v.events);
+err:
+	fail(w, WORKER_FAILED, "%s", why);
+	return false;
+}
 
 static void connect_frontend(struct worker *w)
 {
 	struct session_params params = { 0 };
-	const char *bad = read_params(w, &params);
-	char why[128];
+	struct events_params events = { 0 };
+	bool wants_events;
+	const char *bad;
 	int err;
 
+	bad = read_params(w, &params) ?: read_event_params(w, &events, &wants_events);
 	if (bad) {
 		fail(w, WORKER_FAILED, "frontend specifies no valid %s", bad);
 		return;
@@ -123,17 +157,15 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
 	}
-	w->session = session_new(&w->v, &params, why, sizeof(why));
-	if (!w->session) {
+	if (!start_session(w, &params, wants_events ? &events : NULL)) {
 		vdev_fini(&w->v);
-		fail(w, WORKER_FAILED, "%s", why);
 		return;
 	}
 	status_init(&w->status, STATUS_DIR, w->domid, w->devid, w->hca_name);
 	w->phase = PHASE_CONNECTED;
 	xb_set_state(w->xs, w->path, XB_CONNECTED);
-	log_info("connected: %s port %u, ring of %u pages", w->hca_name, w->port,
-		 1u << params.ring_order);
+	log_info("connected: %s port %u, ring of %u pages, %s", w->hca_name, w->port,
+		 1u << params.ring_order, wants_events ? "events" : "no events");
 }
 
 /* Everything is released before the frontend is told so. */
@@ -143,6 +175,7 @@ static void disconnect_frontend(struct worker *w)
 		return;
 	session_free(w->session);
 	w->session = NULL;
+	events_free(w->v.events);
 	vdev_fini(&w->v);
 	status_remove(&w->status);
 	log_info("disconnected");
@@ -154,6 +187,7 @@ static void offer(struct worker *w)
 
 	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
 	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	xb_write(w->xs, w->path, "feature-events", "1");
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
 	xb_set_state(w->xs, w->path, XB_INIT_WAIT);
@@ -205,8 +239,26 @@ static void look_at_xenstore(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_SESSION,
+enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_HCA, POLL_SESSION,
 	POLLS = POLL_SESSION + SESSION_FDS };
+
+/* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
+static void look_at_hca(struct worker *w)
+{
+	const struct hca_ops *ops = w->hca->ops;
+	uint32_t type;
+	int got;
+
+	while ((got = ops->next_port_event(w->hca, &type)) > 0) {
+		log_debug("event %u of HCA %s", type, w->hca_name);
+		if (w->v.events)
+			events_port(w->v.events, type);
+		if (vhca_async_kind(type) == VHCA_ASYNC_DEVICE)
+			break;
+	}
+	if (got)
+		fail(w, WORKER_FAILED, "HCA %s has failed, or has been taken away", w->hca_name);
+}
 
 static void look_at_session(struct worker *w, bool *more)
 {
@@ -226,6 +278,7 @@ static void loop(struct worker *w)
 		[POLL_CONTROL] = { .fd = WORKER_CONTROL, .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
 		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
+		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
 	};
 	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
 	bool more = false;
@@ -247,6 +300,8 @@ static void loop(struct worker *w)
 			w->stop = w->orphan = true;
 		if (polls[POLL_SIGNAL].revents)
 			w->stop = true;
+		if (!w->stop && polls[POLL_HCA].revents)
+			look_at_hca(w);
 		if (!w->stop && polls[POLL_XENSTORE].revents && xb_drain(w->xs))
 			look_at_xenstore(w);
 		if (!w->stop && w->session)
@@ -354,7 +409,7 @@ static bool open_hca(struct worker *w)
 		fail(w, WORKER_REFUSED, "%s", why);
 		return false;
 	}
-	w->hca = hca_open(w->hca_name, w->port, WORKER_BANK);
+	w->hca = hca_open(w->hca_name, w->port, WORKER_BANK, w->domid);
 	if (!w->hca)
 		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
 	return w->hca;

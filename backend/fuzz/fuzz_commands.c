@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fuzz_commands.c - a hostile guest: any sequence of requests, with any page lists. The fake HCA
- * aborts where the daemon would use a real one wrongly; at the end nothing may be left.
+ * fuzz_commands.c - a hostile guest: any sequence of requests, with any page lists, and events for
+ * what it has made. The fake HCA aborts where the daemon would use a real one wrongly; at the end
+ * nothing may be left.
  *
  * So that it gets deeper than "no such handle", an octet in front of each request may put handles
  * that exist where they belong.
@@ -72,6 +73,19 @@ static void next_request(struct input *in, struct xen_vhca_req *req,
 	}
 }
 
+/* Things happen to one of the objects, and the guest writes something to the ring of events. */
+static void next_event(struct input *in, struct rig *rig,
+		       const xen_vhca_handle_t recent[RECENT])
+{
+	struct xen_vhca_async_page *page = shm_page(rig->shm, RIG_ASYNC_REF);
+	unsigned int what = octet(in);
+
+	fake_complete(&rig->fake, recent[what % RECENT]);
+	fake_async(&rig->fake, recent[what % RECENT], what >> 4);
+	if (what == 0xff)
+		page->cons = (uint32_t)octet(in) << (octet(in) & 24);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -80,9 +94,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	xen_vhca_handle_t recent[RECENT] = { 0 };
 	struct input in = { data, size };
 	struct rig_process p;
-	unsigned int n = 0;
+	unsigned int n = 0, kind = octet(&in);
 
-	rig_init(&rig, octet(&in) & 1, NULL);
+	rig_init(&rig, kind & 1, NULL);
+	if (kind & 2)
+		rig_events(&rig);
+	rig.event_bit = kind & 4 ? kind << 7 : XEN_VHCA_NO_EVENT;
 	rig.shm->fail_in = octet(&in);
 	rig.fake.fail_in = octet(&in);
 	rig_process(&rig, &p);
@@ -94,6 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rig.refs[octet(&in)] = octet(&in) << 6;
 		if (!rig_do(&rig, &req) && rig.handle)
 			recent[n % RECENT] = rig.handle;
+		if (kind & 2)
+			next_event(&in, &rig, recent);
 	}
 	rig_fini(&rig);
 	return 0;

@@ -20,13 +20,18 @@ enum kind { FREE, PD, MR, MW, CQ, SRQ, QP };
 struct fake_object {
 	enum kind kind;
 	unsigned int refs;
+	uint64_t user;
+	bool events; /* of a CQ: completion events */
 	uint32_t parents[4];
 	uint64_t addr[2], length[2];
 };
 
 struct fake_ctx {
 	struct fake_hca *fake;
+	struct fake_queue completions, events;
+	LIST_ENTRY(fake_ctx) link;
 	struct fake_object objects[MAX_OBJECTS]; /* 0 is none */
+	unsigned int top; /* none has been used from here on */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,6 +78,8 @@ static int make(struct fake_ctx *c, enum kind kind, const struct fake_object *fr
 	}
 	for (i = 0; i < 2; i++)
 		must_be_mapped(from->addr[i], from->length[i], "memory is not mapped");
+	if (n >= c->top)
+		c->top = n + 1;
 	c->objects[n] = *from;
 	c->objects[n].kind = kind;
 	for (i = 0; i < 4; i++)
@@ -91,6 +98,8 @@ static void drop(struct fake_ctx *c, struct fake_object *o)
 		must_be_mapped(o->addr[i], o->length[i], "memory was unmapped while in use");
 	for (i = 0; i < 4; i++)
 		c->objects[o->parents[i]].refs--;
+	fake_queue_drop(&c->completions, o->user);
+	fake_queue_drop(&c->events, o->user);
 	o->kind = FREE;
 	c->fake->live--;
 }
@@ -146,21 +155,24 @@ static int query_pkey(struct hca *hca, uint32_t index, uint16_t *pkey)
 	return 0;
 }
 
-static int ctx_open(struct hca *hca, struct hca_ctx **ctx)
+static int ctx_open(struct hca *hca, bool events, struct hca_ctx **ctx)
 {
 	struct fake_hca *fake = (struct fake_hca *)hca;
-	struct fake_ctx *c;
-	bool now;
+	struct fake_ctx *c = calloc(1, sizeof(*c));
 
-	pthread_mutex_lock(&lock);
-	now = fails(fake);
-	fake->contexts += !now;
-	pthread_mutex_unlock(&lock);
-	if (now)
-		return -EMFILE;
-	c = calloc(1, sizeof(*c));
 	must(!!c, "no memory");
+	pthread_mutex_lock(&lock);
+	if (fails(fake)) {
+		pthread_mutex_unlock(&lock);
+		free(c);
+		return -EMFILE;
+	}
 	c->fake = fake;
+	fake_queue_init(&c->completions, events);
+	fake_queue_init(&c->events, events);
+	LIST_INSERT_HEAD(&fake->open, c, link);
+	fake->contexts++;
+	pthread_mutex_unlock(&lock);
 	*ctx = (struct hca_ctx *)c;
 	return 0;
 }
@@ -174,8 +186,62 @@ static void ctx_close(struct hca_ctx *ctx)
 		if (C->objects[n].kind)
 			drop(C, &C->objects[n]);
 	C->fake->contexts--;
+	LIST_REMOVE(C, link);
+	fake_queue_free(&C->completions);
+	fake_queue_free(&C->events);
 	pthread_mutex_unlock(&lock);
 	free(ctx);
+}
+
+static int completion_fd(struct hca_ctx *ctx)
+{
+	return C->completions.fd;
+}
+
+static int next_completion(struct hca_ctx *ctx, uint64_t *user)
+{
+	struct hca_event event;
+	int got;
+
+	pthread_mutex_lock(&lock);
+	got = fake_queue_get(&C->completions, &event);
+	pthread_mutex_unlock(&lock);
+	if (got)
+		*user = event.user;
+	return got;
+}
+
+static int event_fd(struct hca_ctx *ctx)
+{
+	return C->events.fd;
+}
+
+static int next_event(struct hca_ctx *ctx, struct hca_event *event)
+{
+	int got;
+
+	pthread_mutex_lock(&lock);
+	got = fake_queue_get(&C->events, event);
+	pthread_mutex_unlock(&lock);
+	return got;
+}
+
+static int port_fd(struct hca *hca)
+{
+	return ((struct fake_hca *)hca)->port.fd;
+}
+
+static int next_port_event(struct hca *hca, uint32_t *type)
+{
+	struct hca_event event;
+	int got;
+
+	pthread_mutex_lock(&lock);
+	got = fake_queue_get(&((struct fake_hca *)hca)->port, &event);
+	pthread_mutex_unlock(&lock);
+	if (got)
+		*type = event.type;
+	return got;
 }
 
 static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
@@ -260,8 +326,10 @@ static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
 {
 	struct fake_object o = { .addr = { attr->buf, attr->dbr },
-		.length = { (uint64_t)attr->cqes * attr->cqe_size, 8 } };
+		.length = { (uint64_t)attr->cqes * attr->cqe_size, 8 }, .user = attr->user,
+		.events = attr->events };
 
+	must(!attr->events || C->completions.fd >= 0, "events in a context without");
 	must(attr->uar_index, "CQ without UAR");
 	return make_obj(C, CQ, &o, cq);
 }
@@ -282,7 +350,7 @@ static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
 {
 	struct fake_object o = { .parents = { attr->pd }, .addr = { attr->buf, attr->dbr },
-		.length = { attr->wqes * 32, 8 } };
+		.length = { attr->wqes * 32, 8 }, .user = attr->user };
 
 	check(C, attr->pd, PD);
 	return make_obj(C, SRQ, &o, srq);
@@ -310,6 +378,7 @@ static int srq_destroy(struct hca_ctx *ctx, uint32_t srq)
 static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
 {
 	struct fake_object o = {
+		.user = attr->user,
 		.parents = { attr->pd, attr->send_cq, attr->recv_cq, attr->srq },
 		.addr = { attr->buf, attr->dbr },
 		.length = { ((uint64_t)attr->rq_wqes << attr->rq_shift) +
@@ -359,7 +428,10 @@ static const struct hca_ops fake_ops = {
 	.family = "fake",
 	.query_device = query_device, .query_port = query_port,
 	.query_gid = query_gid, .query_pkey = query_pkey,
+	.port_fd = port_fd, .next_port_event = next_port_event,
 	.ctx_open = ctx_open, .ctx_close = ctx_close,
+	.completion_fd = completion_fd, .next_completion = next_completion,
+	.event_fd = event_fd, .next_event = next_event,
 	.uar_alloc = uar_alloc, .uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,
 	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
@@ -374,4 +446,67 @@ void fake_init(struct fake_hca *fake)
 {
 	memset(fake, 0, sizeof(*fake));
 	fake->hca.ops = &fake_ops;
+	LIST_INIT(&fake->open);
+	fake_queue_init(&fake->port, true);
+}
+
+void fake_fini(struct fake_hca *fake)
+{
+	fake_queue_free(&fake->port);
+}
+
+/* Under the lock. */
+static struct fake_object *find_user(struct fake_ctx *c, uint64_t user)
+{
+	unsigned int n;
+
+	for (n = 1; n < c->top; n++)
+		if (c->objects[n].kind && c->objects[n].user == user)
+			return &c->objects[n];
+	return NULL;
+}
+
+bool fake_complete(struct fake_hca *fake, uint64_t user)
+{
+	struct fake_object *o;
+	struct fake_ctx *c;
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH(c, &fake->open, link) {
+		o = find_user(c, user);
+		if (!o || o->kind != CQ || !o->events)
+			continue;
+		fake_queue_put(&c->completions, user, 0);
+		found = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+bool fake_async(struct fake_hca *fake, uint64_t user, uint32_t type)
+{
+	struct fake_ctx *c;
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH(c, &fake->open, link) {
+		if (!find_user(c, user))
+			continue;
+		fake_queue_put(&c->events, user, type);
+		found = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void fake_port(struct fake_hca *fake, uint32_t type)
+{
+	struct fake_ctx *c;
+
+	pthread_mutex_lock(&lock);
+	fake_queue_put(&fake->port, 1, type);
+	LIST_FOREACH(c, &fake->open, link)
+		fake_queue_put(&c->events, 1, type);
+	pthread_mutex_unlock(&lock);
 }

@@ -7,10 +7,18 @@
 #ifndef XEN_IB_HCA_FAKE_H
 #define XEN_IB_HCA_FAKE_H
 
+#include <sys/queue.h>
+
+#include "fake_queue.h"
 #include "hca.h"
+
+struct fake_ctx;
+LIST_HEAD(fake_ctx_list, fake_ctx);
 
 struct fake_hca {
 	struct hca hca;
+	struct fake_ctx_list open;
+	struct fake_queue port;
 	int fail_in;     /* the n-th creation from now fails with ENOMEM; 0: none */
 	unsigned int live; /* objects */
 	unsigned int contexts, uars;
@@ -18,5 +26,16 @@ struct fake_hca {
 };
 
 void fake_init(struct fake_hca *fake);
+void fake_fini(struct fake_hca *fake);
+
+/*
+ * fake_complete, fake_async - an event of the CQ (or CQ, QP, SRQ) that was made with this user.
+ * False: there is none.
+ */
+bool fake_complete(struct fake_hca *fake, uint64_t user);
+bool fake_async(struct fake_hca *fake, uint64_t user, uint32_t type);
+
+/* fake_port - an event of the port or the device, of which every context hears. */
+void fake_port(struct fake_hca *fake, uint32_t type);
 
 #endif

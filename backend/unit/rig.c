@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "events.h"
 #include "rig.h"
 
 void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota)
@@ -23,11 +24,23 @@ void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota)
 			 rig->records));
 	for (i = 0; i < XEN_VHCA_DATA_REFS; i++)
 		rig->refs[i] = 16 + i;
+	rig->event_bit = XEN_VHCA_NO_EVENT;
+}
+
+void rig_events(struct rig *rig)
+{
+	const struct events_params params = { RIG_BITS_REF, RIG_ASYNC_REF, 10 };
+	char why[96];
+
+	rig->v.events = events_new(&rig->v, &params, why, sizeof(why));
+	CHECK(rig->v.events);
 }
 
 void rig_fini(struct rig *rig)
 {
+	events_free(rig->v.events);
 	vdev_fini(&rig->v);
+	fake_fini(&rig->fake);
 	CHECK(!rig->fake.live && !rig->fake.contexts && !rig->shm->allowed);
 	free(rig->cmd);
 	free(rig->records);
@@ -71,7 +84,7 @@ enum xen_vhca_status rig_object(struct rig *rig, unsigned int op, xen_vhca_handl
 static enum xen_vhca_status make_queues(struct rig *rig, struct rig_process *p)
 {
 	MAKE(CQ_CREATE, cq_create, &p->cq, .ctx = p->ctx, .uar = p->uar, .buf = BUF(p->mem),
-	     .dbr = DBR(p->mem, 0), .cqes = 256, .cqe_size = 64, .event_bit = XEN_VHCA_NO_EVENT);
+	     .dbr = DBR(p->mem, 0), .cqes = 256, .cqe_size = 64, .event_bit = rig->event_bit);
 	MAKE(SRQ_CREATE, srq_create, &p->srq, .pd = p->pd, .buf = BUF(p->mem),
 	     .dbr = DBR(p->mem, 1), .max_wr = 256, .max_sge = 1);
 	MAKE(QP_CREATE, qp_create, &p->qp, .pd = p->pd, .send_cq = p->cq, .recv_cq = p->cq,

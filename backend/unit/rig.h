@@ -26,6 +26,7 @@ struct rig {
 	struct shm *shm;
 	struct uar_records *records;
 	struct quota quota;
+	uint32_t event_bit; /* of the CQs to be made: none, unless a test asks for it */
 	struct vdev v;
 	struct cmd *cmd;
 	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of rig_do() */
@@ -37,8 +38,15 @@ struct rig_process {
 	xen_vhca_handle_t ctx, uar, pd, mem, cq, srq, qp, mr, inline_mr, mw;
 };
 
+/* The pages of events, if a test wants them. */
+#define RIG_BITS_REF (SHM_PAGES - 2)
+#define RIG_ASYNC_REF (SHM_PAGES - 1)
+
 void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota);
 void rig_fini(struct rig *rig);
+
+/* rig_events - from now on contexts have events. */
+void rig_events(struct rig *rig);
 
 /* rig_do - one command, in this thread. Its response: rig->cmd->rsp, its handle: rig->handle. */
 enum xen_vhca_status rig_do(struct rig *rig, const struct xen_vhca_req *req);

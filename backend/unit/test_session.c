@@ -86,7 +86,7 @@ static void send(struct guest *g, unsigned int id, struct xen_vhca_req req)
 /* Waits for all that is in flight. */
 static void collect(struct guest *g)
 {
-	struct pollfd event = { .fd = g->rig->shm->to_front, .events = POLLIN };
+	struct pollfd event = { .fd = g->rig->shm->to_front[CHANNEL_COMMANDS], .events = POLLIN };
 	struct xen_vhca_rsp rsp;
 	eventfd_t count;
 	unsigned int i;

@@ -59,9 +59,10 @@ static int shm_map(struct transport *t, const uint32_t *refs, unsigned int n, bo
 	return 0;
 }
 
-static int shm_bind(struct transport *t, uint32_t port)
+static int shm_bind(struct transport *t, enum transport_channel channel, uint32_t port)
 {
 	(void)t;
+	(void)channel;
 	return port ? 0 : -EINVAL;
 }
 
@@ -70,9 +71,9 @@ static int shm_fd(struct transport *t)
 	return to_shm(t)->to_back;
 }
 
-static void shm_notify(struct transport *t)
+static void shm_notify(struct transport *t, enum transport_channel channel)
 {
-	eventfd_write(to_shm(t)->to_front, 1);
+	eventfd_write(to_shm(t)->to_front[channel], 1);
 }
 
 static int shm_pending(struct transport *t)
@@ -124,6 +125,7 @@ struct shm *shm_new(bool auto_translated)
 {
 	struct shm *shm = calloc(1, sizeof(*shm));
 	size_t bytes = (size_t)SHM_PAGES * XEN_VHCA_PAGE_SIZE;
+	unsigned int channel;
 
 	shm->t.ops = &shm_ops;
 	shm->t.domid = 5;
@@ -133,18 +135,25 @@ struct shm *shm_new(bool auto_translated)
 		abort();
 	shm->guest = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->memory, 0);
 	shm->to_back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	shm->to_front = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (shm->guest == MAP_FAILED || shm->to_back < 0 || shm->to_front < 0)
+	if (shm->guest == MAP_FAILED || shm->to_back < 0)
 		abort();
+	for (channel = 0; channel < CHANNELS; channel++) {
+		shm->to_front[channel] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (shm->to_front[channel] < 0)
+			abort();
+	}
 	return shm;
 }
 
 void shm_free(struct shm *shm)
 {
+	unsigned int channel;
+
 	munmap(shm->guest, (size_t)SHM_PAGES * XEN_VHCA_PAGE_SIZE);
 	close(shm->memory);
 	close(shm->to_back);
-	close(shm->to_front);
+	for (channel = 0; channel < CHANNELS; channel++)
+		close(shm->to_front[channel]);
 	free(shm);
 }
 

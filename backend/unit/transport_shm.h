@@ -14,7 +14,7 @@
 
 struct shm {
 	struct transport t;
-	int memory, to_back, to_front;
+	int memory, to_back, to_front[CHANNELS];
 	uint8_t *guest;             /* all of the guest's memory, as the guest sees it */
 	int fail_in;                /* the n-th mapping or permission from now fails; 0: none */
 	int took_reservation;       /* a failing map has unmapped what was there, as Linux does */

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * events.c - see events.h.
+ *
+ * The descriptors are watched for edges: one that reports the end, or whose context is being
+ * closed, reports it once and does not keep the thread awake. So each is read until it is empty,
+ * or, after BATCHES of them, put behind the others.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "vhca_event.h"
+
+#define READY 32 /* descriptors looked at in one round */
+#define BATCH 64 /* events read before the guest is told */
+#define BATCHES 16
+
+/* How long to wait for room in the ring. */
+#define RETRY_MS 1
+#define RETRY_MOST_MS 1000
+
+struct events {
+	struct vdev *v;
+	void *bits, *ring; /* the guest's pages */
+	int epoll, wake;
+	pthread_t thread;
+
+	/* Under the lock of the vHCA: */
+	struct vhca_async_back async;
+	struct object port; /* the mask of port and device; it has no handle */
+	bool behind;        /* something waits for room */
+	bool stop;
+
+	/* Of the thread alone: */
+	unsigned int retry_ms;
+	uint64_t retry_at_ms;
+};
+
+/* What a descriptor is: a context's handle, and which one of its two. */
+#define SOURCE(handle, async) ((uint64_t)(handle) << 1 | (async))
+#define SOURCE_WAKE UINT64_MAX
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+static void notify(struct events *e)
+{
+	e->v->t->ops->notify(e->v->t, CHANNEL_EVENTS);
+}
+
+/* Under the lock. The object's events, as far as there is room. False: some are left. */
+static bool put_pending(struct events *e, struct object *obj)
+{
+	while (obj->pending) {
+		const struct xen_vhca_async_event event = {
+			.type = __builtin_ctz(obj->pending), .handle = obj->handle,
+		};
+
+		if (!vhca_async_put(&e->async, &event))
+			return false;
+		obj->pending &= obj->pending - 1;
+		e->v->counters.asyncs++;
+	}
+	return true;
+}
+
+/* Under the lock. What waits already comes first. */
+static void put(struct events *e, struct object *obj, uint32_t type)
+{
+	if (obj->pending >> type & 1) {
+		vhca_async_lost(&e->async);
+		e->v->counters.asyncs_lost++;
+		return;
+	}
+	obj->pending |= 1u << type;
+	if (!e->behind)
+		e->behind = !put_pending(e, obj);
+}
+
+/* Under the lock. Returns whether the guest is to be notified of what came after prod. */
+static bool is_news(struct events *e, uint32_t prod)
+{
+	if (e->async.prod == prod)
+		return false;
+	e->v->counters.event_notifies++;
+	return true;
+}
+
+void events_port(struct events *e, uint32_t type)
+{
+	bool news, behind;
+	uint32_t prod;
+
+	pthread_mutex_lock(&e->v->lock);
+	prod = e->async.prod;
+	put(e, &e->port, type);
+	news = is_news(e, prod);
+	behind = e->behind;
+	pthread_mutex_unlock(&e->v->lock);
+	if (news)
+		notify(e);
+	if (behind)
+		eventfd_write(e->wake, 1);
+}
+
+/* Reading what a context has */
+
+/* Under the lock. An object of a dying context is as good as gone. */
+static struct object *find(struct events *e, uint64_t user, enum obj_type type)
+{
+	struct object *obj = handle_find(&e->v->handles, user, type);
+
+	return obj && !obj->ctx->obj.dying ? obj : NULL;
+}
+
+static void tell_completions(struct events *e, const uint64_t *users, unsigned int n)
+{
+	bool news = false;
+	struct object *obj;
+	unsigned int i;
+
+	pthread_mutex_lock(&e->v->lock);
+	for (i = 0; i < n; i++) {
+		obj = find(e, users[i], OBJ_CQ);
+		if (obj && ((struct cq *)obj)->event_bit != XEN_VHCA_NO_EVENT)
+			news |= vhca_bit_set(e->bits, ((struct cq *)obj)->event_bit);
+	}
+	e->v->counters.completions += n;
+	e->v->counters.event_notifies += news;
+	pthread_mutex_unlock(&e->v->lock);
+	if (news)
+		notify(e);
+}
+
+static bool read_completions(struct events *e, struct context *ctx)
+{
+	const struct hca_ops *ops = e->v->hca->ops;
+	uint64_t users[BATCH];
+	unsigned int n = 0;
+
+	while (n < BATCH && ops->next_completion(ctx->hca, &users[n]) > 0)
+		n++;
+	if (n)
+		tell_completions(e, users, n);
+	return n < BATCH;
+}
+
+static enum obj_type type_of(uint32_t event)
+{
+	switch (vhca_async_kind(event)) {
+	case VHCA_ASYNC_CQ:
+		return OBJ_CQ;
+	case VHCA_ASYNC_QP:
+		return OBJ_QP;
+	case VHCA_ASYNC_SRQ:
+		return OBJ_SRQ;
+	default: /* what each context hears of port and device, the worker hears as well */
+		return OBJ_NONE;
+	}
+}
+
+static void tell_asyncs(struct events *e, const struct hca_event *events, unsigned int n)
+{
+	enum obj_type type;
+	struct object *obj;
+	unsigned int i;
+	uint32_t prod;
+	bool news;
+
+	pthread_mutex_lock(&e->v->lock);
+	prod = e->async.prod;
+	for (i = 0; i < n; i++) {
+		type = type_of(events[i].type);
+		obj = type ? find(e, events[i].user, type) : NULL;
+		if (obj)
+			put(e, obj, events[i].type);
+	}
+	news = is_news(e, prod);
+	pthread_mutex_unlock(&e->v->lock);
+	if (news)
+		notify(e);
+}
+
+static bool read_asyncs(struct events *e, struct context *ctx)
+{
+	const struct hca_ops *ops = e->v->hca->ops;
+	struct hca_event events[BATCH];
+	unsigned int n = 0;
+
+	while (n < BATCH && ops->next_event(ctx->hca, &events[n]) > 0)
+		n++;
+	if (n)
+		tell_asyncs(e, events, n);
+	return n < BATCH;
+}
+
+/* There is more: hear of it again. */
+static void put_behind(struct events *e, int fd, uint64_t source)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = source };
+
+	epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &event);
+}
+
+/* While we are in the context it is not closed, so its descriptors are its own. */
+static void serve(struct events *e, uint64_t source)
+{
+	const struct hca_ops *ops = e->v->hca->ops;
+	struct context *ctx = vdev_enter(e->v, source >> 1);
+	bool async = source & 1, empty = false;
+	unsigned int i;
+
+	if (!ctx)
+		return;
+	for (i = 0; i < BATCHES && !empty; i++)
+		empty = async ? read_asyncs(e, ctx) : read_completions(e, ctx);
+	if (!empty)
+		put_behind(e, async ? ops->event_fd(ctx->hca) : ops->completion_fd(ctx->hca),
+			   source);
+	vdev_leave(e->v, ctx);
+}
+
+/* The ring was full */
+
+/* Under the lock. */
+static bool put_all_pending(struct events *e)
+{
+	struct context *ctx;
+	struct object *obj;
+
+	if (!put_pending(e, &e->port))
+		return false;
+	LIST_FOREACH(ctx, &e->v->contexts, link)
+		LIST_FOREACH(obj, &ctx->objects, link)
+			if (!put_pending(e, obj))
+				return false;
+	return true;
+}
+
+static void retry(struct events *e)
+{
+	uint32_t prod;
+	bool news;
+
+	pthread_mutex_lock(&e->v->lock);
+	prod = e->async.prod;
+	e->behind = !put_all_pending(e);
+	news = is_news(e, prod);
+	pthread_mutex_unlock(&e->v->lock);
+	if (news)
+		notify(e);
+	e->retry_ms = news ? RETRY_MS : e->retry_ms * 2;
+	if (e->retry_ms > RETRY_MOST_MS)
+		e->retry_ms = RETRY_MOST_MS;
+}
+
+/* Returns how long the thread may sleep. */
+static int catch_up(struct events *e)
+{
+	uint64_t now;
+	bool behind;
+
+	pthread_mutex_lock(&e->v->lock);
+	behind = e->behind;
+	pthread_mutex_unlock(&e->v->lock);
+	if (!behind) {
+		e->retry_ms = RETRY_MS;
+		e->retry_at_ms = 0;
+		return -1;
+	}
+	now = now_ms();
+	if (now >= e->retry_at_ms) {
+		if (e->retry_at_ms)
+			retry(e);
+		e->retry_at_ms = now + e->retry_ms;
+	}
+	return e->retry_at_ms - now;
+}
+
+static bool is_stopped(struct events *e)
+{
+	bool stop;
+
+	pthread_mutex_lock(&e->v->lock);
+	stop = e->stop;
+	pthread_mutex_unlock(&e->v->lock);
+	return stop;
+}
+
+static void *run(void *arg)
+{
+	struct epoll_event ready[READY];
+	struct events *e = arg;
+	eventfd_t count;
+	int i, n;
+
+	while (!is_stopped(e)) {
+		n = epoll_wait(e->epoll, ready, READY, catch_up(e));
+		for (i = 0; i < n; i++) {
+			if (ready[i].data.u64 == SOURCE_WAKE)
+				eventfd_read(e->wake, &count);
+			else
+				serve(e, ready[i].data.u64);
+		}
+	}
+	return NULL;
+}
+
+static int watch(struct events *e, int fd, uint64_t source)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = source };
+
+	return epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int events_watch(struct events *e, const struct context *ctx)
+{
+	const struct hca_ops *ops = e->v->hca->ops;
+	int err;
+
+	err = watch(e, ops->completion_fd(ctx->hca), SOURCE(ctx->obj.handle, 0));
+	if (err)
+		return err;
+	return watch(e, ops->event_fd(ctx->hca), SOURCE(ctx->obj.handle, 1));
+}
+
+/* Setting up */
+
+static int map_page(struct events *e, uint32_t ref, void **page)
+{
+	return e->v->t->ops->map(e->v->t, &ref, 1, false, NULL, page);
+}
+
+static int open_epoll(struct events *e)
+{
+	int err;
+
+	e->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (e->epoll < 0)
+		return -errno;
+	e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->wake < 0) {
+		err = -errno;
+		goto err_epoll;
+	}
+	err = watch(e, e->wake, SOURCE_WAKE);
+	if (!err)
+		return 0;
+	close(e->wake);
+err_epoll:
+	close(e->epoll);
+	return err;
+}
+
+struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
+			  size_t size)
+{
+	struct events *e = calloc(1, sizeof(*e));
+	const char *what = "memory for events";
+	int err = -ENOMEM;
+
+	if (!e)
+		goto err_why;
+	e->v = v;
+	what = "mapping the page of completion events";
+	err = map_page(e, params->cq_ref, &e->bits);
+	if (err)
+		goto err_free;
+	what = "mapping the page of asynchronous events";
+	err = map_page(e, params->async_ref, &e->ring);
+	if (err)
+		goto err_bits;
+	vhca_async_back_init(&e->async, e->ring);
+	what = "binding the event channel of events";
+	err = v->t->ops->bind(v->t, CHANNEL_EVENTS, params->channel);
+	if (err)
+		goto err_ring;
+	what = "watching for events";
+	err = open_epoll(e);
+	if (err)
+		goto err_ring;
+	err = -pthread_create(&e->thread, NULL, run, e);
+	if (!err)
+		return e;
+
+	close(e->wake);
+	close(e->epoll);
+err_ring:
+	munmap(e->ring, XEN_VHCA_PAGE_SIZE);
+err_bits:
+	munmap(e->bits, XEN_VHCA_PAGE_SIZE);
+err_free:
+	free(e);
+err_why:
+	snprintf(why, size, "%s: %s", what, strerror(-err));
+	return NULL;
+}
+
+void events_free(struct events *e)
+{
+	if (!e)
+		return;
+	pthread_mutex_lock(&e->v->lock);
+	e->stop = true;
+	pthread_mutex_unlock(&e->v->lock);
+	eventfd_write(e->wake, 1);
+	pthread_join(e->thread, NULL);
+	close(e->wake);
+	close(e->epoll);
+	munmap(e->ring, XEN_VHCA_PAGE_SIZE);
+	munmap(e->bits, XEN_VHCA_PAGE_SIZE);
+	free(e);
+}

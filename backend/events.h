@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * events.h - tells the guest what happens to its CQs, QPs and SRQs, and to the port.
+ *
+ * A thread of its own reads the event descriptors of all contexts, always to their end: what waits
+ * there is kept by the kernel of this domain, and must not grow because a guest is slow. Every
+ * event names its object by the guest's handle. A handle that is no object's any more is ignored;
+ * from the moment that an object's destruction has begun, nothing is said of it.
+ *
+ * Completion events become bits. Asynchronous events go to the ring; while that is full they wait
+ * in a mask of their object, so they take no memory, and the thread looks from time to time if
+ * there is room, less and less often. shared-ring/vhca_event.h has the pages from both ends.
+ */
+#ifndef XEN_IB_EVENTS_H
+#define XEN_IB_EVENTS_H
+
+#include <stddef.h>
+
+#include "vdev.h"
+
+struct events;
+
+/* What the frontend has published; nothing of it has been checked. */
+struct events_params {
+	uint32_t cq_ref, async_ref, channel;
+};
+
+/*
+ * events_new - maps the pages, binds the event channel, starts the thread. Becomes v->events while
+ * no command is at work. NULL, with the reason in why.
+ */
+struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
+			  size_t size);
+
+/* events_free - after the last command, before vdev_fini(). NULL is fine. */
+void events_free(struct events *events);
+
+/* events_watch - from now on the context's events are told. It ends when its descriptors close. */
+int events_watch(struct events *events, const struct context *ctx);
+
+/* events_port - an event of the port or the device, enum xen_vhca_async_type. */
+void events_port(struct events *events, uint32_t type);
+
+#endif

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_events.c - events from the HCA to the guest's pages: none is lost, none is told of what is
+ * gone, and a guest that does not read, or writes nonsense, harms nobody.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "events.h"
+#include "example.h"
+#include "rig.h"
+#include "vhca_event.h"
+
+#define PROCESSES 6u
+
+static void *bits_page(struct rig *rig)
+{
+	return shm_page(rig->shm, RIG_BITS_REF);
+}
+
+static struct xen_vhca_async_page *async_page(struct rig *rig)
+{
+	return shm_page(rig->shm, RIG_ASYNC_REF);
+}
+
+/* Waits for a notification. False: none within ms. */
+static bool notified(struct rig *rig, int ms)
+{
+	struct pollfd channel = { .fd = rig->shm->to_front[CHANNEL_EVENTS], .events = POLLIN };
+	eventfd_t count;
+
+	if (poll(&channel, 1, ms) != 1)
+		return false;
+	eventfd_read(channel.fd, &count);
+	return true;
+}
+
+static bool take_bit(struct rig *rig, uint32_t bit)
+{
+	return vhca_bits_take(bits_page(rig), bit / 32) >> bit % 32 & 1;
+}
+
+static void wait_for_bit(struct rig *rig, uint32_t bit)
+{
+	while (!take_bit(rig, bit))
+		CHECK(notified(rig, 10000));
+}
+
+static uint32_t bit_of(unsigned int i)
+{
+	return i * 6553; /* over the whole page, the last one included */
+}
+
+static void make_processes(struct rig *rig, struct rig_process p[], unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		rig->event_bit = bit_of(i);
+		CHECK(!rig_process(rig, &p[i]));
+	}
+}
+
+static void start(struct rig *rig)
+{
+	rig_init(rig, false, NULL);
+	rig_events(rig);
+}
+
+/* Completion events */
+
+struct storm {
+	struct rig *rig;
+	struct rig_process p[PROCESSES];
+	atomic_uint done[PROCESSES]; /* completions that the HCA has told of */
+	atomic_bool over;
+	unsigned int rounds;
+};
+
+static void *complete_much(void *arg)
+{
+	struct storm *storm = arg;
+	unsigned int i, x = 7;
+
+	for (i = 0; i < storm->rounds; i++) {
+		unsigned int cq = ((x = x * 1664525 + 1013904223) >> 16) % PROCESSES;
+
+		atomic_fetch_add(&storm->done[cq], 1);
+		CHECK(fake_complete(&storm->rig->fake, storm->p[cq].cq));
+	}
+	atomic_store(&storm->over, true);
+	return NULL;
+}
+
+/* Each CQ is looked after when its last completion has come. */
+static void no_completion_is_lost(void)
+{
+	struct storm storm = { .rounds = 30000 };
+	unsigned int seen[PROCESSES] = { 0 }, i, looks = 0;
+	pthread_t thread;
+	struct rig rig;
+	bool behind;
+
+	start(&rig);
+	storm.rig = &rig;
+	make_processes(&rig, storm.p, PROCESSES);
+	CHECK(!pthread_create(&thread, NULL, complete_much, &storm));
+	do {
+		CHECK(notified(&rig, 10000));
+		looks++;
+		behind = !atomic_load(&storm.over);
+		for (i = 0; i < PROCESSES; i++) {
+			if (take_bit(&rig, bit_of(i)))
+				seen[i] = atomic_load(&storm.done[i]);
+			behind |= seen[i] != atomic_load(&storm.done[i]);
+		}
+	} while (behind);
+	pthread_join(thread, NULL);
+	pthread_mutex_lock(&rig.v.lock);
+	CHECK(rig.v.counters.event_notifies <= rig.v.counters.completions);
+	printf("%u completions, %u notifications, %u looks\n", storm.rounds,
+	       (unsigned int)rig.v.counters.event_notifies, looks);
+	pthread_mutex_unlock(&rig.v.lock);
+	rig_fini(&rig);
+}
+
+/* A CQ without a bit never rings; one that is gone does not ring any more, nor its successor. */
+static void only_who_is_there(void)
+{
+	struct rig_process p[2], silent;
+	struct rig rig;
+	unsigned int i;
+
+	start(&rig);
+	make_processes(&rig, p, 2);
+	rig.event_bit = XEN_VHCA_NO_EVENT;
+	CHECK(!rig_process(&rig, &silent));
+	CHECK(!fake_complete(&rig.fake, silent.cq));
+	for (i = 0; i < 200; i++) {
+		fake_complete(&rig.fake, p[0].cq);
+		fake_complete(&rig.fake, p[0].cq);
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[0].ctx));
+		take_bit(&rig, bit_of(0));
+		fake_complete(&rig.fake, p[1].cq);
+		wait_for_bit(&rig, bit_of(1));
+		rig.event_bit = bit_of(0);
+		CHECK(!rig_process(&rig, &p[0]));
+		CHECK(!take_bit(&rig, bit_of(0)));
+	}
+	rig_fini(&rig);
+}
+
+/* Contexts come and go while their CQs ring. */
+static void *complete_whatever(void *arg)
+{
+	struct storm *storm = arg;
+	xen_vhca_handle_t handle = 1;
+
+	while (!atomic_load(&storm->over)) {
+		fake_complete(&storm->rig->fake, handle);
+		fake_async(&storm->rig->fake, handle, handle % 20);
+		handle = handle % 4000 + 1;
+	}
+	return NULL;
+}
+
+static void closing(void)
+{
+	struct storm storm = { 0 };
+	struct rig_process p;
+	pthread_t thread;
+	struct rig rig;
+	unsigned int i;
+
+	start(&rig);
+	storm.rig = &rig;
+	rig.event_bit = 5;
+	CHECK(!pthread_create(&thread, NULL, complete_whatever, &storm));
+	for (i = 0; i < 150; i++) {
+		CHECK(!rig_process(&rig, &p));
+		if (i & 1)
+			rig_exit(&rig, &p);
+		else
+			CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+		async_page(&rig)->cons = async_page(&rig)->prod;
+	}
+	CHECK(!rig_process(&rig, &p));
+	atomic_store(&storm.over, true);
+	pthread_join(thread, NULL);
+	rig_fini(&rig); /* and the guest vanishes */
+}
+
+static void not_negotiated(void)
+{
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	rig.event_bit = 0;
+	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_UNSUPPORTED && p.mem && !p.cq);
+	rig_fini(&rig);
+}
+
+/* Asynchronous events */
+
+static struct xen_vhca_async_event next_async(struct rig *rig, struct vhca_async_front *front)
+{
+	struct xen_vhca_async_event event;
+	int got;
+
+	while (!(got = vhca_async_take(front, &event)))
+		CHECK(notified(rig, 10000));
+	CHECK(got == 1);
+	return event;
+}
+
+static void expect_async(struct rig *rig, struct vhca_async_front *front, uint32_t type,
+			 xen_vhca_handle_t handle)
+{
+	struct xen_vhca_async_event event = next_async(rig, front);
+
+	CHECK(event.type == type && event.handle == handle);
+}
+
+static void asyncs(void)
+{
+	struct xen_vhca_async_event event;
+	struct vhca_async_front front;
+	struct rig_process p[2];
+	struct rig rig;
+	uint32_t type;
+
+	start(&rig);
+	vhca_async_front_init(&front, async_page(&rig));
+	make_processes(&rig, p, 2);
+	for (type = 0; type < 19; type++) {
+		xen_vhca_handle_t handle = 0;
+
+		switch (vhca_async_kind(type)) {
+		case VHCA_ASYNC_CQ:
+			handle = p[type & 1].cq;
+			break;
+		case VHCA_ASYNC_QP:
+			handle = p[type & 1].qp;
+			break;
+		case VHCA_ASYNC_SRQ:
+			handle = p[type & 1].srq;
+			break;
+		default:
+			break;
+		}
+		if (handle)
+			CHECK(fake_async(&rig.fake, handle, type));
+		else
+			events_port(rig.v.events, type);
+		expect_async(&rig, &front, type, handle);
+	}
+	/* Of the port each context hears; the guest is told by the worker alone, and once. */
+	fake_port(&rig.fake, XEN_VHCA_ASYNC_PORT_ERR);
+	/* Of the wrong type, of no type, of no object. */
+	fake_async(&rig.fake, p[0].cq, XEN_VHCA_ASYNC_QP_FATAL);
+	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED);
+	fake_async(&rig.fake, p[0].qp, 19);
+	fake_async(&rig.fake, p[0].qp, ~0u);
+	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
+	expect_async(&rig, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[0].qp);
+	fake_async(&rig.fake, p[1].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
+	expect_async(&rig, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[1].qp);
+	CHECK(!vhca_async_take(&front, &event));
+	rig_fini(&rig);
+}
+
+static const uint32_t qp_types[] = {
+	XEN_VHCA_ASYNC_QP_FATAL, XEN_VHCA_ASYNC_QP_REQ_ERR, XEN_VHCA_ASYNC_QP_ACCESS_ERR,
+	XEN_VHCA_ASYNC_COMM_EST, XEN_VHCA_ASYNC_SQ_DRAINED, XEN_VHCA_ASYNC_PATH_MIG,
+	XEN_VHCA_ASYNC_PATH_MIG_ERR, XEN_VHCA_ASYNC_QP_LAST_WQE_REACHED,
+};
+
+#define QPS 40u
+#define QP_TYPES (sizeof(qp_types) / sizeof(qp_types[0]))
+
+static void all_qp_events(struct rig *rig, const struct rig_process p[])
+{
+	unsigned int i, k;
+
+	for (i = 0; i < QPS; i++)
+		for (k = 0; k < QP_TYPES; k++)
+			CHECK(fake_async(&rig->fake, p[i].qp, qp_types[k]));
+}
+
+/* The daemon has read all that there is. */
+static void settle(struct rig *rig, uint64_t told)
+{
+	struct timespec ms = { .tv_nsec = 1000000 };
+	unsigned int i;
+	uint64_t sum;
+
+	for (i = 0; i < 10000; i++) {
+		pthread_mutex_lock(&rig->v.lock);
+		sum = rig->v.counters.asyncs + rig->v.counters.asyncs_lost;
+		pthread_mutex_unlock(&rig->v.lock);
+		if (sum == told)
+			return;
+		nanosleep(&ms, NULL);
+	}
+	CHECK(false);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return used.tv_sec + used.tv_nsec / 1e9;
+}
+
+static void full_ring(void)
+{
+	static struct rig_process p[QPS];
+	struct timespec while_ = { .tv_nsec = 400000000 };
+	struct xen_vhca_async_event event;
+	struct vhca_async_front front;
+	uint8_t came[QPS][19] = { 0 };
+	unsigned int i, k;
+	struct rig rig;
+	double before;
+
+	start(&rig);
+	vhca_async_front_init(&front, async_page(&rig));
+	for (i = 0; i < QPS; i++) {
+		rig_process(&rig, &p[i]); /* there are fewer memory windows */
+		CHECK(p[i].qp);
+	}
+	all_qp_events(&rig, p);
+	settle(&rig, XEN_VHCA_ASYNC_EVENTS);
+	/* Those in the ring may come again; those that wait need not. */
+	all_qp_events(&rig, p);
+	settle(&rig, QPS * QP_TYPES);
+	CHECK(async_page(&rig)->lost == QPS * QP_TYPES - XEN_VHCA_ASYNC_EVENTS);
+	CHECK(async_page(&rig)->prod == XEN_VHCA_ASYNC_EVENTS);
+
+	/* It does not wait busily, whatever the guest says of its progress. */
+	before = cpu_seconds();
+	async_page(&rig)->cons = 0x80000000;
+	nanosleep(&while_, NULL);
+	CHECK(cpu_seconds() - before < 0.2);
+	CHECK(async_page(&rig)->prod == XEN_VHCA_ASYNC_EVENTS);
+	async_page(&rig)->cons = 0;
+
+	/* Who is gone has no events any more. */
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[QPS - 1].ctx));
+	for (i = 0; i < XEN_VHCA_ASYNC_EVENTS + (QPS - 1) * QP_TYPES; i++) {
+		event = next_async(&rig, &front);
+		for (k = 0; k < QPS && p[k].qp != event.handle; k++)
+			;
+		CHECK(k < QPS && event.type < 19);
+		came[k][event.type]++;
+	}
+	for (i = 0; i < QPS - 1; i++)
+		for (k = 0; k < QP_TYPES; k++)
+			CHECK(came[i][qp_types[k]] == 1 || came[i][qp_types[k]] == 2);
+	events_port(rig.v.events, XEN_VHCA_ASYNC_SM_CHANGE);
+	expect_async(&rig, &front, XEN_VHCA_ASYNC_SM_CHANGE, 0);
+	CHECK(!vhca_async_take(&front, &event));
+	rig_fini(&rig);
+}
+
+static atomic_bool stop;
+
+/* A hostile guest: any octets in both pages, and a consumer that mostly makes some sense. */
+__attribute__((no_sanitize("address", "undefined", "thread")))
+static void *scribble(void *arg)
+{
+	struct rig *rig = arg;
+	volatile struct xen_vhca_async_page *page = async_page(rig);
+	volatile uint8_t *octets = bits_page(rig); /* the other page is behind it */
+	uint32_t x = 3;
+
+	while (!atomic_load(&stop)) {
+		x = x * 1664525 + 1013904223;
+		octets[(x >> 8) % (2 * XEN_VHCA_PAGE_SIZE)] = x >> 24;
+		if (!(x >> 29))
+			page->cons = page->prod - (x >> 16) % 200;
+	}
+	return NULL;
+}
+
+static void hostile_guest(void)
+{
+	struct rig_process p[PROCESSES];
+	pthread_t thread;
+	struct rig rig;
+	unsigned int i;
+
+	start(&rig);
+	make_processes(&rig, p, PROCESSES);
+	CHECK(!pthread_create(&thread, NULL, scribble, &rig));
+	for (i = 0; i < 20000; i++) {
+		CHECK(fake_complete(&rig.fake, p[i % PROCESSES].cq));
+		CHECK(fake_async(&rig.fake, p[i % PROCESSES].qp, qp_types[i % QP_TYPES]));
+		if (!(i % 1000))
+			events_port(rig.v.events, XEN_VHCA_ASYNC_LID_CHANGE);
+	}
+	for (i = 0; i < PROCESSES; i++)
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[i].ctx));
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
+static void bad_parameters(void)
+{
+	const struct events_params bad[] = {
+		{ SHM_PAGES, RIG_ASYNC_REF, 10 },
+		{ RIG_BITS_REF, ~0u, 10 },
+		{ RIG_BITS_REF, RIG_ASYNC_REF, 0 },
+	};
+	struct rig rig;
+	char why[96];
+	unsigned int i;
+
+	rig_init(&rig, false, NULL);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(!events_new(&rig.v, &bad[i], why, sizeof(why)));
+	rig_fini(&rig);
+}
+
+int main(void)
+{
+	bad_parameters();
+	not_negotiated();
+	only_who_is_there();
+	no_completion_is_lost();
+	closing();
+	asyncs();
+	full_ring();
+	hostile_guest();
+	return EXIT_SUCCESS;
+}
