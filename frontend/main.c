@@ -16,6 +16,7 @@
 #include <xen/xen.h>
 #include <xen/xenbus.h>
 
+#include "events.h"
 #include "gfn.h"
 #include "grant.h"
 #include "ring.h"
@@ -29,6 +30,10 @@ static unsigned int ring_page_order = 2;
 module_param(ring_page_order, uint, 0444);
 MODULE_PARM_DESC(ring_page_order, "log2 of the pages of the command ring (0 to 4)");
 
+static bool want_events = true;
+module_param_named(events, want_events, bool, 0444);
+MODULE_PARM_DESC(events, "completion and asynchronous events, if the backend has them");
+
 static struct workqueue_struct *xenib_wq;
 
 struct xenib_hca {
@@ -37,6 +42,7 @@ struct xenib_hca {
 	enum xenbus_state backend; /* as last seen */
 	struct mutex ring_lock;    /* the pointer, against the watch */
 	struct xenib_ring *ring;   /* NULL: not connected */
+	struct xenib_events *events; /* NULL: none */
 	struct xenib_gfns gfns;
 	struct xenib_dev *dev; /* NULL: not registered */
 	bool failed;           /* do not try again */
@@ -63,6 +69,14 @@ static void kill_ring(struct xenib_hca *hca)
 	if (hca->ring)
 		xenib_ring_kill(hca->ring);
 	mutex_unlock(&hca->ring_lock);
+}
+
+static void events_fault(void *context)
+{
+	struct xenib_hca *hca = context;
+
+	kill_ring(hca);
+	queue_work(xenib_wq, &hca->work);
 }
 
 static bool speaks_our_version(const char *versions)
@@ -99,7 +113,8 @@ static int check_version(struct xenbus_device *xbdev)
 	return err;
 }
 
-static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring)
+static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring,
+		   struct xenib_events *events)
 {
 	struct xenbus_transaction xbt;
 	int err;
@@ -111,6 +126,8 @@ static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring)
 		err = xenbus_printf(xbt, xbdev->nodename, "version", "%u", XEN_VHCA_VERSION);
 		if (!err)
 			err = xenib_ring_publish(ring, xbt);
+		if (!err)
+			err = xenib_events_publish(events, xbdev, xbt);
 		if (err) {
 			xenbus_transaction_end(xbt, 1);
 			return err;
@@ -118,6 +135,16 @@ static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring)
 		err = xenbus_transaction_end(xbt, 0);
 	} while (err == -EAGAIN);
 	return err;
+}
+
+/* NULL if there are to be none. Returns an ERR_PTR. */
+static struct xenib_events *create_events(struct xenib_hca *hca)
+{
+	struct xenbus_device *xbdev = hca->xbdev;
+
+	if (!want_events || !xenbus_read_unsigned(xbdev->otherend, "feature-events", 0))
+		return NULL;
+	return xenib_events_create(xbdev, events_fault, hca);
 }
 
 /* InitWait -> Initialised. */
@@ -140,14 +167,26 @@ static int connect(struct xenib_hca *hca)
 		xenbus_dev_fatal(xbdev, PTR_ERR(ring), "making the command channel");
 		return PTR_ERR(ring);
 	}
-	err = publish(xbdev, ring);
+	hca->events = create_events(hca);
+	if (IS_ERR(hca->events)) {
+		err = PTR_ERR(hca->events);
+		xenbus_dev_fatal(xbdev, err, "making the event channel");
+		goto err_ring;
+	}
+	err = publish(xbdev, ring, hca->events);
 	if (err) {
 		xenbus_dev_fatal(xbdev, err, "writing the frontend's nodes");
-		xenib_ring_destroy(ring);
-		return err;
+		goto err_events;
 	}
 	set_ring(hca, ring);
 	return xenbus_switch_state(xbdev, XenbusStateInitialised);
+
+err_events:
+	xenib_events_destroy(hca->events);
+err_ring:
+	hca->events = NULL;
+	xenib_ring_destroy(ring);
+	return err;
 }
 
 /* Connected. */
@@ -155,7 +194,7 @@ static int register_device(struct xenib_hca *hca)
 {
 	struct xenib_dev *dev;
 
-	dev = xenib_dev_add(hca->xbdev, hca->ring, &hca->gfns);
+	dev = xenib_dev_add(hca->xbdev, hca->ring, hca->events, &hca->gfns);
 	if (IS_ERR(dev)) {
 		/* A backend that went meanwhile comes back; anything else would only repeat. */
 		if (!xenib_ring_is_dead(hca->ring)) {
@@ -165,7 +204,8 @@ static int register_device(struct xenib_hca *hca)
 		return 0;
 	}
 	hca->dev = dev;
-	dev_info(&hca->xbdev->dev, "registered as %s\n", dev_name(&dev->ibdev.dev));
+	dev_info(&hca->xbdev->dev, "registered as %s%s\n", dev_name(&dev->ibdev.dev),
+		 hca->events ? "" : ", without events");
 	return xenbus_switch_state(hca->xbdev, XenbusStateConnected);
 }
 
@@ -186,6 +226,8 @@ static void disconnect(struct xenib_hca *hca)
 		return;
 	set_ring(hca, NULL);
 	xenib_ring_destroy(ring);
+	xenib_events_destroy(hca->events);
+	hca->events = NULL;
 	xenib_gfns_exit(&hca->gfns);
 	xenib_grants_retry();
 }
@@ -331,7 +373,12 @@ static int __init xenib_init(void)
 	xenib_wq = alloc_workqueue("xen-ibfront", WQ_UNBOUND, 0);
 	if (!xenib_wq)
 		return -ENOMEM;
-	err = xenbus_register_frontend(&hca_driver);
+	/*
+	 * Without an owner, as xenbus would keep the module for as long as it has a device. But no
+	 * device needs that: unloading waits for their removal, and the RDMA core takes them from
+	 * the processes that use them.
+	 */
+	err = __xenbus_register_frontend(&hca_driver, NULL, NULL);
 	if (err)
 		destroy_workqueue(xenib_wq);
 	return err;
