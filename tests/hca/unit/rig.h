@@ -504,6 +504,7 @@ static inline void rig_side_start(struct rig_side *s)
 {
 	s->eq = rig_obj(s, OBJ_EQ, sizeof(*s->eq));
 	s->eq->log_size = 10;
+	s->eq->uar = &s->uar;
 	memset(s->eq->event_mask, 0xff, sizeof(s->eq->event_mask));
 	rig_buf(s, &s->eq->buf, 64u << 10);
 }
