@@ -36,6 +36,37 @@ static void expect_responder_unharmed(struct vp_end *b)
 	check(vp_state(b) == IBV_QPS_RTS, "the responder is still in RTS");
 }
 
+/*
+ * The clock of an emulated machine leaps when its host is busy, and a wait may then seem shorter than it was. An HCA that
+ * gives up too early does so each time: a case that finds it early is tried again.
+ */
+#define ATTEMPTS 3
+
+static unsigned int attempt;
+static bool too_early;
+
+static void expect_not_before(uint64_t took, uint64_t least, unsigned int retries)
+{
+	if (took + 1 >= NOT_BEFORE(least))
+		return;
+	too_early = true;
+	check(attempt < ATTEMPTS, "%u retries take at least %llu ms (took %llu)", retries, (unsigned long long)least,
+	      (unsigned long long)took);
+}
+
+static void several_times(const void *arg)
+{
+	void (*once)(void) = *(void (*const *)(void))arg;
+
+	for (attempt = 1; attempt <= ATTEMPTS; attempt++) {
+		too_early = false;
+		once();
+		if (!too_early)
+			return;
+		note("too early, attempt %u", attempt);
+	}
+}
+
 /* With no receive posted, the request must fail no earlier than after @retries pauses of the responder's timer. */
 static void rnr_exceeded(enum ibv_wr_opcode opcode, unsigned int retries, bool srq)
 {
@@ -54,8 +85,7 @@ static void rnr_exceeded(enum ibv_wr_opcode opcode, unsigned int retries, bool s
 	vp_expect(&v.pair.a.scq, w.wr.wr_id, IBV_WC_RNR_RETRY_EXC_ERR, "a request without a receive");
 	took = now_ms() - start;
 	vp_expect(&v.pair.a.scq, next.wr.wr_id, IBV_WC_WR_FLUSH_ERR, "the request behind it");
-	check(took + 1 >= NOT_BEFORE(retries * RNR_TIMER_MS), "%u retries take at least %u ms (took %llu)", retries,
-	      retries * RNR_TIMER_MS, (unsigned long long)took);
+	expect_not_before(took, retries * RNR_TIMER_MS, retries);
 	check(took <= (retries + 1) * RNR_TIMER_MS + LATE_MS, "the requester gives up in time (took %llu ms)",
 	      (unsigned long long)took);
 	if (srq)
@@ -83,9 +113,8 @@ static void rnr_zero_srq(const void *arg)
 	rnr_exceeded(IBV_WR_SEND, 0, true);
 }
 
-static void rnr_counted(const void *arg)
+static void rnr_counted(void)
 {
-	(void)arg;
 	rnr_exceeded(IBV_WR_SEND, 3, false);
 }
 
@@ -169,17 +198,15 @@ static void expect_retry_exceeded(struct vp_end *a, unsigned int retries)
 	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_RETRY_EXC_ERR, "a request to a peer that is silent");
 	took = now_ms() - start;
 	vp_expect(&a->scq, next.wr.wr_id, IBV_WC_WR_FLUSH_ERR, "the request behind it");
-	check(took + 1 >= NOT_BEFORE(least), "%u retries take at least %llu ms (took %llu)", retries, (unsigned long long)least,
-	      (unsigned long long)took);
+	expect_not_before(took, least, retries);
 	check(took <= 4 * least + LATE_MS, "the requester gives up in time (took %llu ms)", (unsigned long long)took);
 	vio_expect_dead(a, "requester");
 }
 
-static void peer_destroyed(const void *arg)
+static void peer_destroyed(void)
 {
 	struct vio v = { 0 };
 
-	(void)arg;
 	vio_begin_as(&v, retry_conf(3));
 	vp_exchange(&v.pair, "the pair, before");
 	vp_qp_destroy(&v.pair.b);
@@ -187,23 +214,21 @@ static void peer_destroyed(const void *arg)
 	vio_end(&v);
 }
 
-static void peer_in_error(const void *arg)
+static void peer_in_error(void)
 {
 	struct vio v = { 0 };
 
-	(void)arg;
 	vio_begin_as(&v, retry_conf(1));
 	vp_move_to_error(&v.pair.b);
 	expect_retry_exceeded(&v.pair.a, 1);
 	vio_end(&v);
 }
 
-static void peer_in_reset(const void *arg)
+static void peer_in_reset(void)
 {
 	uint64_t before = vp_fresh();
 	struct vio v = { 0 };
 
-	(void)arg;
 	vio_begin_as(&v, retry_conf(1));
 	vp_fill(v.pair.b.buf, v.pair.b.len, before);
 	vp_move_to_reset(&v.pair.b);
@@ -213,12 +238,11 @@ static void peer_in_reset(const void *arg)
 	vio_end(&v);
 }
 
-static void peer_in_init(const void *arg)
+static void peer_in_init(void)
 {
 	uint64_t before = vp_fresh();
 	struct vio v = { 0 };
 
-	(void)arg;
 	vio_begin_as(&v, retry_conf(1));
 	vp_fill(v.pair.b.buf, v.pair.b.len, before);
 	vp_move_to_reset(&v.pair.b);
@@ -228,11 +252,10 @@ static void peer_in_init(const void *arg)
 	vio_end(&v);
 }
 
-static void peer_no_retries(const void *arg)
+static void peer_no_retries(void)
 {
 	struct vio v = { 0 };
 
-	(void)arg;
 	vio_begin_as(&v, retry_conf(0));
 	vp_move_to_reset(&v.pair.b);
 	expect_retry_exceeded(&v.pair.a, 0);
@@ -244,14 +267,13 @@ static void peer_no_retries(const void *arg)
  * sequence number
  * that gives it away (IBTA 9.7.5.1); the answer goes to the rightful peer, who must ignore it, and both must go on.
  */
-static void peer_of_another(const void *arg)
+static void peer_of_another(void)
 {
 	uint64_t before = vp_fresh();
 	struct vp_pair rightful;
 	struct vio v = { 0 };
 	struct vp_end *a;
 
-	(void)arg;
 	vio_begin_as(&v, retry_conf(1));
 	vp_pair_make_on(&rightful, &v.dev_a, v.pair.a.pd, &v.dev_b, v.pair.b.pd, &v.pair.conf);
 	vp_fill(rightful.b.buf, rightful.b.len, before);
@@ -271,14 +293,13 @@ static void peer_of_another(const void *arg)
 }
 
 /* Nobody has this LID: there is nothing to wait for but the retries. */
-static void path_to_nowhere(const void *arg)
+static void path_to_nowhere(void)
 {
 	struct vp_conf conf = retry_conf(1);
 	struct ibv_qp_attr attr;
 	struct vio v = { 0 };
 	int mask;
 
-	(void)arg;
 	vio_open(&v);
 	if (v.dev_a.port.link_layer == IBV_LINK_LAYER_ETHERNET)
 		skip("Ethernet resolves addresses before the QP is connected");
@@ -294,22 +315,24 @@ static void path_to_nowhere(const void *arg)
 	vio_end(&v);
 }
 
+#define TIMED_CASE(n, f, s) CHECK_CASE(n, several_times, s, .arg = &(void (*const)(void)){ f })
+
 static const struct check_case cases[] = {
 	CHECK_CASE("rnr-retry-zero", rnr_zero_send, "rnr_retry 0: a send without a receive fails at once"),
 	CHECK_CASE("rnr-retry-zero-write-imm", rnr_zero_write_imm,
 		   "rnr_retry 0: a write with immediate without a receive fails at once"),
 	CHECK_CASE("rnr-retry-zero-srq", rnr_zero_srq, "rnr_retry 0: a send to an empty SRQ fails at once"),
-	CHECK_CASE("rnr-retry-counted", rnr_counted, "rnr_retry 3 pauses three times by the responder's timer"),
+	TIMED_CASE("rnr-retry-counted", rnr_counted, "rnr_retry 3 pauses three times by the responder's timer"),
 	CHECK_CASE("rnr-retry-infinite", rnr_infinite_waits, "rnr_retry 7 waits until a receive is posted"),
 	CHECK_CASE("rnr-satisfied-in-time", rnr_satisfied_in_time, "a receive before the count is used up"),
 	CHECK_CASE("rnr-count-restarts", rnr_count_restarts, "each message has the whole count"),
-	CHECK_CASE("peer-destroyed", peer_destroyed, "a peer that is gone: retry exceeded, neither early nor late"),
-	CHECK_CASE("peer-in-error", peer_in_error, "a peer in ERR: retry exceeded"),
-	CHECK_CASE("peer-in-reset", peer_in_reset, "a peer in RESET: retry exceeded, nothing written"),
-	CHECK_CASE("peer-in-init", peer_in_init, "a peer in INIT: retry exceeded, nothing written"),
-	CHECK_CASE("peer-no-retries", peer_no_retries, "retry_cnt 0: one try, and not longer"),
-	CHECK_CASE("peer-of-another", peer_of_another, "a QP that is connected to somebody else"),
-	CHECK_CASE("path-to-nowhere", path_to_nowhere, "a LID that nobody has"),
+	TIMED_CASE("peer-destroyed", peer_destroyed, "a peer that is gone: retry exceeded, neither early nor late"),
+	TIMED_CASE("peer-in-error", peer_in_error, "a peer in ERR: retry exceeded"),
+	TIMED_CASE("peer-in-reset", peer_in_reset, "a peer in RESET: retry exceeded, nothing written"),
+	TIMED_CASE("peer-in-init", peer_in_init, "a peer in INIT: retry exceeded, nothing written"),
+	TIMED_CASE("peer-no-retries", peer_no_retries, "retry_cnt 0: one try, and not longer"),
+	TIMED_CASE("peer-of-another", peer_of_another, "a QP that is connected to somebody else"),
+	TIMED_CASE("path-to-nowhere", path_to_nowhere, "a LID that nobody has"),
 };
 
 const struct check_table violate_retry = { .cases = cases, .count = ARRAY_SIZE(cases) };
