@@ -9,10 +9,11 @@ IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
 ROOMS := shared-ring frontend provider backend tests/hca tests/verbs
-SUITES ?= unit native
+SUITES ?= unit native guests
+HCAS ?= 1
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all lab test test-native unit fuzz clean distclean help $(ROOMS)
+.PHONY: all demo lab test test-native unit fuzz clean distclean help $(ROOMS)
 
 all: $(ROOMS)
 
@@ -22,6 +23,9 @@ $(ROOMS): roots
 .PHONY: roots
 roots:
 	$(LAB) build
+
+demo: all
+	$(CURDIR)/benchmarks/demo --hcas $(HCAS)
 
 lab: tests/hca
 	$(LAB) up --hcas 2
@@ -55,6 +59,7 @@ distclean: clean
 
 help:
 	@echo 'make              build everything (the first time: makes the root file systems, ~3 minutes)'
+	@echo 'make demo         Xen with two guests that share an HCA, measured beside dom0 (HCAS=2: two HCAs)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         all tests:' $(SUITES)
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
