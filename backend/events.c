@@ -22,6 +22,7 @@
 #define READY 32 /* descriptors looked at in one round */
 #define BATCH 64 /* events read before the guest is told */
 #define BATCHES 16
+#define STREAK 4096 /* times BATCHES and BATCH, 4 Mi events, without an end: a flood */
 
 /* How long to wait for room in the ring. */
 #define RETRY_MS 1
@@ -30,7 +31,7 @@
 struct events {
 	struct vdev *v;
 	void *bits, *ring; /* the guest's pages */
-	int epoll, wake;
+	int epoll, wake, flood;
 	pthread_t thread;
 
 	/* Under the lock of the vHCA: */
@@ -207,12 +208,14 @@ static bool read_asyncs(struct events *e, struct context *ctx)
 	return n < BATCH;
 }
 
-/* There is more: hear of it again. */
-static void put_behind(struct events *e, int fd, uint64_t source)
+/* There is more: hear of it again. If there has been more for too long, that is not by chance. */
+static void put_behind(struct events *e, struct context *ctx, int fd, uint64_t source)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = source };
 
 	epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &event);
+	if (++ctx->streak == STREAK)
+		eventfd_write(e->flood, 1);
 }
 
 /* While we are in the context it is not closed, so its descriptors are its own. */
@@ -227,8 +230,10 @@ static void serve(struct events *e, uint64_t source)
 		return;
 	for (i = 0; i < BATCHES && !empty; i++)
 		empty = async ? read_asyncs(e, ctx) : read_completions(e, ctx);
-	if (!empty)
-		put_behind(e, async ? ops->event_fd(ctx->hca) : ops->completion_fd(ctx->hca),
+	if (empty)
+		ctx->streak = 0;
+	else
+		put_behind(e, ctx, async ? ops->event_fd(ctx->hca) : ops->completion_fd(ctx->hca),
 			   source);
 	vdev_leave(e->v, ctx);
 }
@@ -337,6 +342,11 @@ int events_watch(struct events *e, const struct context *ctx)
 	return watch(e, ops->event_fd(ctx->hca), SOURCE(ctx->obj.handle, 1));
 }
 
+int events_flood_fd(const struct events *e)
+{
+	return e->flood;
+}
+
 /* Setting up */
 
 static int map_page(struct events *e, uint32_t ref, void **page)
@@ -344,25 +354,39 @@ static int map_page(struct events *e, uint32_t ref, void **page)
 	return e->v->t->ops->map(e->v->t, &ref, 1, false, NULL, page);
 }
 
-static int open_epoll(struct events *e)
+static int open_descriptors(struct events *e)
 {
 	int err;
 
 	e->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (e->epoll < 0)
 		return -errno;
+	e->flood = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->flood < 0) {
+		err = -errno;
+		goto err_epoll;
+	}
 	e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (e->wake < 0) {
 		err = -errno;
-		goto err_epoll;
+		goto err_flood;
 	}
 	err = watch(e, e->wake, SOURCE_WAKE);
 	if (!err)
 		return 0;
 	close(e->wake);
+err_flood:
+	close(e->flood);
 err_epoll:
 	close(e->epoll);
 	return err;
+}
+
+static void close_descriptors(struct events *e)
+{
+	close(e->wake);
+	close(e->flood);
+	close(e->epoll);
 }
 
 struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
@@ -389,15 +413,14 @@ struct events *events_new(struct vdev *v, const struct events_params *params, ch
 	if (err)
 		goto err_ring;
 	what = "watching for events";
-	err = open_epoll(e);
+	err = open_descriptors(e);
 	if (err)
 		goto err_ring;
 	err = -pthread_create(&e->thread, NULL, run, e);
 	if (!err)
 		return e;
 
-	close(e->wake);
-	close(e->epoll);
+	close_descriptors(e);
 err_ring:
 	munmap(e->ring, XEN_VHCA_PAGE_SIZE);
 err_bits:
@@ -418,8 +441,7 @@ void events_free(struct events *e)
 	pthread_mutex_unlock(&e->v->lock);
 	eventfd_write(e->wake, 1);
 	pthread_join(e->thread, NULL);
-	close(e->wake);
-	close(e->epoll);
+	close_descriptors(e);
 	munmap(e->ring, XEN_VHCA_PAGE_SIZE);
 	munmap(e->bits, XEN_VHCA_PAGE_SIZE);
 	free(e);

@@ -3,9 +3,12 @@
  * events.h - tells the guest what happens to its CQs, QPs and SRQs, and to the port.
  *
  * A thread of its own reads the event descriptors of all contexts, always to their end: what waits
- * there is kept by the kernel of this domain, and must not grow because a guest is slow. Every
- * event names its object by the guest's handle. A handle that is no object's any more is ignored;
- * from the moment that an object's destruction has begun, nothing is said of it.
+ * there is kept by the kernel of this domain, and must not grow because a guest is slow. Nor may it
+ * because a guest is fast: an honest one cannot keep the thread busy for long, as its processes arm
+ * their CQs after they have heard of the last event. One that can is closed.
+ *
+ * Every event names its object by the guest's handle. A handle that is no object's any more is
+ * ignored; from the moment that an object's destruction has begun, nothing new is said of it.
  *
  * Completion events become bits. Asynchronous events go to the ring; while that is full they wait
  * in a mask of their object, so they take no memory, and the thread looks from time to time if
@@ -37,6 +40,9 @@ void events_free(struct events *events);
 
 /* events_watch - from now on the context's events are told. It ends when its descriptors close. */
 int events_watch(struct events *events, const struct context *ctx);
+
+/* events_flood_fd - becomes readable when the guest is to be closed, as above. */
+int events_flood_fd(const struct events *events);
 
 /* events_port - an event of the port or the device, enum xen_vhca_async_type. */
 void events_port(struct events *events, uint32_t type);

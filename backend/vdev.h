@@ -30,6 +30,7 @@ struct context {
 	struct object_list objects; /* of it, all but itself */
 	uint32_t pid;
 	char name[17];
+	unsigned int streak; /* of the thread of events, see events.c */
 	LIST_ENTRY(context) link;
 };
 

@@ -239,7 +239,8 @@ static void look_at_xenstore(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_HCA, POLL_SESSION,
+enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_HCA, POLL_FLOOD,
+	POLL_SESSION,
 	POLLS = POLL_SESSION + SESSION_FDS };
 
 /* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
@@ -279,6 +280,7 @@ static void loop(struct worker *w)
 		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
 		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
 		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
+		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
 	};
 	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
 	bool more = false;
@@ -288,6 +290,7 @@ static void loop(struct worker *w)
 		timeout = -1;
 		if (w->session) {
 			session_fds(w->session, fds);
+			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
 			timeout = status_update(&w->status, &w->v);
 		}
 		for (i = 0; i < SESSION_FDS; i++)
@@ -300,6 +303,8 @@ static void loop(struct worker *w)
 			w->stop = w->orphan = true;
 		if (polls[POLL_SIGNAL].revents)
 			w->stop = true;
+		if (!w->stop && polls[POLL_FLOOD].revents)
+			fail(w, WORKER_FAILED, "the guest makes events without end");
 		if (!w->stop && polls[POLL_HCA].revents)
 			look_at_hca(w);
 		if (!w->stop && polls[POLL_XENSTORE].revents && xb_drain(w->xs))

@@ -205,6 +205,8 @@ static int next_completion(struct hca_ctx *ctx, uint64_t *user)
 
 	pthread_mutex_lock(&lock);
 	got = fake_queue_get(&C->completions, &event);
+	if (got && C->fake->endless)
+		fake_queue_put(&C->completions, event.user, 0);
 	pthread_mutex_unlock(&lock);
 	if (got)
 		*user = event.user;
@@ -482,6 +484,14 @@ bool fake_complete(struct fake_hca *fake, uint64_t user)
 	}
 	pthread_mutex_unlock(&lock);
 	return found;
+}
+
+bool fake_flood(struct fake_hca *fake, uint64_t user)
+{
+	pthread_mutex_lock(&lock);
+	fake->endless = true;
+	pthread_mutex_unlock(&lock);
+	return fake_complete(fake, user);
 }
 
 bool fake_async(struct fake_hca *fake, uint64_t user, uint32_t type)

@@ -23,6 +23,7 @@ struct fake_hca {
 	unsigned int live; /* objects */
 	unsigned int contexts, uars;
 	unsigned int slow_us; /* a registration takes that long */
+	bool endless;
 };
 
 void fake_init(struct fake_hca *fake);
@@ -34,6 +35,9 @@ void fake_fini(struct fake_hca *fake);
  */
 bool fake_complete(struct fake_hca *fake, uint64_t user);
 bool fake_async(struct fake_hca *fake, uint64_t user, uint32_t type);
+
+/* fake_flood - as fake_complete(), and from now on completion events never come to an end. */
+bool fake_flood(struct fake_hca *fake, uint64_t user);
 
 /* fake_port - an event of the port or the device, of which every context hears. */
 void fake_port(struct fake_hca *fake, uint32_t type);

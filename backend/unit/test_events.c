@@ -93,6 +93,7 @@ static void *complete_much(void *arg)
 		CHECK(fake_complete(&storm->rig->fake, storm->p[cq].cq));
 	}
 	atomic_store(&storm->over, true);
+	eventfd_write(storm->rig->shm->to_front[CHANNEL_EVENTS], 1); /* a look that sees that */
 	return NULL;
 }
 
@@ -192,6 +193,35 @@ static void closing(void)
 	atomic_store(&storm.over, true);
 	pthread_join(thread, NULL);
 	rig_fini(&rig); /* and the guest vanishes */
+}
+
+/* Is the guest to be closed, within that time? */
+static bool is_flood(struct rig *rig, int ms)
+{
+	struct pollfd flood = { .fd = events_flood_fd(rig->v.events), .events = POLLIN };
+
+	return poll(&flood, 1, ms) == 1;
+}
+
+static void flood(void)
+{
+	struct rig_process p;
+	struct rig rig;
+	unsigned int i;
+
+	start(&rig);
+	rig.event_bit = 0;
+	CHECK(!rig_process(&rig, &p));
+	/* Much, but it ends. */
+	for (i = 0; i < 10000; i++)
+		fake_complete(&rig.fake, p.cq);
+	wait_for_bit(&rig, 0);
+	CHECK(!is_flood(&rig, 200));
+	CHECK(fake_flood(&rig.fake, p.cq));
+	CHECK(is_flood(&rig, 100000));
+	/* And in spite of it the context can be closed. */
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	rig_fini(&rig);
 }
 
 static void not_negotiated(void)
@@ -437,6 +467,7 @@ int main(void)
 	only_who_is_there();
 	no_completion_is_lost();
 	closing();
+	flood();
 	asyncs();
 	full_ring();
 	hostile_guest();
