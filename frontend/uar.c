@@ -6,6 +6,7 @@
  * core counts the latter, and replaces them by ordinary memory when the device disappears.
  */
 #include <linux/mm.h>
+#include <linux/once.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_std_types.h>
 #include <xen/features.h>
@@ -55,6 +56,8 @@ static int uar_offer(struct xenib_uar *uar)
 	u64 gfn;
 	int err;
 
+	if (uar->type == XENIB_UAR_BF && READ_ONCE(dev->no_bf))
+		return -EOPNOTSUPP;
 	err = xenib_gfn_get(dev->gfns, &gfn);
 	if (err)
 		return -ENOMEM;
@@ -62,6 +65,8 @@ static int uar_offer(struct xenib_uar *uar)
 	cmd.req.u.uar_alloc.type = uar->type == XENIB_UAR_BF ? XEN_VHCA_UAR_BF : XEN_VHCA_UAR_NC;
 	cmd.req.u.uar_alloc.gfn = gfn;
 	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err == -EOPNOTSUPP && uar->type == XENIB_UAR_BF)
+		WRITE_ONCE(dev->no_bf, true);
 	if (err)
 		goto err_put_gfn;
 
@@ -178,6 +183,25 @@ static int map_machine_frame(struct vm_area_struct *vma, const struct xenib_uar 
 }
 
 /*
+ * An entry of a PV guest's page table with a machine frame reads as if nothing were there. So nothing
+ * may make it anew out of what it reads, as mprotect() does: Xen refuses what comes out of that, and
+ * the process would fault on it for ever.
+ */
+static int refuse_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned long end,
+			   unsigned long flags)
+{
+	return flags == vma->vm_flags ? 0 : -EACCES;
+}
+
+static struct vm_operations_struct pv_vm_ops; /* the core's own, and this one */
+
+static void make_pv_vm_ops(const struct vm_operations_struct *of_core)
+{
+	pv_vm_ops = *of_core;
+	pv_vm_ops.mprotect = refuse_mprotect;
+}
+
+/*
  * A PV guest's page is a machine frame, which no guest frame number names: so the core's
  * rdma_user_mmap_io() cannot map it, yet only through that the core keeps track of the mapping. It
  * is given a page of nothing, which is taken out again, before the machine frame is put in. After
@@ -189,6 +213,8 @@ static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struc
 	struct page *nothing;
 	int err;
 
+	DO_ONCE_SLEEPABLE(make_pv_vm_ops, vma->vm_ops);
+	vma->vm_ops = &pv_vm_ops;
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	err = map_machine_frame(vma, uar);
 	if (err)
@@ -230,6 +256,8 @@ int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
+	if (!(vma->vm_flags & VM_WRITE))
+		return -EACCES;
 	entry = rdma_user_mmap_entry_get(ibuc, vma);
 	if (!entry)
 		return -EINVAL;

@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "events.h"
 #include "gfn.h"
 #include "mem.h"
 #include "ring.h"
@@ -22,10 +23,12 @@ struct xenib_dev {
 	struct ib_device ibdev;
 	struct xenbus_device *xbdev;
 	struct xenib_ring *ring;          /* outlives the registered device */
+	struct xenib_events *events;      /* as well; NULL: there are none */
 	struct xen_vhca_device_attr attr; /* within bounds */
 	u32 gid_tbl_len;                  /* as the core has allocated its tables */
 	u32 pkey_tbl_len;
 	atomic_t ahs;
+	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
 };
 
@@ -73,6 +76,8 @@ struct xenib_cq {
 	struct xenib_uar *uar;
 	xen_vhca_handle_t handle;
 	u32 cqn;
+	u32 event_bit; /* or XEN_VHCA_NO_EVENT */
+	struct xenib_target target;
 };
 
 struct xenib_srq {
@@ -82,6 +87,7 @@ struct xenib_srq {
 	struct xenib_dbr dbr;
 	xen_vhca_handle_t handle;
 	u32 srqn;
+	struct xenib_target target;
 };
 
 struct xenib_qp {
@@ -92,6 +98,7 @@ struct xenib_qp {
 	xen_vhca_handle_t handle;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
+	struct xenib_target target;
 };
 
 struct xenib_ah {
@@ -127,11 +134,11 @@ static inline struct xenib_ucontext *xenib_udata_ctx(struct ib_udata *udata)
 
 /*
  * Queries the backend, and registers the device with the RDMA core. gfns is filled with frames
- * here, and emptied by the caller once the backend has unmapped everything; like the channel it
- * must live until xenib_dev_remove(). Returns an ERR_PTR.
+ * here, and emptied by the caller once the backend has unmapped everything; like channel and events
+ * it must live until xenib_dev_remove(). Returns an ERR_PTR.
  */
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
-				struct xenib_gfns *gfns);
+				struct xenib_events *events, struct xenib_gfns *gfns);
 
 /* Unregisters: destroys whatever processes still have, and tells them with a fatal event. */
 void xenib_dev_remove(struct xenib_dev *dev);
@@ -205,6 +212,10 @@ int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
 			     struct ib_port_immutable *immutable);
 void xenib_get_fw_str(struct ib_device *ibdev, char *str);
+
+/* stats.c: what /sys/class/infiniband/<device>/hw_counters says */
+struct rdma_hw_stats *xenib_alloc_hw_device_stats(struct ib_device *ibdev);
+int xenib_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
 
 /* restrack.c: what `rdma resource show -dd` says beyond the core's fields */
 int xenib_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
