@@ -41,7 +41,7 @@ static int send_create(struct xenib_ucontext *ctx, struct xenib_cq *cq, u32 entr
 			.dbr = xenib_dbr_place(&cq->dbr),
 			.cqes = entries,
 			.cqe_size = cqe_size,
-			.event_bit = XEN_VHCA_NO_EVENT,
+			.event_bit = cq->event_bit,
 		},
 	};
 	int err;
@@ -52,6 +52,35 @@ static int send_create(struct xenib_ucontext *ctx, struct xenib_cq *cq, u32 entr
 	cq->handle = cmd.rsp.u.queue.handle;
 	cq->cqn = cmd.rsp.u.queue.number;
 	return 0;
+}
+
+/* Without a completion channel there is nobody to tell. */
+static int take_bit(struct xenib_dev *dev, struct xenib_cq *cq)
+{
+	cq->event_bit = XEN_VHCA_NO_EVENT;
+	return cq->ibcq.cq_context ? xenib_events_take_bit(dev->events, &cq->event_bit) : 0;
+}
+
+/*
+ * The last step of making a CQ. An event before it would be for a CQ that the RDMA core may still
+ * have to throw away.
+ */
+static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
+{
+	cq->target = (struct xenib_target){
+		.handle = cq->handle,
+		.kind = VHCA_ASYNC_CQ,
+		.cq = &cq->ibcq,
+	};
+	xenib_events_add(dev->events, &cq->target);
+	xenib_events_set_cq(dev->events, cq->event_bit, &cq->ibcq);
+}
+
+/* The first step of removing it. */
+static void end_events(struct xenib_dev *dev, struct xenib_cq *cq)
+{
+	xenib_events_set_cq(dev->events, cq->event_bit, NULL);
+	xenib_events_remove(dev->events, &cq->target);
 }
 
 int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -87,19 +116,25 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = xenib_region_create(ctx, &cq->buf, req.buf_addr, (u64)entries * req.cqe_size);
 	if (err)
 		goto err_put_dbr;
-	err = send_create(ctx, cq, entries, req.cqe_size);
+	err = take_bit(dev, cq);
 	if (err)
 		goto err_release_buf;
+	err = send_create(ctx, cq, entries, req.cqe_size);
+	if (err)
+		goto err_give_bit;
 
 	ibcq->cqe = entries - 1;
 	resp.cqn = cq->cqn;
 	err = xenib_copy_resp(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_destroy;
+	begin_events(dev, cq);
 	return 0;
 
 err_destroy:
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
+err_give_bit:
+	xenib_events_give_bit(dev->events, cq->event_bit);
 err_release_buf:
 	xenib_region_release(dev, &cq->buf);
 err_put_dbr:
@@ -128,7 +163,9 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibcq->device);
 	struct xenib_cq *cq = to_xcq(ibcq);
 
-	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
+	end_events(dev, cq);
+	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
+		xenib_events_give_bit(dev->events, cq->event_bit);
 	xenib_region_release(dev, &cq->buf);
 	xenib_dbr_put(cq->uar->ctx, &cq->dbr);
 	xenib_uar_put(cq->uar);

@@ -120,6 +120,11 @@ static const struct ib_device_ops mw_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, xenib_mw, ibmw),
 };
 
+static const struct ib_device_ops event_ops = {
+	.alloc_hw_device_stats = xenib_alloc_hw_device_stats,
+	.get_hw_stats = xenib_get_hw_stats,
+};
+
 static void set_up(struct xenib_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -127,7 +132,7 @@ static void set_up(struct xenib_dev *dev)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->node_guid = (__force __be64)dev->attr.node_guid;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = 1;
+	ibdev->num_comp_vectors = 1; /* one event channel */
 	ibdev->dev.parent = &dev->xbdev->dev;
 	strscpy(ibdev->node_desc, init_utsname()->nodename, sizeof(ibdev->node_desc));
 
@@ -136,11 +141,13 @@ static void set_up(struct xenib_dev *dev)
 		ib_set_device_ops(ibdev, &srq_ops);
 	if (dev->attr.max_mw)
 		ib_set_device_ops(ibdev, &mw_ops);
+	if (dev->events)
+		ib_set_device_ops(ibdev, &event_ops);
 	ibdev->driver_def = xenib_uar_defs;
 }
 
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
-				struct xenib_gfns *gfns)
+				struct xenib_events *events, struct xenib_gfns *gfns)
 {
 	struct xenib_dev *dev;
 	int err;
@@ -150,6 +157,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 		return ERR_PTR(-ENOMEM);
 	dev->xbdev = xbdev;
 	dev->ring = ring;
+	dev->events = events;
 	dev->gfns = gfns;
 
 	err = query_backend(dev);
@@ -162,6 +170,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = ib_register_device(&dev->ibdev, "xenib%d", NULL);
 	if (err)
 		goto err_dealloc;
+	xenib_events_start(events, &dev->ibdev);
 	return dev;
 
 err_dealloc:
@@ -171,6 +180,7 @@ err_dealloc:
 
 void xenib_dev_remove(struct xenib_dev *dev)
 {
+	xenib_events_stop(dev->events);
 	ib_unregister_device(&dev->ibdev);
 	ib_dealloc_device(&dev->ibdev);
 }

@@ -152,6 +152,13 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	err = send_create(dev, qp, init, &req);
 	if (err)
 		goto err_release_buf;
+
+	qp->target = (struct xenib_target){
+		.handle = qp->handle,
+		.kind = VHCA_ASYNC_QP,
+		.qp = ibqp,
+	};
+	xenib_events_add(dev->events, &qp->target);
 	return 0;
 
 err_release_buf:
@@ -213,6 +220,7 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibqp->device);
 	struct xenib_qp *qp = to_xqp(ibqp);
 
+	xenib_events_remove(dev->events, &qp->target);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
 	xenib_region_release(dev, &qp->buf);
 	xenib_dbr_put(qp->uar->ctx, &qp->dbr);

@@ -86,6 +86,12 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (err)
 		goto err_destroy;
 	srq->ctx = ctx;
+	srq->target = (struct xenib_target){
+		.handle = srq->handle,
+		.kind = VHCA_ASYNC_SRQ,
+		.srq = ibsrq,
+	};
+	xenib_events_add(dev->events, &srq->target);
 	return 0;
 
 err_destroy:
@@ -141,6 +147,7 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibsrq->device);
 	struct xenib_srq *srq = to_xsrq(ibsrq);
 
+	xenib_events_remove(dev->events, &srq->target);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
 	xenib_region_release(dev, &srq->buf);
 	xenib_dbr_put(srq->ctx, &srq->dbr);

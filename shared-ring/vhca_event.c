@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 
 #define LOAD(from) READ_ONCE(from)
+/* Of an index: what it announces is read after it, or written before it. */
 #define LOAD_ACQUIRE(from) virt_load_acquire(&(from))
 #define STORE_RELEASE(to, value) virt_store_release(&(to), value)
 #define EXCHANGE(where, value) xchg(where, value)

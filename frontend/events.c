@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * events.c - what the backend tells of CQs, QPs, SRQs, the port and the device.
+ *
+ * Completions are told in the interrupt. Asynchronous events, of which there are few, are told in a
+ * work item, a ring full at a time. The peer is not trusted: it can name nothing but what is ours,
+ * in as far as it is in our tables, and each look takes a bounded time. If it interrupts without
+ * cause, Xen's late end of interrupt makes it slower and slower; if it fills the ring faster than
+ * that is of any use, the work item waits.
+ *
+ * What is told, is told under the lock of the table it was found in. So an object that has been
+ * taken out of the tables can be freed: nobody is in its handlers. These are to be quick and may
+ * not sleep; whatever the RDMA core has there keeps to that.
+ */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/hashtable.h>
+#include <linux/interrupt.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <asm/sync_bitops.h>
+#include <xen/events.h>
+
+#include "events.h"
+
+/* Between a full ring's worth of asynchronous events and the next, in jiffies. */
+#define ASYNC_PAUSE 1
+
+#define TARGET_BITS 10
+
+struct shared_page {
+	void *page;
+	grant_ref_t ref;
+};
+
+struct xenib_events {
+	struct xenbus_device *xbdev;
+	void (*fault)(void *context);
+	void *context;
+
+	struct shared_page bits;
+	struct xarray cqs; /* by bit; a bit that is taken, without its CQ, is there as NULL */
+	u32 words;         /* of the page, in which bits have ever been taken */
+
+	struct shared_page ring;
+	u32 prod; /* of the ring, when the last interrupt saw it */
+	struct delayed_work work;
+	struct ib_device *ibdev; /* NULL: nobody to tell */
+
+	/* Of the work item alone: */
+	struct vhca_async_front async;
+	bool broken;
+
+	spinlock_t lock; /* of the targets */
+	DECLARE_HASHTABLE(targets, TARGET_BITS); /* by handle */
+
+	atomic64_t counts[XENIB_EVENTS_COUNTS];
+
+	evtchn_port_t evtchn;
+	int irq;
+};
+
+static void count(struct xenib_events *events, enum xenib_events_count which)
+{
+	atomic64_inc(&events->counts[which]);
+}
+
+u64 xenib_events_count(struct xenib_events *events, enum xenib_events_count which)
+{
+	const struct xen_vhca_async_page *page;
+
+	if (!events)
+		return 0;
+	page = events->ring.page;
+	return which == XENIB_EVENTS_LOST ? READ_ONCE(page->lost) :
+	       atomic64_read(&events->counts[which]);
+}
+
+/* Completions */
+
+static bool tell_completion(struct xenib_events *events, u32 bit)
+{
+	struct ib_cq *ibcq;
+	unsigned long flags;
+
+	xa_lock_irqsave(&events->cqs, flags);
+	ibcq = xa_load(&events->cqs, bit);
+	if (ibcq)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+	xa_unlock_irqrestore(&events->cqs, flags);
+	count(events, ibcq ? XENIB_EVENTS_COMPLETIONS : XENIB_EVENTS_IGNORED);
+	return ibcq;
+}
+
+/*
+ * One look through the page: clears the bits that are set, and tells their CQs. Why no event is
+ * lost is in vhca_event.h; our part of it is
+ *
+ * - that the look as a whole comes after the end of the event channel's pending state, which Linux
+ *   clears before it calls the handler; a notification from then on brings another look;
+ * - that each bit is cleared before its CQ is told, with a full barrier between the two: who sets
+ *   it later notifies again; who found it set has been before us, so the CQ is told after that;
+ * - that the bits are cleared by xchg(), which is atomic towards other domains also where this
+ *   kernel, having one CPU, has made its other atomic operations plain ones.
+ *
+ * There is one look, however many bits are set meanwhile: the backend cannot keep us here.
+ */
+static bool tell_completions(struct xenib_events *events)
+{
+	u32 words = READ_ONCE(events->words), word, bits;
+	bool any = false;
+
+	virt_mb(); /* the pending state, then the bits */
+	for (word = 0; word < words; word++) {
+		bits = vhca_bits_take(events->bits.page, word);
+		for (; bits; bits &= bits - 1)
+			any |= tell_completion(events, word * 32 + __ffs(bits));
+	}
+	return any;
+}
+
+int xenib_events_take_bit(struct xenib_events *events, u32 *bit)
+{
+	int err;
+
+	*bit = XEN_VHCA_NO_EVENT;
+	if (!events)
+		return 0;
+	xa_lock_irq(&events->cqs);
+	err = __xa_alloc(&events->cqs, bit, NULL, XA_LIMIT(0, XEN_VHCA_EVENT_BITS - 1),
+			 GFP_KERNEL);
+	if (!err && *bit / 32 >= events->words)
+		WRITE_ONCE(events->words, *bit / 32 + 1);
+	xa_unlock_irq(&events->cqs);
+	return err ? -ENOMEM : 0;
+}
+
+/* The backend does not set it any more; what it has set before is not for the next CQ. */
+void xenib_events_give_bit(struct xenib_events *events, u32 bit)
+{
+	if (!events || bit == XEN_VHCA_NO_EVENT)
+		return;
+	sync_clear_bit(bit, events->bits.page);
+	xa_erase_irq(&events->cqs, bit);
+}
+
+/* There is a place for it already, so nothing can fail. */
+void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct ib_cq *ibcq)
+{
+	if (events && bit != XEN_VHCA_NO_EVENT)
+		xa_store_irq(&events->cqs, bit, ibcq, 0);
+}
+
+/* Asynchronous events */
+
+void xenib_events_add(struct xenib_events *events, struct xenib_target *target)
+{
+	if (!events)
+		return;
+	spin_lock(&events->lock);
+	hash_add(events->targets, &target->node, target->handle);
+	spin_unlock(&events->lock);
+}
+
+void xenib_events_remove(struct xenib_events *events, struct xenib_target *target)
+{
+	if (!events)
+		return;
+	spin_lock(&events->lock);
+	hash_del(&target->node);
+	spin_unlock(&events->lock);
+}
+
+/* With the lock held. */
+static struct xenib_target *find_target(struct xenib_events *events, xen_vhca_handle_t handle,
+					enum vhca_async_kind kind)
+{
+	struct xenib_target *target;
+
+	hash_for_each_possible(events->targets, target, node, handle) {
+		if (target->handle == handle && target->kind == kind)
+			return target;
+	}
+	return NULL;
+}
+
+static void call_handler(const struct xenib_target *target, struct ib_event *event)
+{
+	switch (target->kind) {
+	case VHCA_ASYNC_CQ:
+		event->element.cq = target->cq;
+		if (target->cq->event_handler)
+			target->cq->event_handler(event, target->cq->cq_context);
+		break;
+	case VHCA_ASYNC_QP:
+		event->element.qp = target->qp;
+		if (target->qp->event_handler)
+			target->qp->event_handler(event, target->qp->qp_context);
+		break;
+	default:
+		event->element.srq = target->srq;
+		if (target->srq->event_handler)
+			target->srq->event_handler(event, target->srq->srq_context);
+		break;
+	}
+}
+
+static bool tell_target(struct xenib_events *events, struct ib_event *event,
+			xen_vhca_handle_t handle, enum vhca_async_kind kind)
+{
+	struct xenib_target *target;
+
+	spin_lock(&events->lock);
+	target = find_target(events, handle, kind);
+	if (target)
+		call_handler(target, event);
+	spin_unlock(&events->lock);
+	return target;
+}
+
+/* enum xen_vhca_async_type is enum ib_event_type. */
+static bool tell_async(struct xenib_events *events, struct ib_device *ibdev,
+		       const struct xen_vhca_async_event *from)
+{
+	enum vhca_async_kind kind = vhca_async_kind(from->type);
+	struct ib_event event = { .device = ibdev, .event = from->type };
+
+	switch (kind) {
+	case VHCA_ASYNC_CQ:
+	case VHCA_ASYNC_QP:
+	case VHCA_ASYNC_SRQ:
+		return tell_target(events, &event, from->handle, kind);
+	case VHCA_ASYNC_PORT:
+	case VHCA_ASYNC_DEVICE:
+		event.element.port_num = 1;
+		ib_dispatch_event(&event);
+		return true;
+	default: /* of a protocol that is younger than we are */
+		return false;
+	}
+}
+
+static void async_work(struct work_struct *work)
+{
+	struct xenib_events *events = container_of(work, struct xenib_events, work.work);
+	struct ib_device *ibdev = READ_ONCE(events->ibdev);
+	struct xen_vhca_async_event event;
+	unsigned int i;
+	int got = 0;
+
+	if (!ibdev || events->broken)
+		return;
+	for (i = 0; i < XEN_VHCA_ASYNC_EVENTS; i++) {
+		got = vhca_async_take(&events->async, &event);
+		if (got <= 0)
+			break;
+		count(events, tell_async(events, ibdev, &event) ? XENIB_EVENTS_ASYNCS :
+		      XENIB_EVENTS_IGNORED);
+	}
+	if (got < 0) {
+		dev_err(&events->xbdev->dev, "the backend broke the ring of events: closing\n");
+		events->broken = true;
+		events->fault(events->context);
+	} else if (got) {
+		schedule_delayed_work(&events->work, ASYNC_PAUSE);
+	}
+}
+
+/*
+ * Whether the backend has added anything since the last interrupt. The work item may have taken it
+ * meanwhile; that does not make the interrupt one without cause.
+ */
+static bool look_at_ring(struct xenib_events *events)
+{
+	const struct xen_vhca_async_page *page = events->ring.page;
+	u32 prod = READ_ONCE(page->prod);
+
+	if (prod == events->prod)
+		return false;
+	events->prod = prod;
+	schedule_delayed_work(&events->work, 0);
+	return true;
+}
+
+void xenib_events_start(struct xenib_events *events, struct ib_device *ibdev)
+{
+	if (!events)
+		return;
+	WRITE_ONCE(events->ibdev, ibdev);
+	schedule_delayed_work(&events->work, 0);
+}
+
+/* The interrupt may start the work item again, but that finds nobody to tell. */
+void xenib_events_stop(struct xenib_events *events)
+{
+	if (!events)
+		return;
+	WRITE_ONCE(events->ibdev, NULL);
+	cancel_delayed_work_sync(&events->work);
+}
+
+/* The channel */
+
+static irqreturn_t events_interrupt(int irq, void *arg)
+{
+	struct xenib_events *events = arg;
+	bool any;
+
+	any = tell_completions(events);
+	any |= look_at_ring(events);
+	if (!any)
+		count(events, XENIB_EVENTS_SPURIOUS);
+	xen_irq_lateeoi(irq, any ? 0 : XEN_EOI_FLAG_SPURIOUS);
+	return IRQ_HANDLED;
+}
+
+static int share_page(struct xenib_events *events, struct shared_page *shared)
+{
+	return xenbus_setup_ring(events->xbdev, GFP_KERNEL, &shared->page, 1, &shared->ref);
+}
+
+static void unshare_page(struct shared_page *shared)
+{
+	xenbus_teardown_ring(&shared->page, 1, &shared->ref);
+}
+
+static int bind_channel(struct xenib_events *events)
+{
+	int err;
+
+	err = xenbus_alloc_evtchn(events->xbdev, &events->evtchn);
+	if (err)
+		return err;
+	events->irq = bind_evtchn_to_irqhandler_lateeoi(events->evtchn, events_interrupt, 0,
+							"xen-ibfront-events", events);
+	if (events->irq < 0) {
+		xenbus_free_evtchn(events->xbdev, events->evtchn);
+		return events->irq;
+	}
+	return 0;
+}
+
+struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fault)(void *context),
+					 void *context)
+{
+	struct xenib_events *events;
+	int err;
+
+	events = kvzalloc(sizeof(*events), GFP_KERNEL);
+	if (!events)
+		return ERR_PTR(-ENOMEM);
+	events->xbdev = xbdev;
+	events->fault = fault;
+	events->context = context;
+	xa_init_flags(&events->cqs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	INIT_DELAYED_WORK(&events->work, async_work);
+	spin_lock_init(&events->lock);
+	hash_init(events->targets);
+
+	err = share_page(events, &events->bits);
+	if (err)
+		goto err_free;
+	err = share_page(events, &events->ring);
+	if (err)
+		goto err_unshare_bits;
+	vhca_async_front_init(&events->async, events->ring.page);
+	err = bind_channel(events);
+	if (err)
+		goto err_unshare_ring;
+	return events;
+
+err_unshare_ring:
+	unshare_page(&events->ring);
+err_unshare_bits:
+	unshare_page(&events->bits);
+err_free:
+	kvfree(events);
+	return ERR_PTR(err);
+}
+
+void xenib_events_destroy(struct xenib_events *events)
+{
+	if (!events)
+		return;
+	unbind_from_irqhandler(events->irq, events);
+	cancel_delayed_work_sync(&events->work);
+	unshare_page(&events->ring);
+	unshare_page(&events->bits);
+	xa_destroy(&events->cqs);
+	kvfree(events);
+}
+
+int xenib_events_publish(struct xenib_events *events, struct xenbus_device *xbdev,
+			 struct xenbus_transaction xbt)
+{
+	const char *dir = xbdev->nodename;
+	int err;
+
+	if (!events) {
+		xenbus_rm(xbt, dir, "cq-event-ref");
+		xenbus_rm(xbt, dir, "async-event-ref");
+		xenbus_rm(xbt, dir, "event-event-channel");
+		return 0;
+	}
+	err = xenbus_printf(xbt, dir, "cq-event-ref", "%u", events->bits.ref);
+	if (!err)
+		err = xenbus_printf(xbt, dir, "async-event-ref", "%u", events->ring.ref);
+	if (!err)
+		err = xenbus_printf(xbt, dir, "event-event-channel", "%u", events->evtchn);
+	return err;
+}
