@@ -17,13 +17,18 @@ static const struct cmd_desc *const tables[] = {
 /* Every command starts and every answer ends with these. */
 enum { IN_OPCODE = 0, IN_UID = 2, IN_OP_MOD = 6, OUT_STATUS = 0, OUT_SYNDROME = 4, HEADER = 8 };
 
-static const struct cmd_desc *find(uint16_t opcode)
+#define OPCODES 0x1000u
+
+const struct cmd_desc *cmd_find(uint16_t opcode)
 {
-	for (unsigned int i = 0; i < TABLES; i++)
+	static const struct cmd_desc *by_opcode[OPCODES];
+	static bool filled;
+
+	for (unsigned int i = 0; i < TABLES && !filled; i++)
 		for (const struct cmd_desc *d = tables[i]; d->opcode; d++)
-			if (d->opcode == opcode)
-				return d;
-	return NULL;
+			by_opcode[d->opcode] = d;
+	filled = true;
+	return opcode < OPCODES ? by_opcode[opcode] : NULL;
 }
 
 uint16_t cmd_opcode(const char *name)
@@ -37,7 +42,7 @@ uint16_t cmd_opcode(const char *name)
 
 const char *cmd_name(uint16_t opcode)
 {
-	const struct cmd_desc *d = find(opcode);
+	const struct cmd_desc *d = cmd_find(opcode);
 
 	return d ? d->name : NULL;
 }
@@ -98,7 +103,7 @@ static bool injected(struct cmd *cmd, enum cmd_status *status)
 
 static enum cmd_status dispatch(struct cmd *cmd)
 {
-	const struct cmd_desc *d = find(cmd->opcode);
+	const struct cmd_desc *d = cmd_find(cmd->opcode);
 	enum cmd_status status;
 
 	if (!d)

@@ -14,6 +14,9 @@
  */
 void cmd_run(struct hca *hca, const uint8_t *in, uint32_t in_len, uint8_t *out, uint32_t out_len);
 
+/* NULL: there is no such command. */
+const struct cmd_desc *cmd_find(uint16_t opcode);
+
 extern const struct cmd_desc cmd_table_hca[], cmd_table_res[], cmd_table_mkey[], cmd_table_eq[],
 	cmd_table_cq[], cmd_table_srq[], cmd_table_qp[], cmd_table_mcg[], cmd_table_port[];
 

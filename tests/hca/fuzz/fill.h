@@ -283,10 +283,10 @@ static inline uint32_t fill_number(uint16_t opcode)
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
 		if (opcode >= ranges[i].first && opcode <= ranges[i].last)
 			put_be32(in + 8, pick(ranges[i].type));
-	return 0;
+	return cmd_find(opcode)->in_min;
 }
 
-/* A command that is right, as far as that can be said. Returns its length, 0: its layout's. */
+/* Fills in what was 0; returns the length of the command. */
 static inline uint32_t fill(uint16_t opcode)
 {
 	switch (opcode) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Commands, as a hostile driver gives them. An input is a list of steps on a function that has
- * one object of each kind: commands that would be right but for the bytes which the input changes,
+ * some objects of each kind: commands that would be right but for the bytes which the input changes,
  * so that they get deep into their functions; entries of the command queue made of raw bytes;
  * registers and doorbells; work requests to the function's own QPs, all of which may be destroyed
  * while they are under way; memory that changes; resets, faults.
@@ -15,6 +15,7 @@
 #include "fabric.h"
 #include "fill.h"
 #include "qp.h"
+#include "srq.h"
 #include "twice.h"
 #include "uar.h"
 
@@ -27,7 +28,7 @@ static uint8_t out[CMD_ROOM];
 static struct loop *loop;
 static struct fabric *fabric;
 static struct hca fresh; /* what it is at power-on */
-static const struct cmd_desc *commands[256], *by_opcode[4096];
+static const struct cmd_desc *commands[256];
 static unsigned int n_commands;
 
 static void need(bool ok)
@@ -41,19 +42,13 @@ static void msix(struct hca *h, unsigned int vector)
 	need(h == hca && vector < HCA_MSIX_VECTORS);
 }
 
+/* What is filled in has its length, and all of it is 0 again afterwards. */
 static void run(const struct cmd_desc *d, uint32_t len)
 {
 	put_be16(in, d->opcode);
 	memset(out, 0, sizeof(out));
-	cmd_run(hca, in, len ? len : d->in_min, out, d->out_min > 4096 ? d->out_min : 4096);
-}
-
-/* As it should be, for the state that the steps start from: else nothing that follows gets anywhere. */
-static void right(uint16_t opcode)
-{
-	memset(in, 0, sizeof(in));
-	run(by_opcode[opcode], fill(opcode));
-	need(!out[0]);
+	cmd_run(hca, in, len, out, d->out_min > 4096 ? d->out_min : 4096);
+	memset(in, 0, len);
 }
 
 /* As MANAGE_PAGES would have done, which compares all with all. */
@@ -68,23 +63,36 @@ static void give_pages(void)
 	hca->fw_pages.count = FW_PAGES;
 }
 
+/* All are right, and so is what they are filled in from: or nothing that follows would get anywhere. */
 static void set_up(void)
 {
-	static const uint16_t first[] = {
-		MLX5_CMD_OP_INIT_HCA, MLX5_CMD_OP_CREATE_UCTX, MLX5_CMD_OP_ALLOC_UAR,
-		MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_CREATE_EQ,
-		MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_CREATE_RMP,
-		MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_CREATE_QP,
+	static const struct {
+		uint16_t opcode;
+		uint8_t input[8];
+	} first[] = {
+		{ MLX5_CMD_OP_ENABLE_HCA, { 0 } }, { MLX5_CMD_OP_INIT_HCA, { 0 } },
+		{ MLX5_CMD_OP_CREATE_UCTX, { 0 } }, { MLX5_CMD_OP_ALLOC_UAR, { 0 } },
+		{ MLX5_CMD_OP_ALLOC_PD, { 0 } }, { MLX5_CMD_OP_ALLOC_XRCD, { 0 } },
+		{ MLX5_CMD_OP_CREATE_EQ, { 0 } }, { MLX5_CMD_OP_CREATE_CQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_MKEY, { 0 } }, { MLX5_CMD_OP_CREATE_RMP, { 0 } },
+		{ MLX5_CMD_OP_CREATE_XRC_SRQ, { 0 } }, { MLX5_CMD_OP_CREATE_QP, { 0 } },
+		/* A second QP, with a UAR, a PD, two CQs and an SRQ that it has to itself. */
+		{ MLX5_CMD_OP_ALLOC_UAR, { 0 } }, { MLX5_CMD_OP_ALLOC_PD, { 0 } },
+		{ MLX5_CMD_OP_CREATE_CQ, { 0 } }, { MLX5_CMD_OP_CREATE_CQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_RMP, { 1 } }, { MLX5_CMD_OP_CREATE_MKEY, { 1 } },
+		{ MLX5_CMD_OP_CREATE_QP, { 0, 1, 1, 1, 2, 1, 2, 0 } },
 	};
 
-	left = 0; /* the start is the same for all inputs */
 	memset(memory, 0, sizeof(memory));
 	hca->bar.nic_interface = MLX5_INITIAL_SEG_NIC_INTERFACE_FULL_DRIVER;
 	cmdq_set_address(hca, page(PAGE_CMDQ));
-	right(MLX5_CMD_OP_ENABLE_HCA);
 	give_pages();
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
-		right(first[i]);
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		rest = first[i].input;
+		left = sizeof(first[i].input);
+		run(cmd_find(first[i].opcode), fill(first[i].opcode));
+		need(!out[0]);
+	}
 }
 
 static uint32_t reg(uint32_t off)
@@ -138,14 +146,10 @@ static void step_command(void)
 {
 	const struct cmd_desc *d = commands[take8() % n_commands];
 	unsigned int changes = take8() % CHANGES_MAX;
-	uint32_t len;
+	uint32_t len = fill(d->opcode);
 
-	memset(in, 0, sizeof(in));
-	len = fill(d->opcode);
 	if (take8() & 1)
 		put_be16(in + 2, (uint16_t)pick(OBJ_UCTX));
-	if (!len)
-		len = d->in_min;
 	while (changes--) {
 		uint32_t at = take16() % (len < IN_MAX ? len : IN_MAX);
 
@@ -222,10 +226,8 @@ static void step_connect(void)
 	static const uint16_t way[] = { MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP,
 					MLX5_CMD_OP_RTR2RTS_QP };
 
-	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
-		memset(in, 0, sizeof(in));
-		run(by_opcode[way[i]], fill(way[i]));
-	}
+	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++)
+		run(cmd_find(way[i]), fill(way[i]));
 }
 
 static void put_sge(uint8_t *at)
@@ -261,37 +263,56 @@ static uint32_t put_wqe(uint8_t *wqe, const struct qp *qp, uint16_t index)
 	return at;
 }
 
-/* Work for a QP, if it has the queue that set_up() gives it, or for the SRQ behind it. */
+/* A queue that has wrapped may be overwritten: the driver is hostile. */
+static void post_send(struct qp *qp)
+{
+	uint8_t wqe[128] = { 0 }, record[4], doorbell[8] = { 0 };
+	struct qp_counters c;
+	uint32_t len;
+
+	qp_engine_counters(qp, &c);
+	len = put_wqe(wqe, qp, c.hw_sq);
+	wqbuf_write(&qp->buf, hca->dma,
+		    qp->sq_offset + (uint64_t)(c.hw_sq % (1u << qp->log_sq_size)) * 64, wqe, len);
+	put_be32(record, c.hw_sq + (len + 63) / 64);
+	dma_write(hca->dma, qp->dbr + 4, record, sizeof(record));
+	put_be32(doorbell + 4, qp->obj.id << 8);
+	hca_bar_write(hca, qp->uar->obj.id * 4096ull + 0x800, doorbell, sizeof(doorbell));
+}
+
+static void post_recv(struct qp *qp)
+{
+	uint8_t wqe[32] = { 0 }, record[4];
+	struct srq *srq = qp->srq;
+	struct qp_counters c;
+
+	if (srq) {
+		put_be16(wqe + 2, (uint16_t)((srq->head + 1) % (1u << srq->log_size)));
+		put_sge(wqe + 16);
+		wqbuf_write(&srq->buf, hca->dma, (uint64_t)srq->head << srq->log_stride, wqe, sizeof(wqe));
+		put_be32(record, srq->taken + 1u);
+		dma_write(hca->dma, srq->dbr, record, sizeof(record));
+		return;
+	}
+	qp_engine_counters(qp, &c);
+	put_sge(wqe);
+	put_be32(wqe + 16 + 4, 0x100);
+	wqbuf_write(&qp->buf, hca->dma,
+		    (uint64_t)(c.hw_rq % (1u << qp->log_rq_size)) * (16u << qp->log_rq_stride), wqe,
+		    sizeof(wqe));
+	put_be32(record, c.hw_rq + 1u);
+	dma_write(hca->dma, qp->dbr, record, sizeof(record));
+}
+
 static void step_post(void)
 {
 	struct qp *qp = (struct qp *)obj_find(hca->objs[OBJ_QP], pick(OBJ_QP));
-	struct qp_counters c;
-	uint8_t wqe[128] = { 0 }, record[4];
 	bool receive = take8() & 1;
-	uint32_t len = 16;
-	uint64_t off;
 
-	if (!qp || !(receive ? qp->has_rq : qp->has_sq))
-		return;
-	qp_engine_counters(qp, &c);
-	if (receive) {
-		put_sge(wqe);
-		put_be32(wqe + 16 + 4, 0x100);
-		off = (uint64_t)(c.hw_rq % (1u << qp->log_rq_size)) * (16u << qp->log_rq_stride);
-		put_be32(record, c.hw_rq + 1u);
-	} else {
-		len = put_wqe(wqe, qp, c.hw_sq);
-		off = qp->sq_offset + (uint64_t)(c.hw_sq % (1u << qp->log_sq_size)) * 64;
-		put_be32(record, c.hw_sq + (len + 63) / 64);
-	}
-	wqbuf_write(&qp->buf, hca->dma, off, wqe, receive ? 32 : len);
-	dma_write(hca->dma, qp->dbr + (receive ? 0 : 4), record, sizeof(record));
-	if (qp->uar && !receive) {
-		uint8_t doorbell[8] = { 0 };
-
-		put_be32(doorbell + 4, qp->obj.id << 8);
-		hca_bar_write(hca, qp->uar->obj.id * 4096ull + 0x800, doorbell, sizeof(doorbell));
-	}
+	if (qp && receive && (qp->has_rq || qp->srq))
+		post_recv(qp);
+	if (qp && !receive && qp->has_sq)
+		post_send(qp);
 	for (unsigned int n = take8() & 7; n; n--)
 		loop_turn(loop, 0);
 }
@@ -378,7 +399,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct cmd_desc *d = tables[i]; d->opcode; d++)
-			commands[n_commands++] = by_opcode[d->opcode] = d;
+			commands[n_commands++] = d;
 	hca_log_level = HCA_LOG_GUEST;
 	need(!hca_log_open("/dev/null"));
 	loop = loop_new();
