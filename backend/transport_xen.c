@@ -152,11 +152,14 @@ static int xen_allow_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
 	return err;
 }
 
+/* A domain that is dying has lost its frames by itself, and Xen complains when asked to take them. */
 static int xen_deny_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
 {
 	struct xen_transport *x = to_xen(t);
 	int err = 0;
 
+	if (!transport_xen_alive(t))
+		return 0;
 	if (t->auto_translated &&
 	    xc_domain_memory_mapping(x->xc, t->domid, gfn, mfn, 1, DPCI_REMOVE_MAPPING))
 		err = -errno;
