@@ -6,7 +6,6 @@
  * core counts the latter, and replaces them by ordinary memory when the device disappears.
  */
 #include <linux/mm.h>
-#include <linux/once.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_std_types.h>
 #include <xen/features.h>
@@ -183,25 +182,6 @@ static int map_machine_frame(struct vm_area_struct *vma, const struct xenib_uar 
 }
 
 /*
- * An entry of a PV guest's page table with a machine frame reads as if nothing were there. So nothing
- * may make it anew out of what it reads, as mprotect() does: Xen refuses what comes out of that, and
- * the process would fault on it for ever.
- */
-static int refuse_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned long end,
-			   unsigned long flags)
-{
-	return flags == vma->vm_flags ? 0 : -EACCES;
-}
-
-static struct vm_operations_struct pv_vm_ops; /* the core's own, and this one */
-
-static void make_pv_vm_ops(const struct vm_operations_struct *of_core)
-{
-	pv_vm_ops = *of_core;
-	pv_vm_ops.mprotect = refuse_mprotect;
-}
-
-/*
  * A PV guest's page is a machine frame, which no guest frame number names: so the core's
  * rdma_user_mmap_io() cannot map it, yet only through that the core keeps track of the mapping. It
  * is given a page of nothing, which is taken out again, before the machine frame is put in. After
@@ -213,9 +193,12 @@ static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struc
 	struct page *nothing;
 	int err;
 
-	DO_ONCE_SLEEPABLE(make_pv_vm_ops, vma->vm_ops);
-	vma->vm_ops = &pv_vm_ops;
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	/*
+	 * An entry of the page table with a machine frame reads as if nothing were there. Nothing
+	 * may make it anew out of what it reads, as mprotect() does for any rights but none.
+	 */
+	vm_flags_clear(vma, VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC);
 	err = map_machine_frame(vma, uar);
 	if (err)
 		return err;
