@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +71,20 @@ void skip(const char *fmt, ...)
 	printf("\n");
 	fflush(stdout);
 	_exit(EXIT_SKIP);
+}
+
+pid_t check_fork(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	require(pid >= 0, "start a process");
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	failures = 0;
+	return 0;
 }
 
 void note(const char *fmt, ...)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -66,6 +67,12 @@ void check_end_case(void) __attribute__((noreturn));
 
 /* Ends the case as skipped, unless a check has failed already. */
 void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/*
+ * Starts a process that belongs to the case: it dies with it, and has failed only by its own checks. Returns as fork(), and
+ * always: without another process the case ends. The child ends with check_end_case().
+ */
+pid_t check_fork(void);
 
 /* Prints one line under --verbose. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
