@@ -8,7 +8,7 @@ RUN := $(CURDIR)/tests/run
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tests/hca tests/verbs
+ROOMS := shared-ring frontend provider backend tests/hca tests/verbs tests/isolation
 SUITES ?= unit native guests
 HCAS ?= 1
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <string.h>
+
+#include "hostile.h"
+
+void hostile_begin(struct hostile *h)
+{
+	memset(h, 0, sizeof(*h));
+	vf_open(&h->v, 0);
+	vf_connect(&h->v, HOSTILE_ORDER);
+	vf_process_make(&h->v, &h->p);
+	vf_share(&h->v, &h->pool, HOSTILE_POOL, h->v.backend, true);
+}
+
+void hostile_refs(const struct hostile *h, uint32_t *refs, unsigned int n)
+{
+	while (n--)
+		refs[n] = h->pool.refs[n % HOSTILE_POOL];
+}
+
+void hostile_end(struct hostile *h)
+{
+	hostile_counted(&h->v);
+	vf_process_free(&h->v, &h->p);
+	vf_disconnect(&h->v);
+	vf_unshare(&h->v, &h->pool);
+	hostile_works(&h->v);
+	vf_close(&h->v);
+}
+
+void hostile_refused_at(const char *file, int line, struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
+			unsigned int n, enum xen_vhca_status status, const char *what)
+{
+	const struct xen_vhca_rsp *rsp = vf_do_refs(v, req, refs, n);
+
+	check_at(file, line, rsp->status == status, "the status of vhca.h", "%s: %s ends with %s (got %s)",
+		 vhca_op_name(req->op), what, vhca_status_name(status), vhca_status_name(rsp->status));
+}
+
+void hostile_works(struct vfront *v)
+{
+	struct vf_process p;
+
+	vf_connect(v, HOSTILE_ORDER);
+	vf_process_make(v, &p);
+	vf_process_free(v, &p);
+	vf_disconnect(v);
+}
+
+void hostile_closed(struct vfront *v, const char *reason)
+{
+	char is[256];
+
+	vf_wait_closed(v, is, sizeof(is));
+	check(strstr(is, reason), "the backend says \"%s\" (it says \"%s\")", reason, is);
+	hostile_works(v);
+}
+
+int main(int argc, char **argv)
+{
+	const struct check_table tables[] = {
+		hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring, hostile_fetch,
+		hostile_connect, hostile_life,
+	};
+
+	ask_setup(&argc, argv);
+	return check_main_tables(argc, argv,
+				 "A frontend that breaks the protocol. Runs in a guest without xen-ibfront that has vHCA 0.\n"
+				 "With --answers it asks for the daemon's counters: see tests/isolation/answering.",
+				 tables, ARRAY_SIZE(tables));
+}

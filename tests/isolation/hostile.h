@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * hostile: a frontend that breaks the protocol of vhca.h, one rule at a time.
+ *
+ * A request that breaks a rule is refused with the status that vhca.h gives, counted, and has no other effect. A guest
+ * that breaks the ring, or connects with parameters that cannot be, loses this vHCA: the backend closes it and says why.
+ * It may connect again, and everything works.
+ */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+#include "ask.h"
+#include "vfront_make.h"
+
+#define HOSTILE_ORDER 2
+
+#define HOSTILE_POOL 64
+
+/* A connection, one process with one of each object on it, and pages for long lists. */
+struct hostile {
+	struct vfront v;
+	struct vf_process p;
+	struct vf_pages pool;
+};
+
+/*
+ * A list of n references. They come again and again, as pages may be mapped more than once; but not more than 255 times
+ * each, says Xen: so no more than 16,000 may be mapped at a time.
+ */
+void hostile_refs(const struct hostile *h, uint32_t *refs, unsigned int n);
+
+void hostile_begin(struct hostile *h);
+
+/* The daemon counted what it answered; the process's objects are as they were, and can be destroyed; nothing is left. */
+void hostile_end(struct hostile *h);
+
+/* The request is refused with this status. */
+void hostile_refused_at(const char *file, int line, struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
+			unsigned int n, enum xen_vhca_status status, const char *what);
+#define REFUSED(v, req, status, what) hostile_refused_at(__FILE__, __LINE__, v, req, NULL, 0, XEN_VHCA_##status, what)
+#define REFUSED_REFS(v, req, refs, n, status, what) \
+	hostile_refused_at(__FILE__, __LINE__, v, req, refs, n, XEN_VHCA_##status, what)
+
+/* The backend has closed, for a reason with this text in it. Another connection works. */
+void hostile_closed(struct vfront *v, const char *reason);
+
+/* A connection works, and can be ended. */
+void hostile_works(struct vfront *v);
+
+/* hostile_status.c: the daemon's counters are those of the connection. Asks; without answers it looks at nothing. */
+void hostile_counted(struct vfront *v);
+
+extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring,
+	hostile_fetch, hostile_connect, hostile_life;
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Grant references that cannot be mapped: E_GRANT, and nothing is left of the others in the same list. The backend maps what
+ * this domain has granted to it, by the numbers of this domain: another domain's numbers mean nothing here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hostile.h"
+
+#define PROBES 512
+
+/* A list of good references but for one, in a region and inline. */
+static void refused(struct hostile *h, uint32_t ref, const char *what)
+{
+	uint32_t refs[64];
+	struct xen_vhca_req req;
+	unsigned int i, bad;
+
+	for (bad = 0; bad < ARRAY_SIZE(refs); bad += ARRAY_SIZE(refs) - 1) {
+		for (i = 0; i < ARRAY_SIZE(refs); i++)
+			refs[i] = h->p.pages.refs[VFP_DATA];
+		refs[bad] = ref;
+		req = vf_create_mem(h->p.ctx, ARRAY_SIZE(refs));
+		REFUSED_REFS(&h->v, &req, refs, ARRAY_SIZE(refs), E_GRANT, what);
+		req = vf_reg_inline(h->p.pd, ARRAY_SIZE(refs));
+		REFUSED_REFS(&h->v, &req, refs, ARRAY_SIZE(refs), E_GRANT, what);
+	}
+}
+
+static void run_none(const void *arg)
+{
+	const uint32_t numbers[] = { 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 1u << 20, 1u << 30 };
+	uint32_t refs[PROBES];
+	struct vf_pages pages;
+	struct hostile h;
+	size_t i;
+
+	(void)arg;
+	hostile_begin(&h);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		refused(&h, numbers[i], "a reference beyond the grant table");
+	vf_share(&h.v, &pages, PROBES, h.v.backend, true);
+	memcpy(refs, pages.refs, sizeof(refs));
+	vf_unshare(&h.v, &pages);
+	for (i = 0; i < PROBES; i += 37)
+		refused(&h, refs[i], "a grant that has ended");
+	hostile_end(&h);
+}
+
+/* To a domain that is neither the backend nor this one; whether it exists does not matter to Xen. */
+static void run_other_domain(const void *arg)
+{
+	struct vf_pages pages;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	vf_share(&h.v, &pages, 2, 1234, true);
+	refused(&h, pages.refs[0], "a page granted to another domain");
+	vf_unshare(&h.v, &pages);
+	hostile_end(&h);
+}
+
+/*
+ * A number under which another guest has granted a page to the same backend, and this one has not. Both give out their
+ * numbers in about the same order: so before it connects this one takes as many as it can, and gives them back then.
+ */
+static void run_foreign(const void *arg)
+{
+	unsigned int tried = 0, i;
+	char *foreign, *at, *rest;
+	uint32_t refs[PROBES];
+	struct vf_pages pages;
+	struct hostile h;
+
+	(void)arg;
+	memset(&h, 0, sizeof(h));
+	vf_open(&h.v, 0);
+	vf_share(&h.v, &pages, PROBES, h.v.backend, true);
+	vf_connect(&h.v, HOSTILE_ORDER);
+	vf_process_make(&h.v, &h.p);
+	memcpy(refs, pages.refs, sizeof(refs));
+	vf_unshare(&h.v, &pages);
+	foreign = ask("foreign-refs");
+	for (rest = foreign; (at = strsep(&rest, "\n"));) {
+		uint32_t ref = strtoul(at, NULL, 10);
+
+		for (i = 0; i < PROBES && refs[i] != ref; i++)
+			;
+		if (i == PROBES)
+			continue;
+		refused(&h, ref, "a number under which another guest has granted a page");
+		tried++;
+	}
+	check(tried, "one of the other guest's numbers is free here, of:\n%s", foreign);
+	free(foreign);
+	hostile_end(&h);
+}
+
+static void run_read_only(const void *arg)
+{
+	struct vf_pages pages;
+	struct xen_vhca_req req;
+	xen_vhca_handle_t mem, mr;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	vf_share(&h.v, &pages, VFP_PAGES, h.v.backend, false);
+	refused(&h, pages.refs[0], "a read-only grant where the HCA is to write");
+	req = vf_create_mem(h.p.ctx, VFP_PAGES);
+	req.u.mem_create.flags = XEN_VHCA_MEM_READ_ONLY;
+	mem = vf_make(&h.v, &req, pages.refs, VFP_PAGES);
+	req = vf_reg_mr(&h.p);
+	req.u.mr_reg.place = (struct xen_vhca_place){ .mem = mem };
+	REFUSED(&h.v, &req, E_ARG, "a read-only region to write to");
+	req.u.mr_reg.access = XEN_VHCA_ACCESS_MW_BIND;
+	REFUSED(&h.v, &req, E_ARG, "a read-only region to bind windows to");
+	req = vf_create_cq(&h.p);
+	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = mem };
+	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only region");
+	req = vf_create_cq(&h.p);
+	req.u.cq_create.dbr = (struct xen_vhca_place){ .mem = mem };
+	REFUSED(&h.v, &req, E_ARG, "a doorbell record in a read-only region");
+	req = vf_create_qp(&h.p);
+	req.u.qp_create.buf = (struct xen_vhca_place){ .mem = mem };
+	REFUSED(&h.v, &req, E_ARG, "a QP in a read-only region");
+	req = vf_reg_mr(&h.p);
+	req.u.mr_reg.place = (struct xen_vhca_place){ .mem = mem };
+	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
+	mr = vf_make(&h.v, &req, NULL, 0);
+	req = vf_object(XEN_VHCA_OP_MR_DEREG, mr);
+	require(!vf_do(&h.v, &req)->status, "the registration to read goes");
+	req = vf_object(XEN_VHCA_OP_MEM_DESTROY, mem);
+	require(!vf_do(&h.v, &req)->status, "its region goes");
+	vf_unshare(&h.v, &pages);
+	hostile_end(&h);
+}
+
+/*
+ * The grants end in the guest while the backend has the pages mapped: Linux keeps grant and page until the backend lets go,
+ * as any guest would find out that Xen does. The objects on them can be destroyed, and only then are the pages free.
+ */
+static void run_revoked(const void *arg)
+{
+	struct vf_process p;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	vf_process_make(&h.v, &p);
+	vf_unshare(&h.v, &p.pages);
+	hostile_counted(&h.v);
+	vf_process_free(&h.v, &p);
+	hostile_end(&h);
+}
+
+/* Ring and data pages as well; the guest can then only leave. */
+static void run_revoked_ring(const void *arg)
+{
+	struct vf_process p;
+	struct vfront v;
+
+	(void)arg;
+	vf_open(&v, 0);
+	vf_connect(&v, HOSTILE_ORDER);
+	vf_process_make(&v, &p);
+	vf_unshare(&v, &p.pages);
+	vf_release(&v);
+	vf_set_state(&v, VF_CLOSING);
+	vf_expect_backend(&v, VF_CLOSED);
+	vf_set_state(&v, VF_CLOSED);
+	hostile_works(&v);
+	vf_close(&v);
+}
+
+/* Region after region that fails at its last page: nothing of them stays mapped, or the quota of bytes would end. */
+static void run_repeated(const void *arg)
+{
+	uint32_t refs[XEN_VHCA_DATA_REFS];
+	struct xen_vhca_req req;
+	xen_vhca_handle_t mem;
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	hostile_begin(&h);
+	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
+	req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
+	mem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
+	req = vf_object(XEN_VHCA_OP_MEM_DESTROY, mem);
+	require(!vf_do(&h.v, &req)->status, "the good list can be mapped, and unmapped");
+	refs[XEN_VHCA_DATA_REFS - 1] = 0xffffffff;
+	for (i = 0; i < 300; i++) { /* 1.2 GiB */
+		req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
+		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT, "a region that fails at its end");
+	}
+	hostile_end(&h);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("grant-none", run_none, "references that are not granted, or not any more"),
+	CHECK_CASE("grant-other-domain", run_other_domain, "references granted to somebody else"),
+	CHECK_CASE("grant-foreign", run_foreign, "references of another guest (--answers)"),
+	CHECK_CASE("grant-read-only", run_read_only, "read-only grants and regions where the HCA writes"),
+	CHECK_CASE("grant-revoked", run_revoked, "grants that end while they are mapped"),
+	CHECK_CASE("grant-revoked-ring", run_revoked_ring, "the ring's grants end while it is connected"),
+	CHECK_CASE("grant-repeated", run_repeated, "many regions that fail at their end", .seconds = 180),
+};
+
+const struct check_table hostile_grants = { cases, ARRAY_SIZE(cases) };

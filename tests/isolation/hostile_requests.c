@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests that are not well formed: operations that do not exist, reserved fields, values out of range.
+ *
+ * What is well formed says vhca_check_request(), on both sides. Here it is shown that the daemon asks it, of every request,
+ * with the limits of this vHCA, and keeps its word; its own tests are in shared-ring/unit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "example.h"
+#include "hostile.h"
+
+#define RANDOM_REQUESTS 5000
+
+static bool known(unsigned int op)
+{
+	return vhca_op_name(op)[0] != '?';
+}
+
+static void run_operations(const void *arg)
+{
+	struct hostile h;
+	unsigned int op;
+
+	(void)arg;
+	hostile_begin(&h);
+	for (op = 0; op < 256; op++) {
+		struct xen_vhca_req req = { .op = op };
+
+		if (!known(op))
+			REFUSED(&h.v, &req, E_OP, "an operation that does not exist");
+	}
+	hostile_end(&h);
+}
+
+/* Every octet behind the operation's own part, and each reserved field of the header. */
+static void run_reserved(const void *arg)
+{
+	struct xen_vhca_req req;
+	struct hostile h;
+	unsigned int op;
+
+	(void)arg;
+	hostile_begin(&h);
+	for (op = 0; op < XEN_VHCA_OPS; op++) {
+		if (!known(op))
+			continue;
+		req = example_request(op);
+		req.reserved0 = 1;
+		REFUSED(&h.v, &req, E_RESERVED, "reserved0");
+		req = example_request(op);
+		req.reserved1 = 0x80000000;
+		REFUSED(&h.v, &req, E_RESERVED, "reserved1");
+		req = example_request(op);
+		req.u.octets[sizeof(req.u.octets) - 1] = 1;
+		REFUSED(&h.v, &req, E_RESERVED, "the last octet");
+	}
+	hostile_end(&h);
+}
+
+/* Limits that the backend adds to those of the protocol. */
+static void run_limits(const void *arg)
+{
+	struct xen_vhca_req req;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	req = vf_create_mem(h.p.ctx, h.v.attr.max_mem_bytes / VF_PAGE + 1);
+	REFUSED(&h.v, &req, E_LIMIT, "a page more than there may be");
+	req = vf_create_mem(h.p.ctx, 0xffffffff);
+	REFUSED(&h.v, &req, E_LIMIT, "2^32 - 1 pages");
+	req = vf_create_cq(&h.p);
+	req.u.cq_create.cqes = 1u << 31;
+	REFUSED(&h.v, &req, E_ARG, "2^31 CQEs");
+	req = vf_create_cq(&h.p);
+	req.u.cq_create.event_bit = XEN_VHCA_EVENT_BITS;
+	REFUSED(&h.v, &req, E_ARG, "an event bit behind the page");
+	req.u.cq_create.event_bit = 0;
+	REFUSED(&h.v, &req, E_UNSUPPORTED, "an event bit without a page of events");
+	req = vf_create_qp(&h.p);
+	req.u.qp_create.sq_wqe_count = 1u << 31;
+	REFUSED(&h.v, &req, E_ARG, "2^31 send blocks");
+	req = vf_create_srq(&h.p);
+	req.u.srq_create.max_sge = 0x08000000;
+	REFUSED(&h.v, &req, E_ARG, "2^31 bytes of elements in each WQE");
+	hostile_end(&h);
+}
+
+/* Where the doorbell page is to be: nowhere for a PV guest, which maps a machine frame itself. */
+static void run_gfn(const void *arg)
+{
+	struct xen_vhca_req req;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	req = vf_alloc_uar(h.p.ctx);
+	if (!vf_auto_translated()) {
+		req.u.uar_alloc.gfn = 0x1234;
+		REFUSED(&h.v, &req, E_ARG, "a gfn of a PV guest");
+	} else {
+		req.u.uar_alloc.gfn = 0;
+		REFUSED(&h.v, &req, E_ARG, "no gfn of an auto-translated guest");
+		req.u.uar_alloc.gfn = 1ull << 51; /* Xen's word: beyond what the processor can address */
+		REFUSED(&h.v, &req, E_HCA, "a gfn beyond all memory");
+	}
+	req.u.uar_alloc.gfn = 1ull << 52;
+	REFUSED(&h.v, &req, E_ARG, "a gfn that is no frame number");
+	req.u.uar_alloc.gfn = ~0ull;
+	REFUSED(&h.v, &req, E_ARG, "the last gfn");
+	hostile_end(&h);
+}
+
+/*
+ * Two doorbell pages at one place of an auto-translated guest: the second covers the first, which is the guest's own loss.
+ * Taking them away fails then, as often as the guest likes, and must not fill the log.
+ */
+static void run_gfn_twice(const void *arg)
+{
+	xen_vhca_handle_t first, second;
+	struct xen_vhca_req req;
+	struct hostile h;
+	char *log;
+	int i;
+
+	(void)arg;
+	if (!vf_auto_translated())
+		skip("a PV guest has no gfns");
+	hostile_begin(&h);
+	for (i = 0; i < 100; i++) {
+		req = vf_alloc_uar(h.p.ctx);
+		req.u.uar_alloc.gfn = 0x500000;
+		first = vf_make(&h.v, &req, NULL, 0);
+		second = vf_make(&h.v, &req, NULL, 0);
+		req = vf_object(XEN_VHCA_OP_UAR_FREE, first);
+		vf_do(&h.v, &req);
+		req = vf_object(XEN_VHCA_OP_UAR_FREE, second);
+		vf_do(&h.v, &req);
+	}
+	if (ask_possible()) {
+		log = ask("log");
+		for (i = 0; (log = strstr(log, "taking it")); log++)
+			i++;
+		check(i <= 1, "%d lines of the log are about it", i);
+	}
+	hostile_end(&h);
+}
+
+/* Good handles for some of those of the examples, so that random requests get further than to their names. */
+static xen_vhca_handle_t some_handle(const struct vf_process *p)
+{
+	const xen_vhca_handle_t all[] = { p->ctx, p->uar, p->pd, p->mem, p->cq, p->srq, p->qp, p->mr, p->mw, 7 };
+
+	return all[rand() % ARRAY_SIZE(all)];
+}
+
+/* Not what destroys: the process's objects are to be there at the end. */
+static bool spares(unsigned int op)
+{
+	switch (op) {
+	case XEN_VHCA_OP_CTX_CLOSE:
+	case XEN_VHCA_OP_UAR_FREE:
+	case XEN_VHCA_OP_PD_FREE:
+	case XEN_VHCA_OP_MEM_DESTROY:
+	case XEN_VHCA_OP_MR_DEREG:
+	case XEN_VHCA_OP_MW_FREE:
+	case XEN_VHCA_OP_CQ_DESTROY:
+	case XEN_VHCA_OP_SRQ_DESTROY:
+	case XEN_VHCA_OP_QP_DESTROY:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static struct xen_vhca_req random_request(const struct vf_process *p)
+{
+	struct xen_vhca_req req;
+	uint32_t *words;
+	unsigned int i, op;
+
+	do {
+		op = rand() % XEN_VHCA_OPS;
+	} while (!spares(op));
+	req = example_request(op);
+	words = (uint32_t *)req.u.octets;
+	for (i = 0; i < sizeof(req.u.octets) / 4; i++)
+		if (words[i] == 7)
+			words[i] = some_handle(p);
+	for (i = rand() % 4; i; i--)
+		req.u.octets[rand() % 128] = rand();
+	return req;
+}
+
+/*
+ * Many at once. One that is not well formed is refused with just this status; one that is gets any answer that is well
+ * formed, which vfront.c checks of all of them. Their page lists are what is left in the data pages.
+ */
+static void run_random(const void *arg)
+{
+	unsigned int n, id, refused = 0;
+	enum xen_vhca_status should;
+	struct xen_vhca_req req;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	srand(opt.seed);
+	for (n = 0; n < RANDOM_REQUESTS; n++) {
+		req = random_request(&h.p);
+		id = vf_send(&h.v, &req, NULL, 0);
+		should = vhca_check_request(&req, &h.v.attr);
+		if (!should)
+			continue;
+		while (h.v.busy[id])
+			vf_collect(&h.v, h.v.outstanding - 1);
+		check(h.v.rsp[id].status == should, "%s is refused with %s (got %s)", vhca_op_name(req.op),
+		      vhca_status_name(should), vhca_status_name(h.v.rsp[id].status));
+		refused++;
+	}
+	check(refused > RANDOM_REQUESTS / 10, "a good part of the requests was not well formed (%u)", refused);
+	hostile_counted(&h.v);
+	vf_disconnect(&h.v); /* with all that came about by chance */
+	hostile_works(&h.v);
+	vf_close(&h.v);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("request-operation", run_operations, "operations that do not exist"),
+	CHECK_CASE("request-reserved", run_reserved, "reserved fields that are not zero"),
+	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA"),
+	CHECK_CASE("request-gfn", run_gfn, "places for doorbell pages that cannot be"),
+	CHECK_CASE("request-gfn-twice", run_gfn_twice, "two doorbell pages at one place"),
+	CHECK_CASE("request-random", run_random, "thousands of requests with octets changed at random", .seconds = 300),
+};
+
+const struct check_table hostile_requests = { cases, ARRAY_SIZE(cases) };

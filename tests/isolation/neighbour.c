@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * neighbour: honest traffic, to run in one guest while something else misbehaves in another.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "beside.h"
+
+#define ROUNDS 20
+
+/* Something to read, or its end. */
+static bool told_to_stop(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, 0) == 1;
+}
+
+static void work(unsigned long rounds)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	unsigned long done = 0;
+	struct vp_pair pair;
+	struct vp_dev dev;
+
+	vp_open(&dev, 0);
+	vp_pair_make(&pair, &dev, &dev, &conf);
+	while (rounds ? done < rounds : !told_to_stop()) {
+		beside_round(&pair, "the neighbour");
+		if (!done++) {
+			printf("working\n");
+			fflush(stdout);
+		}
+	}
+	vp_expect_no_async(&dev, "the neighbour");
+	vp_pair_free(&pair);
+	vp_close(&dev);
+	require(done, "at least one round was done");
+	printf("%lu rounds\n", done);
+}
+
+static void run_rounds(const void *arg)
+{
+	(void)arg;
+	work(opt.count ? opt.count : ROUNDS);
+}
+
+static void run_until_told(const void *arg)
+{
+	(void)arg;
+	work(0);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("rounds", run_rounds, "--count exchanges, each with a registration of memory"),
+	CHECK_CASE("until-told", run_until_told, "the same until standard input has something or ends",
+		   .seconds = 1800, .on_demand = true),
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(argc, argv, "Honest traffic of one process, every byte compared.", cases, ARRAY_SIZE(cases));
+}
