@@ -3,13 +3,24 @@
 
 #include "hostile.h"
 
-void hostile_begin(struct hostile *h)
+static void begin(struct hostile *h, bool events)
 {
 	memset(h, 0, sizeof(*h));
 	vf_open(&h->v, 0);
+	h->v.wants_events = events;
 	vf_connect(&h->v, HOSTILE_ORDER);
 	vf_process_make(&h->v, &h->p);
 	vf_share(&h->v, &h->pool, HOSTILE_POOL, h->v.backend, true);
+}
+
+void hostile_begin(struct hostile *h)
+{
+	begin(h, false);
+}
+
+void hostile_begin_events(struct hostile *h)
+{
+	begin(h, true);
 }
 
 void hostile_refs(const struct hostile *h, uint32_t *refs, unsigned int n)
@@ -56,11 +67,23 @@ void hostile_closed(struct vfront *v, const char *reason)
 	hostile_works(v);
 }
 
+void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,
+		     const char *reason)
+{
+	vf_wait_offer(v);
+	vf_set_state(v, VF_INITIALISING);
+	vf_prepare(v, HOSTILE_ORDER);
+	vf_publish(v);
+	spoil(v, value);
+	vf_set_state(v, VF_INITIALISED);
+	hostile_closed(v, reason);
+}
+
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
 		hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring, hostile_fetch,
-		hostile_connect, hostile_life,
+		hostile_connect, hostile_life, hostile_events,
 	};
 
 	ask_setup(&argc, argv);

@@ -30,6 +30,7 @@ struct hostile {
 void hostile_refs(const struct hostile *h, uint32_t *refs, unsigned int n);
 
 void hostile_begin(struct hostile *h);
+void hostile_begin_events(struct hostile *h); /* with the pages of events */
 
 /* The daemon counted what it answered; the process's objects are as they were, and can be destroyed; nothing is left. */
 void hostile_end(struct hostile *h);
@@ -44,6 +45,13 @@ void hostile_refused_at(const char *file, int line, struct vfront *v, const stru
 /* The backend has closed, for a reason with this text in it. Another connection works. */
 void hostile_closed(struct vfront *v, const char *reason);
 
+/*
+ * A connection whose parameters @spoil has changed after they were published is closed, for a reason with this text in it.
+ * Another one works.
+ */
+void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,
+		     const char *reason);
+
 /* A connection works, and can be ended. */
 void hostile_works(struct vfront *v);
 
@@ -51,6 +59,6 @@ void hostile_works(struct vfront *v);
 void hostile_counted(struct vfront *v);
 
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring,
-	hostile_fetch, hostile_connect, hostile_life;
+	hostile_fetch, hostile_connect, hostile_life, hostile_events;
 
 #endif

@@ -7,18 +7,6 @@
 
 #include "hostile.h"
 
-/* Up to the parameters, spoiled by @spoil; then it is to be seen what the backend says. */
-static void try(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value, const char *reason)
-{
-	vf_wait_offer(v);
-	vf_set_state(v, VF_INITIALISING);
-	vf_prepare(v, HOSTILE_ORDER);
-	vf_publish(v);
-	spoil(v, value);
-	vf_set_state(v, VF_INITIALISED);
-	hostile_closed(v, reason);
-}
-
 static const char *key;
 
 /* NULL: the node is not there. */
@@ -39,7 +27,7 @@ static void bad_values(const char *node, const char *reason, const char *const *
 	vf_open(&v, 0);
 	for (i = 0; i < count; i++) {
 		note("%s = %s", node, values[i] ? values[i] : "(none)");
-		try(&v, spoil_key, values[i], reason);
+		hostile_spoiled(&v, spoil_key, values[i], reason);
 	}
 	vf_close(&v);
 }
@@ -68,7 +56,7 @@ static void run_long(const void *arg)
 	memset(text, '1', sizeof(text) - 1);
 	key = "version";
 	vf_open(&v, 0);
-	try(&v, spoil_key, text, "version");
+	hostile_spoiled(&v, spoil_key, text, "version");
 	vf_close(&v);
 }
 
@@ -112,9 +100,9 @@ static void run_pages(const void *arg)
 
 	(void)arg;
 	vf_open(&v, 0);
-	try(&v, spoil_directory, NULL, "mapping the data pages");
-	try(&v, spoil_ring, NULL, "mapping the ring");
-	try(&v, spoil_ring_domain, NULL, "mapping the ring");
+	hostile_spoiled(&v, spoil_directory, NULL, "mapping the data pages");
+	hostile_spoiled(&v, spoil_ring, NULL, "mapping the ring");
+	hostile_spoiled(&v, spoil_ring_domain, NULL, "mapping the ring");
 	vf_close(&v);
 }
 
@@ -134,7 +122,7 @@ static void run_channel(const void *arg)
 
 	(void)arg;
 	vf_open(&v, 0);
-	try(&v, spoil_channel, NULL, "binding event channel");
+	hostile_spoiled(&v, spoil_channel, NULL, "binding event channel");
 	vf_close(&v);
 }
 

@@ -143,10 +143,23 @@ void vf_unshare(struct vfront *v, struct vf_pages *pages)
 	memset(pages, 0, sizeof(*pages));
 }
 
+static evtchn_port_t bind_channel(struct vfront *v)
+{
+	xenevtchn_port_or_error_t port = xenevtchn_bind_unbound_port(v->evtchn, v->backend);
+
+	require(port >= 0, "an event channel");
+	return port;
+}
+
+static void unbind_channel(struct vfront *v, evtchn_port_t *port)
+{
+	if (*port)
+		xenevtchn_unbind(v->evtchn, *port);
+	*port = 0;
+}
+
 void vf_prepare(struct vfront *v, unsigned int order)
 {
-	xenevtchn_port_or_error_t port;
-
 	v->order = order;
 	v->entries = vhca_ring_entries(order);
 	vf_share(v, &v->ring, 1u << order, v->backend, true);
@@ -154,9 +167,12 @@ void vf_prepare(struct vfront *v, unsigned int order)
 	vf_share(v, &v->directory, 1, v->backend, true);
 	memcpy(v->directory.at, v->data.refs, v->entries * sizeof(v->data.refs[0]));
 	vhca_front_init(&v->front, v->ring.at, order);
-	port = xenevtchn_bind_unbound_port(v->evtchn, v->backend);
-	require(port >= 0, "an event channel");
-	v->port = port;
+	v->port = bind_channel(v);
+	if (v->wants_events) {
+		vf_share(v, &v->bits, 1, v->backend, true);
+		vf_share(v, &v->asyncs, 1, v->backend, true);
+		v->event_port = bind_channel(v);
+	}
 	memset(&v->tally, 0, sizeof(v->tally));
 	memset(v->busy, 0, sizeof(v->busy));
 	v->outstanding = 0;
@@ -175,6 +191,15 @@ void vf_publish(struct vfront *v)
 	}
 	vf_write(v, "data-dir-ref", "%u", v->directory.refs[0]);
 	vf_write(v, "event-channel", "%u", v->port);
+	if (!v->wants_events) {
+		vf_remove(v, "cq-event-ref");
+		vf_remove(v, "async-event-ref");
+		vf_remove(v, "event-event-channel");
+		return;
+	}
+	vf_write(v, "cq-event-ref", "%u", v->bits.refs[0]);
+	vf_write(v, "async-event-ref", "%u", v->asyncs.refs[0]);
+	vf_write(v, "event-event-channel", "%u", v->event_port);
 }
 
 void vf_connect(struct vfront *v, unsigned int order)
@@ -187,7 +212,6 @@ void vf_connect(struct vfront *v, unsigned int order)
 	vf_publish(v);
 	vf_set_state(v, VF_INITIALISED);
 	vf_expect_backend(v, VF_CONNECTED);
-	v->connected = true;
 	require(!vf_do(v, &query)->status, "query the device");
 	memcpy(&v->attr, vf_data(v, v->next_id), sizeof(v->attr));
 	require(!vhca_check_device_attr(&v->attr), "the device has sensible attributes");
@@ -196,13 +220,13 @@ void vf_connect(struct vfront *v, unsigned int order)
 
 void vf_release(struct vfront *v)
 {
-	if (v->port)
-		xenevtchn_unbind(v->evtchn, v->port);
-	v->port = 0;
+	unbind_channel(v, &v->port);
+	unbind_channel(v, &v->event_port);
 	vf_unshare(v, &v->ring);
 	vf_unshare(v, &v->directory);
 	vf_unshare(v, &v->data);
-	v->connected = false;
+	vf_unshare(v, &v->bits);
+	vf_unshare(v, &v->asyncs);
 }
 
 static void wait_let_go(struct vfront *v)

@@ -15,6 +15,7 @@
 #include "check.h"
 #include "vhca.h"
 #include "vhca_check.h"
+#include "vhca_event.h"
 #include "vhca_ring.h"
 
 #define VF_PAGE XEN_VHCA_PAGE_SIZE
@@ -50,7 +51,10 @@ struct vfront {
 	struct vf_pages ring, directory, data;
 	struct vhca_front front;
 	evtchn_port_t port;
-	bool connected;
+
+	bool wants_events; /* before it connects */
+	struct vf_pages bits, asyncs;
+	evtchn_port_t event_port;
 
 	struct xen_vhca_device_attr attr;
 	struct xen_vhca_req sent[VHCA_RING_MAX_ENTRIES];
@@ -70,7 +74,7 @@ bool vf_exists(unsigned int devid);
 /* Waits for InitWait; whatever connection there was is ended before. */
 void vf_wait_offer(struct vfront *v);
 
-/* Grants a ring of 2^order pages, data pages and directory, binds the event channel; nothing is published yet. */
+/* Grants a ring of 2^order pages, data pages and directory, binds the event channels; nothing is published yet. */
 void vf_prepare(struct vfront *v, unsigned int order);
 void vf_publish(struct vfront *v);
 
