@@ -3,6 +3,7 @@
  * cmd_ctx.c - contexts and their doorbell pages.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -96,12 +97,15 @@ static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
 	int err;
 
 	pthread_mutex_lock(&v->lock);
-	uar->record = uar_pick(&v->bank, a->type, &fresh);
+	uar->record = uar_pick(&v->bank, a->type, a->gfn, &fresh);
 	pthread_mutex_unlock(&v->lock);
+	if (uar->record == -EEXIST)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "there is a doorbell page at gfn 0x%llx",
+				  (unsigned long long)a->gfn);
 	if (uar->record < 0)
 		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "%u doorbell pages have been used",
 				  UAR_BANK_RECORDS);
-	err = uar_ready(&v->bank, uar->record, a->type, fresh, a->gfn);
+	err = uar_ready(&v->bank, uar->record, a->type, fresh);
 	pthread_mutex_lock(&v->lock);
 	uar_settle(&v->bank, uar->record, !err);
 	pthread_mutex_unlock(&v->lock);

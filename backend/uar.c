@@ -18,41 +18,58 @@ void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
 	bank->t = t;
 	bank->records = records;
 	for (n = 0; n < records->count; n++) {
-		records->record[n].in_use = 0;
 		if (records->record[n].allowed)
 			uar_deny(bank, n);
+		uar_settle(bank, n, false);
 	}
 }
 
+static bool gfn_is_taken(const struct uar_records *records, uint64_t gfn)
+{
+	uint32_t n;
+
+	for (n = 0; gfn && n < records->count; n++)
+		if (records->record[n].gfn == gfn)
+			return true;
+	return false;
+}
+
+static int reserve(struct uar_bank *bank, uint32_t n, uint64_t gfn)
+{
+	bank->reserved[n] = true;
+	bank->records->record[n].gfn = gfn;
+	return n;
+}
+
 /* A record that is reserved and has no frame yet is one that another command is allocating. */
-int uar_pick(struct uar_bank *bank, uint32_t type, bool *fresh)
+int uar_pick(struct uar_bank *bank, uint32_t type, uint64_t gfn, bool *fresh)
 {
 	struct uar_records *records = bank->records;
 	uint32_t n;
 
 	*fresh = false;
+	if (gfn_is_taken(records, gfn))
+		return -EEXIST;
 	for (n = 0; n < records->count; n++) {
 		struct uar_record *r = &records->record[n];
 
 		if (r->in_use || bank->reserved[n] || (r->frame && r->type != type))
 			continue;
 		*fresh = !r->frame;
-		bank->reserved[n] = true;
-		return n;
+		return reserve(bank, n, gfn);
 	}
 	if (n == UAR_BANK_RECORDS)
-		return -1;
+		return -ENOSPC;
 	*fresh = true;
-	bank->reserved[n] = true;
 	records->count++;
-	return n;
+	return reserve(bank, n, gfn);
 }
 
 /*
  * The record is written before the guest is given the right, so that whatever happens in between
  * the next worker knows of all that the guest may have seen.
  */
-int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t gfn)
+int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh)
 {
 	struct uar_record *r = &bank->records->record[n];
 	int err;
@@ -67,9 +84,8 @@ int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t 
 		r->type = type;
 		r->frame = uar.frame;
 	}
-	r->gfn = gfn;
 	r->allowed = 1;
-	err = bank->t->ops->allow_frame(bank->t, r->frame, gfn);
+	err = bank->t->ops->allow_frame(bank->t, r->frame, r->gfn);
 	if (err)
 		r->allowed = 0;
 	return err;
@@ -77,7 +93,11 @@ int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t 
 
 void uar_settle(struct uar_bank *bank, int n, bool used)
 {
-	bank->records->record[n].in_use = used;
+	struct uar_record *r = &bank->records->record[n];
+
+	r->in_use = used;
+	if (!used)
+		r->gfn = 0;
 	bank->reserved[n] = false;
 }
 
@@ -91,6 +111,5 @@ int uar_deny(struct uar_bank *bank, int n)
 		log_warning("UAR %u: taking it from the guest: %s (this is said once)", r->index,
 			    strerror(-err));
 	r->allowed = 0;
-	r->gfn = 0;
 	return err;
 }

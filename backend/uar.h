@@ -30,7 +30,7 @@ struct uar_record {
 	uint32_t index;
 	uint32_t type;    /* enum xen_vhca_uar_type */
 	uint64_t frame;
-	uint64_t gfn;     /* where it is mapped, of an auto-translated guest */
+	uint64_t gfn;     /* where it is mapped or will be, of an auto-translated guest */
 	uint32_t allowed; /* the guest has the right to map it */
 	uint32_t in_use;  /* by a UAR object; for this worker alone */
 };
@@ -58,16 +58,17 @@ void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
 		   struct uar_records *records);
 
 /*
- * uar_pick - under the caller's lock: a record to use; -1 if the bank is full. Of a UAR of this
- * type that is free, or of a new one (*fresh), which uar_ready() then allocates.
+ * uar_pick - under the caller's lock: a record to use. Of a UAR of this type that is free, or of a
+ * new one (*fresh), which uar_ready() then allocates. -ENOSPC if the bank is full, -EEXIST if there
+ * is a UAR at this gfn: Xen would destroy the guest for the attempt to put another one there.
  */
-int uar_pick(struct uar_bank *bank, uint32_t type, bool *fresh);
+int uar_pick(struct uar_bank *bank, uint32_t type, uint64_t gfn, bool *fresh);
 
 /*
  * uar_ready - without a lock: allocates the UAR if it is fresh and lets the guest map it. 0 or
  * -errno. In either case uar_settle() follows, under the lock.
  */
-int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh, uint64_t gfn);
+int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh);
 void uar_settle(struct uar_bank *bank, int n, bool used);
 
 /* uar_deny - without a lock: takes the right away. uar_settle(.., false) is to follow. */

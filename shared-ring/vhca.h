@@ -279,7 +279,8 @@ struct xen_vhca_object {
 
 /*
  * UAR_ALLOC: a doorbell page for this context. A PV guest gets a machine frame and maps it by
- * HYPERVISOR_mmu_update; an auto-translated guest names the guest frame where it wants the page.
+ * HYPERVISOR_mmu_update; an auto-translated guest names the guest frame where it wants the page:
+ * E_ARG if another one is there.
  * A PV guest's page is not given to anyone else while that domain exists, because its mapping
  * outlives the permission.
  */

@@ -109,7 +109,7 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p)
 	memset(p, 0, sizeof(*p));
 	MAKE(CTX_OPEN, ctx_open, &p->ctx, .pid = 77, .name = "test");
 	MAKE(UAR_ALLOC, uar_alloc, &p->uar, .ctx = p->ctx, .type = XEN_VHCA_UAR_BF,
-	     .gfn = rig->shm->t.auto_translated ? 0x12345 : 0);
+	     .gfn = rig->shm->t.auto_translated ? 0x12345 + rig->gfns++ : 0);
 	MAKE(PD_ALLOC, pd_alloc, &p->pd, .ctx = p->ctx);
 	status = make_memory(rig, p);
 	if (!status)

@@ -31,6 +31,7 @@ struct rig {
 	struct cmd *cmd;
 	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of rig_do() */
 	xen_vhca_handle_t handle;          /* of the last object made */
+	unsigned int gfns;                 /* given by rig_process(), of an auto-translated guest */
 };
 
 /* One of each object, of one process. */

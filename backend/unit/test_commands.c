@@ -301,10 +301,25 @@ static void uars(void)
 static void gfns(void)
 {
 	struct xen_vhca_req req = { .op = XEN_VHCA_OP_UAR_ALLOC, .u.uar_alloc.ctx = 1 };
+	struct rig_process p;
 	struct rig rig;
 
 	rig_init(&rig, true, NULL);
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
+	/* One page at each place, as long as it is there; also if it could not be put there. */
+	CHECK(!rig_process(&rig, &p));
+	req.u.uar_alloc.ctx = p.ctx;
+	req.u.uar_alloc.gfn = 0x777;
+	rig.shm->fail_in = 1;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA);
+	CHECK(!rig_do(&rig, &req));
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG && rig.shm->allowed == 2);
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	CHECK(!rig_process(&rig, &p));
+	req.u.uar_alloc.ctx = p.ctx;
+	CHECK(!rig_do(&rig, &req));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_UAR_FREE, rig.handle));
+	CHECK(!rig_do(&rig, &req));
 	rig_fini(&rig);
 	rig_init(&rig, false, NULL);
 	req.u.uar_alloc.gfn = 5;

@@ -103,8 +103,6 @@ static void run_gfn(const void *arg)
 	} else {
 		req.u.uar_alloc.gfn = 0;
 		REFUSED(&h.v, &req, E_ARG, "no gfn of an auto-translated guest");
-		req.u.uar_alloc.gfn = 1ull << 51; /* Xen's word: beyond what the processor can address */
-		REFUSED(&h.v, &req, E_HCA, "a gfn beyond all memory");
 	}
 	req.u.uar_alloc.gfn = 1ull << 52;
 	REFUSED(&h.v, &req, E_ARG, "a gfn that is no frame number");
@@ -113,38 +111,42 @@ static void run_gfn(const void *arg)
 	hostile_end(&h);
 }
 
-/*
- * Two doorbell pages at one place of an auto-translated guest: the second covers the first, which is the guest's own loss.
- * Taking them away fails then, as often as the guest likes, and must not fill the log.
- */
+/* Two doorbell pages at one place of an auto-translated guest. Xen would destroy the guest for it. */
 static void run_gfn_twice(const void *arg)
 {
-	xen_vhca_handle_t first, second;
 	struct xen_vhca_req req;
+	xen_vhca_handle_t uar;
 	struct hostile h;
-	char *log;
 	int i;
 
 	(void)arg;
 	if (!vf_auto_translated())
 		skip("a PV guest has no gfns");
 	hostile_begin(&h);
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 3; i++) {
 		req = vf_alloc_uar(h.p.ctx);
 		req.u.uar_alloc.gfn = 0x500000;
-		first = vf_make(&h.v, &req, NULL, 0);
-		second = vf_make(&h.v, &req, NULL, 0);
-		req = vf_object(XEN_VHCA_OP_UAR_FREE, first);
-		vf_do(&h.v, &req);
-		req = vf_object(XEN_VHCA_OP_UAR_FREE, second);
-		vf_do(&h.v, &req);
+		uar = vf_make(&h.v, &req, NULL, 0);
+		REFUSED(&h.v, &req, E_ARG, "a gfn where there is a doorbell page");
+		req = vf_object(XEN_VHCA_OP_UAR_FREE, uar);
+		require(!vf_do(&h.v, &req)->status, "the page goes");
 	}
-	if (ask_possible()) {
-		log = ask("log");
-		for (i = 0; (log = strstr(log, "taking it")); log++)
-			i++;
-		check(i <= 1, "%d lines of the log are about it", i);
-	}
+	hostile_end(&h);
+}
+
+/* Beyond what the processor can address. It is Xen that says so, on its console as well. */
+static void run_gfn_beyond(const void *arg)
+{
+	struct xen_vhca_req req;
+	struct hostile h;
+
+	(void)arg;
+	if (!vf_auto_translated())
+		skip("a PV guest has no gfns");
+	hostile_begin(&h);
+	req = vf_alloc_uar(h.p.ctx);
+	req.u.uar_alloc.gfn = 1ull << 51;
+	REFUSED(&h.v, &req, E_HCA, "a gfn beyond all memory");
 	hostile_end(&h);
 }
 
@@ -233,6 +235,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA"),
 	CHECK_CASE("request-gfn", run_gfn, "places for doorbell pages that cannot be"),
 	CHECK_CASE("request-gfn-twice", run_gfn_twice, "two doorbell pages at one place"),
+	CHECK_CASE("request-gfn-beyond", run_gfn_beyond, "a doorbell page beyond all memory; Xen reports it", .on_demand = true),
 	CHECK_CASE("request-random", run_random, "thousands of requests with octets changed at random", .seconds = 300),
 };
 
