@@ -90,7 +90,8 @@ static const struct fetch pages = {
 	"flags of a region", create_mem, FIELD(mem_create.flags), 0, 0x80000000, XEN_VHCA_E_RESERVED,
 	XEN_VHCA_OP_MEM_DESTROY, look_at_region,
 }, cqes = {
-	"entries of a CQ", vf_create_cq, FIELD(cq_create.cqes), VFP_CQES, 1024, XEN_VHCA_E_RANGE, XEN_VHCA_OP_CQ_DESTROY, NULL,
+	"entries of a CQ", vf_create_cq, FIELD(cq_create.cqes), VFP_CQES, 1024, XEN_VHCA_E_RANGE, XEN_VHCA_OP_CQ_DESTROY,
+	NULL,
 }, blocks = {
 	"blocks of a send queue", vf_create_qp, FIELD(qp_create.sq_wqe_count), VFP_SQ_BLOCKS, 1024, XEN_VHCA_E_RANGE,
 	XEN_VHCA_OP_QP_DESTROY, NULL,

@@ -235,7 +235,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA"),
 	CHECK_CASE("request-gfn", run_gfn, "places for doorbell pages that cannot be"),
 	CHECK_CASE("request-gfn-twice", run_gfn_twice, "two doorbell pages at one place"),
-	CHECK_CASE("request-gfn-beyond", run_gfn_beyond, "a doorbell page beyond all memory; Xen reports it", .on_demand = true),
+	CHECK_CASE("request-gfn-beyond", run_gfn_beyond, "a doorbell page beyond all memory; Xen reports it",
+		   .on_demand = true),
 	CHECK_CASE("request-random", run_random, "thousands of requests with octets changed at random", .seconds = 300),
 };
 
