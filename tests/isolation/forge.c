@@ -80,6 +80,7 @@ int main(int argc, char **argv)
 		forge_ioctl, forge_races,
 	};
 
+	vp_load_providers();
 	return check_main_tables(argc, argv, "Attacks the guest's kernel through its verbs interface. Runs in a guest.",
 				 tables, ARRAY_SIZE(tables));
 }

@@ -13,6 +13,7 @@ int main(int argc, char **argv)
 {
 	const struct check_table tables[] = { events_completion, events_storm, events_async };
 
+	vp_load_providers();
 	return check_main_tables(argc, argv, "Completion events and asynchronous events: none lost, none too many.",
 				 tables, ARRAY_SIZE(tables));
 }

@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 		integrity_transfer, integrity_memory, integrity_order, integrity_xrc, integrity_mw,
 	};
 
+	vp_load_providers();
 	return check_main_tables(argc, argv, "Moves data by every operation, and compares every byte.",
 				 tables, ARRAY_SIZE(tables));
 }

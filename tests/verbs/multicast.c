@@ -309,5 +309,6 @@ static const struct check_case cases[] = {
 
 int main(int argc, char **argv)
 {
+	vp_load_providers();
 	return check_main(argc, argv, "Datagrams to multicast groups.", cases, ARRAY_SIZE(cases));
 }

@@ -45,6 +45,14 @@ static struct ibv_device *choose_device(struct ibv_device **list, int count, int
 	return NULL;
 }
 
+void vp_load_providers(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	if (list)
+		ibv_free_device_list(list);
+}
+
 void vp_open(struct vp_dev *dev, int which)
 {
 	struct ibv_device **list, *chosen;

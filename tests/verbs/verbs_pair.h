@@ -94,6 +94,12 @@ struct vp_wr {
 
 /* -- devices -- */
 
+/*
+ * Has libibverbs load its providers, for a main() that is to run cases: each is a process of its own, and would load them
+ * all again.
+ */
+void vp_load_providers(void);
+
 /* Opens the first (0) or second (1) device of the command line. */
 void vp_open(struct vp_dev *dev, int which);
 void vp_close(struct vp_dev *dev);

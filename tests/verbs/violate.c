@@ -74,6 +74,7 @@ int main(int argc, char **argv)
 		violate_datagram, violate_mw,
 	};
 
+	vp_load_providers();
 	return check_main_tables(argc, argv,
 				 "Breaks one rule of verbs at a time, and checks that exactly the right error follows.",
 				 tables, ARRAY_SIZE(tables));
