@@ -325,6 +325,7 @@ static void leave(struct cmd *cmd)
 
 static void account(struct cmd *cmd, enum xen_vhca_status status)
 {
+	const uint64_t took = latency_now_ns() - cmd->taken_ns;
 	const uint8_t op = cmd->req.op;
 	struct vdev *v = cmd->v;
 	unsigned int suppressed;
@@ -336,6 +337,7 @@ static void account(struct cmd *cmd, enum xen_vhca_status status)
 	} else {
 		v->counters.commands[op]++;
 		v->counters.refused[op][status] += status != XEN_VHCA_OK;
+		latency_add(&v->counters.latency[op], took);
 	}
 	if (status)
 		allowed = log_allowed(&v->refusals, &suppressed);

@@ -91,24 +91,32 @@ static void put(struct events *e, struct object *obj, uint32_t type)
 		e->behind = !put_pending(e, obj);
 }
 
+/* Under the lock, before the guest is notified of what came at begun_ns. */
+static void count_notify(struct events *e, uint64_t begun_ns)
+{
+	e->v->counters.event_notifies++;
+	latency_add(&e->v->counters.event_latency, latency_now_ns() - begun_ns);
+}
+
 /* Under the lock. Returns whether the guest is to be notified of what came after prod. */
-static bool is_news(struct events *e, uint32_t prod)
+static bool is_news(struct events *e, uint32_t prod, uint64_t begun_ns)
 {
 	if (e->async.prod == prod)
 		return false;
-	e->v->counters.event_notifies++;
+	count_notify(e, begun_ns);
 	return true;
 }
 
 void events_port(struct events *e, uint32_t type)
 {
+	const uint64_t begun = latency_now_ns();
 	bool news, behind;
 	uint32_t prod;
 
 	pthread_mutex_lock(&e->v->lock);
 	prod = e->async.prod;
 	put(e, &e->port, type);
-	news = is_news(e, prod);
+	news = is_news(e, prod, begun);
 	behind = e->behind;
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
@@ -127,7 +135,7 @@ static struct object *find(struct events *e, uint64_t user, enum obj_type type)
 	return obj && !obj->ctx->obj.dying ? obj : NULL;
 }
 
-static void tell_completions(struct events *e, const uint64_t *users, unsigned int n)
+static void tell_completions(struct events *e, const uint64_t *users, unsigned int n, uint64_t begun)
 {
 	bool news = false;
 	struct object *obj;
@@ -140,7 +148,8 @@ static void tell_completions(struct events *e, const uint64_t *users, unsigned i
 			news |= vhca_bit_set(e->bits, ((struct cq *)obj)->event_bit);
 	}
 	e->v->counters.completions += n;
-	e->v->counters.event_notifies += news;
+	if (news)
+		count_notify(e, begun);
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
 		notify(e);
@@ -149,13 +158,14 @@ static void tell_completions(struct events *e, const uint64_t *users, unsigned i
 static bool read_completions(struct events *e, struct context *ctx)
 {
 	const struct hca_ops *ops = e->v->hca->ops;
+	const uint64_t begun = latency_now_ns();
 	uint64_t users[BATCH];
 	unsigned int n = 0;
 
 	while (n < BATCH && ops->next_completion(ctx->hca, &users[n]) > 0)
 		n++;
 	if (n)
-		tell_completions(e, users, n);
+		tell_completions(e, users, n, begun);
 	return n < BATCH;
 }
 
@@ -173,7 +183,7 @@ static enum obj_type type_of(uint32_t event)
 	}
 }
 
-static void tell_asyncs(struct events *e, const struct hca_event *events, unsigned int n)
+static void tell_asyncs(struct events *e, const struct hca_event *events, unsigned int n, uint64_t begun)
 {
 	enum obj_type type;
 	struct object *obj;
@@ -189,7 +199,7 @@ static void tell_asyncs(struct events *e, const struct hca_event *events, unsign
 		if (obj)
 			put(e, obj, events[i].type);
 	}
-	news = is_news(e, prod);
+	news = is_news(e, prod, begun);
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
 		notify(e);
@@ -198,13 +208,14 @@ static void tell_asyncs(struct events *e, const struct hca_event *events, unsign
 static bool read_asyncs(struct events *e, struct context *ctx)
 {
 	const struct hca_ops *ops = e->v->hca->ops;
+	const uint64_t begun = latency_now_ns();
 	struct hca_event events[BATCH];
 	unsigned int n = 0;
 
 	while (n < BATCH && ops->next_event(ctx->hca, &events[n]) > 0)
 		n++;
 	if (n)
-		tell_asyncs(e, events, n);
+		tell_asyncs(e, events, n, begun);
 	return n < BATCH;
 }
 
@@ -257,13 +268,14 @@ static bool put_all_pending(struct events *e)
 
 static void retry(struct events *e)
 {
+	const uint64_t begun = latency_now_ns();
 	uint32_t prod;
 	bool news;
 
 	pthread_mutex_lock(&e->v->lock);
 	prod = e->async.prod;
 	e->behind = !put_all_pending(e);
-	news = is_news(e, prod);
+	news = is_news(e, prod, begun);
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
 		notify(e);

@@ -107,6 +107,7 @@ static int take(struct session *s)
 	cmd = &s->cmds[req.id];
 	cmd->v = s->v;
 	cmd->req = req;
+	cmd->taken_ns = latency_now_ns();
 	if (cmd_is_slow(&req)) {
 		pool_submit(s->pool, cmd);
 		return 1;

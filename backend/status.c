@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "status.h"
+#include "status_read.h"
 #include "vhca_check.h"
 
 static uint64_t now_ms(void)
@@ -57,21 +58,40 @@ static void write_number(FILE *file, const char *what, uint64_t number)
 	fprintf(file, "%s %" PRIu64 "\n", what, number);
 }
 
+/* Without the empty buckets at the end. */
+static void write_latency(FILE *file, const char *key, const char *of, const struct latency *latency)
+{
+	unsigned int n = LATENCY_BUCKETS, i;
+
+	if (!latency->count)
+		return;
+	while (n && !latency->buckets[n - 1])
+		n--;
+	fprintf(file, "%s%s %" PRIu64 " %" PRIu64 " %" PRIu64, key, of, latency->count, latency->sum_ns,
+		latency->max_ns);
+	for (i = 0; i < n; i++)
+		fprintf(file, " %" PRIu64, latency->buckets[i]);
+	fputc('\n', file);
+}
+
 static void write_counters(FILE *file, const struct vdev_counters *c)
 {
-	unsigned int op, why;
+	const uint64_t numbers[STATUS_COUNTERS] = {
+		[STATUS_KICKS] = c->kicks, [STATUS_NOTIFIES] = c->notifies,
+		[STATUS_COMPLETIONS] = c->completions, [STATUS_ASYNCS] = c->asyncs,
+		[STATUS_ASYNCS_LOST] = c->asyncs_lost, [STATUS_EVENT_NOTIFIES] = c->event_notifies,
+		[STATUS_UNKNOWN] = c->unknown,
+	};
+	unsigned int op, why, i;
 
-	write_number(file, "kicks", c->kicks);
-	write_number(file, "notifies", c->notifies);
-	write_number(file, "completions", c->completions);
-	write_number(file, "asyncs", c->asyncs);
-	write_number(file, "asyncs-lost", c->asyncs_lost);
-	write_number(file, "event-notifies", c->event_notifies);
-	write_number(file, "unknown", c->unknown);
+	for (i = 0; i < STATUS_COUNTERS; i++)
+		write_number(file, status_counter_key(i), numbers[i]);
+	write_latency(file, "event-latency", "", &c->event_latency);
 	for (op = 0; op < XEN_VHCA_OPS; op++) {
 		if (c->commands[op])
 			fprintf(file, "command %s %" PRIu64 "\n", vhca_op_name(op),
 				c->commands[op]);
+		write_latency(file, "latency ", vhca_op_name(op), &c->latency[op]);
 		for (why = 0; why < XEN_VHCA_STATUSES; why++)
 			if (c->refused[op][why])
 				fprintf(file, "refused %s %s %" PRIu64 "\n", vhca_op_name(op),

@@ -56,6 +56,7 @@ enum xen_vhca_status rig_do(struct rig *rig, const struct xen_vhca_req *req)
 {
 	rig->cmd->v = &rig->v;
 	rig->cmd->req = *req;
+	rig->cmd->taken_ns = latency_now_ns();
 	cmd_run(rig->cmd, fetch, rig->refs);
 	CHECK(!vhca_check_response(req, &rig->cmd->rsp));
 	rig->handle = rig->cmd->rsp.u.object.handle;

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_status.c - what a worker writes of a vHCA is what is read of it; and files that no worker of ours wrote.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "status.h"
+#include "status_read.h"
+
+static char dir[] = "/tmp/xen-ib-status-XXXXXX";
+
+static const struct status_object *object(const struct status_view *view, const char *type)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->n_objects; i++)
+		if (!strcmp(view->objects[i].type, type))
+			return &view->objects[i];
+	abort();
+}
+
+static const struct status_op *op(const struct status_view *view, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->n_ops; i++)
+		if (!strcmp(view->ops[i].name, name))
+			return &view->ops[i];
+	abort();
+}
+
+static void test_round_trip(void)
+{
+	struct status_view view;
+	struct rig_process p;
+	struct status status;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, 0xdead) == XEN_VHCA_E_HANDLE);
+	rig.v.counters.kicks = 7;
+	latency_add(&rig.v.counters.event_latency, 3000);
+	status_init(&status, dir, 5, 1, "mlx5_0");
+	CHECK(status_update(&status, &rig.v) == -1);
+
+	CHECK(status_load(&view, dir, 5, 1));
+	CHECK(view.pid == (uint32_t)getpid());
+	CHECK(object(&view, "QP")->used == 1 && object(&view, "QP")->limit == rig.v.quota.objects[OBJ_QP].limit);
+	CHECK(view.bytes.used == rig.v.quota.bytes.used && view.bytes.limit == rig.v.quota.bytes.limit);
+	CHECK(view.counters[STATUS_KICKS] == 7 && !view.counters[STATUS_UNKNOWN]);
+	CHECK(op(&view, "QP_CREATE")->count == 1 && op(&view, "QP_DESTROY")->count == 1);
+	CHECK(!memcmp(&op(&view, "QP_CREATE")->latency, &rig.v.counters.latency[XEN_VHCA_OP_QP_CREATE],
+		      sizeof(struct latency)));
+	CHECK(op(&view, "QP_CREATE")->latency.count == 1 && op(&view, "QP_CREATE")->latency.sum_ns);
+	CHECK(view.events.count == 1 && view.events.max_ns == 3000 && view.events.buckets[2] == 1);
+	CHECK(view.n_refusals == 1 && !strcmp(view.refusals[0].op, "QP_DESTROY") &&
+	      !strcmp(view.refusals[0].why, "E_HANDLE") && view.refusals[0].count == 1);
+	CHECK(view.n_contexts == 1 && view.contexts[0].pid == 77 && view.contexts[0].handle == p.ctx &&
+	      !strcmp(view.contexts[0].name, "test"));
+	CHECK(status_commands(&view) > 10);
+	status_free(&view);
+
+	status_remove(&status);
+	CHECK(!status_load(&view, dir, 5, 1) && !view.n_objects);
+	rig_exit(&rig, &p);
+	rig_fini(&rig);
+}
+
+static void take(struct status_view *view, const char *text)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s", text);
+	status_line(view, line);
+}
+
+static void test_nonsense(void)
+{
+	struct status_view view = { 0 };
+	unsigned int i;
+
+	take(&view, "");
+	take(&view, "object QP 1 2");
+	take(&view, "object QP 1 2 -3");
+	take(&view, "object QP 1 2 99999999999999999999999");
+	take(&view, "latency QP_CREATE 1 2");
+	take(&view, "command");
+	take(&view, "context zz 1 name");
+	take(&view, "kicks 7x");
+	take(&view, "pid 99999999999");
+	take(&view, "future 1 2 3");
+	CHECK(!view.n_objects && !view.n_contexts && !view.counters[STATUS_KICKS] && !view.pid);
+	take(&view, "object \033[2JQP 1 2 3");
+	CHECK(!strcmp(view.objects[0].type, "?[2JQP"));
+	take(&view, "context 0x10 5 with a space and more than fits");
+	CHECK(view.contexts[0].handle == 16 && !strcmp(view.contexts[0].name, "with a space and more t"));
+	for (i = 0; i < 2 * STATUS_CONTEXTS; i++) {
+		take(&view, "context 0x1 1 x");
+		take(&view, "object QP 1 2 3");
+		take(&view, "refused X E_ARG 1");
+	}
+	CHECK(view.n_contexts == STATUS_CONTEXTS && view.n_objects == STATUS_TYPES &&
+	      view.n_refusals == STATUS_REFUSALS);
+	for (i = 0; i < 2 * STATUS_OPS; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "command OP%u 1", i);
+		take(&view, line);
+	}
+	CHECK(view.n_ops == STATUS_OPS);
+	status_free(&view);
+}
+
+static void test_hostile_files(void)
+{
+	struct status_view view;
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/6-0.status", dir);
+	CHECK(!mkfifo(path, 0600) && !status_load(&view, dir, 6, 0) && !unlink(path));
+	CHECK(!symlink("/etc/passwd", path) && !status_load(&view, dir, 6, 0) && !unlink(path));
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	CHECK(fd >= 0 && !ftruncate(fd, STATUS_BYTES_MAX + 1) && !status_load(&view, dir, 6, 0));
+	CHECK(!ftruncate(fd, 0) && write(fd, "kicks 1\0\nkicks 2", 16) == 16);
+	CHECK(status_load(&view, dir, 6, 0) && view.counters[STATUS_KICKS] == 1);
+	close(fd);
+	CHECK(!unlink(path));
+}
+
+static void test_latency(void)
+{
+	struct latency latency = { 0 };
+	unsigned int i;
+
+	CHECK(!latency_quantile_ns(&latency, 500));
+	for (i = 0; i < 99; i++)
+		latency_add(&latency, 900);
+	latency_add(&latency, UINT64_MAX / 1000);
+	CHECK(latency.count == 100 && latency.buckets[0] == 99 && latency.buckets[LATENCY_BUCKETS - 1] == 1);
+	CHECK(latency_quantile_ns(&latency, 500) == 1000 && latency_quantile_ns(&latency, 990) == 1000);
+	CHECK(latency_quantile_ns(&latency, 999) == latency.max_ns);
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(dir));
+	test_round_trip();
+	test_nonsense();
+	test_hostile_files();
+	test_latency();
+	CHECK(!rmdir(dir));
+	return EXIT_SUCCESS;
+}
