@@ -11,19 +11,13 @@
 
 #define GIB (1ull << 30)
 
-struct key {
-	const char *name;
-	size_t where; /* of the value in struct quota */
-	uint64_t value, most;
-};
-
 #define OBJECTS(type) offsetof(struct quota, objects[type].limit)
 
 /*
  * The bounds: handles have 18 bits; a process has 65,530 mappings by default (vm.max_map_count),
  * and each region takes one for every 1024 pages or less.
  */
-static const struct key keys[] = {
+static const struct quota_key keys[QUOTA_KEYS] = {
 	{ "max-ctx", OBJECTS(OBJ_CTX), 128, 4096 },
 	{ "max-uar", OBJECTS(OBJ_UAR), 512, 4096 },
 	{ "max-pd", OBJECTS(OBJ_PD), 1024, 16384 },
@@ -38,12 +32,17 @@ static const struct key keys[] = {
 	{ "max-mr-bytes", offsetof(struct quota, max_mr_bytes), GIB, 1024 * GIB },
 };
 
+const struct quota_key *quota_key(unsigned int number)
+{
+	return &keys[number];
+}
+
 void quota_setup(struct quota *quota, quota_get *get, void *from)
 {
 	unsigned int i;
 
 	memset(quota, 0, sizeof(*quota));
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (i = 0; i < QUOTA_KEYS; i++) {
 		uint64_t value = keys[i].value;
 
 		if (get)

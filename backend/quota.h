@@ -24,6 +24,7 @@
 #define XEN_IB_QUOTA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "handle.h"
@@ -37,6 +38,18 @@ struct quota {
 	struct quota_item bytes;
 	uint64_t max_ah, max_mr_bytes;
 };
+
+/* A limit by its key. */
+struct quota_key {
+	const char *name;
+	size_t where; /* of the value in struct quota */
+	uint64_t value, most; /* by default, and that can be served */
+};
+
+#define QUOTA_KEYS 12
+
+/* quota_key - number 0 to QUOTA_KEYS - 1. */
+const struct quota_key *quota_key(unsigned int number);
 
 /* Reads a key; false where there is none, or no number. */
 typedef bool quota_get(void *from, const char *key, uint64_t *value);

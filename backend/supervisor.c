@@ -81,18 +81,6 @@ static void note_vhca(struct supervisor *s, unsigned int domid, unsigned int dev
 	slot->listed = true;
 }
 
-/* A directory's entry that is a number; others are not ours. */
-static bool entry_number(const char *name, unsigned int *number)
-{
-	char *end;
-	unsigned long value = strtoul(name, &end, 10);
-
-	if (name[0] < '0' || name[0] > '9' || *end || value > 0xffff)
-		return false;
-	*number = value;
-	return true;
-}
-
 static void scan_domain(struct supervisor *s, unsigned int domid)
 {
 	char path[XB_PATH_MAX], **names;
@@ -103,7 +91,7 @@ static void scan_domain(struct supervisor *s, unsigned int domid)
 	if (!names)
 		return;
 	for (i = 0; i < n; i++)
-		if (entry_number(names[i], &devid))
+		if (xb_number(names[i], &devid))
 			note_vhca(s, domid, devid);
 	free(names);
 }
@@ -120,7 +108,7 @@ static void scan(struct supervisor *s)
 	if (!names)
 		return;
 	for (i = 0; i < n; i++)
-		if (entry_number(names[i], &domid))
+		if (xb_number(names[i], &domid))
 			scan_domain(s, domid);
 	free(names);
 }

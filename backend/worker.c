@@ -357,7 +357,7 @@ static int lock_vhca(const struct worker *w)
 	return -EWOULDBLOCK;
 }
 
-static bool quota_key(void *from, const char *key, uint64_t *value)
+static bool read_limit(void *from, const char *key, uint64_t *value)
 {
 	struct worker *w = from;
 
@@ -376,7 +376,7 @@ static bool read_nodes(struct worker *w)
 	if (!xb_read_number(w->xs, w->path, "port", UINT8_MAX, &port))
 		port = 1;
 	w->port = port;
-	quota_setup(&w->quota, quota_key, w);
+	quota_setup(&w->quota, read_limit, w);
 	return true;
 }
 

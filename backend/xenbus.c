@@ -54,6 +54,17 @@ bool xb_read_number(struct xs_handle *xs, const char *dir, const char *key, uint
 	return true;
 }
 
+bool xb_number(const char *text, unsigned int *number)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end || value > 0xffff)
+		return false;
+	*number = value;
+	return true;
+}
+
 bool xb_write(struct xs_handle *xs, const char *dir, const char *key, const char *format, ...)
 {
 	char path[XB_PATH_MAX], value[512];

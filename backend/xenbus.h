@@ -25,6 +25,9 @@ bool xb_read(struct xs_handle *xs, const char *dir, const char *key, char *value
 bool xb_read_number(struct xs_handle *xs, const char *dir, const char *key, uint64_t most,
 		    uint64_t *value);
 
+/* xb_number - whether text is the number of a domain or device, decimal, and nothing else. */
+bool xb_number(const char *text, unsigned int *number);
+
 /* xb_write - false, with a line in the log, if that fails. */
 __attribute__((format(printf, 4, 5)))
 bool xb_write(struct xs_handle *xs, const char *dir, const char *key, const char *format, ...);
