@@ -55,16 +55,6 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	return true;
 }
 
-/* A directory's entry that is a number; others are not ours. */
-static bool entry_number(const char *name, unsigned int *number)
-{
-	char *end;
-	unsigned long value = strtoul(name, &end, 10);
-
-	*number = value;
-	return name[0] >= '0' && name[0] <= '9' && !*end && value <= 0xffff;
-}
-
 static void each_of(struct xs_handle *xs, const char *root, unsigned int domid, listing_fn *fn, void *context)
 {
 	char path[XB_PATH_MAX], **names;
@@ -73,7 +63,7 @@ static void each_of(struct xs_handle *xs, const char *root, unsigned int domid, 
 	snprintf(path, sizeof(path), "%s/%u", root, domid);
 	names = xs_directory(xs, XBT_NULL, path, &n);
 	for (i = 0; names && i < n; i++)
-		if (entry_number(names[i], &devid))
+		if (xb_number(names[i], &devid))
 			fn(context, domid, devid);
 	free(names);
 }
@@ -85,7 +75,7 @@ void listing_each(struct xs_handle *xs, const char *root, listing_fn *fn, void *
 
 	names = xs_directory(xs, XBT_NULL, root, &n);
 	for (i = 0; names && i < n; i++)
-		if (entry_number(names[i], &domid))
+		if (xb_number(names[i], &domid))
 			each_of(xs, root, domid, fn, context);
 	free(names);
 }

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answer.h"
 #include "log.h"
 #include "slot.h"
 #include "status.h"
@@ -39,6 +40,8 @@ struct supervisor {
 	char root[64]; /* /local/domain/0/backend/vhca */
 	struct slot_list slots;
 	unsigned int n_slots;
+	struct answer_source answers;
+	struct control *control; /* NULL: nobody can ask */
 };
 
 static bool domain_runs(const struct supervisor *s, unsigned int domid)
@@ -217,7 +220,7 @@ static void look_at_signals(struct supervisor *s)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_SLOTS };
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_SLOTS };
 
 static void wait_for_events(struct supervisor *s, int timeout)
 {
@@ -228,6 +231,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 
 	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
 	LIST_FOREACH(slot, &s->slots, link) {
 		if (slot->life < 0)
 			continue;
@@ -242,6 +246,8 @@ static void wait_for_events(struct supervisor *s, int timeout)
 			slot_released(whose[i], s->xs);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs))
 		scan(s);
+	if (polls[POLL_CONTROL].revents)
+		control_service(s->control);
 }
 
 static bool any_worker(const struct supervisor *s)
@@ -319,10 +325,19 @@ static bool open_xen(struct supervisor *s)
 	if (xb_read(s->xs, NULL, "domid", own, sizeof(own)))
 		domid = strtoul(own, NULL, 10);
 	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", (unsigned int)domid);
+	s->answers = (struct answer_source){ s->xs, domid, s->root, &s->slots };
 	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@releaseDomain", "release"))
 		return true;
 	log_error("watching xenstore: %s", strerror(errno));
 	return false;
+}
+
+/* Guests are served whether an administrator can ask or not. */
+static void open_control(struct supervisor *s)
+{
+	s->control = control_open(CONTROL_SOCKET, answer_request, &s->answers);
+	if (!s->control)
+		log_error(CONTROL_SOCKET ": %s", strerror(errno));
 }
 
 int supervisor_main(bool verbose)
@@ -335,8 +350,10 @@ int supervisor_main(bool verbose)
 		return EXIT_FAILURE;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (open_signals(&s) && open_xen(&s)) {
+		open_control(&s);
 		log_info("serving %s", s.root);
 		loop(&s);
+		control_close(s.control);
 		result = EXIT_SUCCESS;
 	}
 	xs_close(s.xs);

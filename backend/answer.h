@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * answer.h - what the daemon answers to the requests of the control socket.
+ */
+#ifndef XEN_IB_ANSWER_H
+#define XEN_IB_ANSWER_H
+
+#include "control.h"
+#include "slot.h"
+
+/* The supervisor's, which outlives the control socket. */
+struct answer_source {
+	struct xs_handle *xs;
+	unsigned int own; /* domain */
+	const char *root; /* ".../backend/vhca" */
+	const struct slot_list *slots;
+};
+
+/* answer_request - from is a struct answer_source. */
+control_answer answer_request;
+
+#endif
