@@ -600,7 +600,7 @@ struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spr
 	if (!err && strcmp(driver, "mlx5_core"))
 		err = -EPROTONOSUPPORT;
 	if (!err)
-		err = hca_sysfs_bar0(name, &m->bar0);
+		err = hca_sysfs_bar0(name, &m->bar0, NULL);
 	if (err)
 		goto err_free;
 	m->queries = open_context(m, &info);

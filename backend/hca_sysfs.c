@@ -60,8 +60,9 @@ int hca_sysfs_pci_name(const char *ibdev, char *name, size_t size)
 	return link_name(ibdev, "device", name, size);
 }
 
-int hca_sysfs_bar0(const char *ibdev, uint64_t *address)
+int hca_sysfs_bar0(const char *ibdev, uint64_t *address, uint64_t *bytes)
 {
+	uint64_t last;
 	char path[PATH_MAX], line[128];
 	int err;
 
@@ -69,8 +70,12 @@ int hca_sysfs_bar0(const char *ibdev, uint64_t *address)
 	err = read_line(path, line, sizeof(line));
 	if (err)
 		return err;
-	if (sscanf(line, "%" SCNx64, address) != 1 || !*address || *address & 0xfff)
+	if (sscanf(line, "%" SCNx64 " %" SCNx64, address, &last) != 2)
 		return -ENODEV;
+	if (!*address || *address & 0xfff || last <= *address)
+		return -ENODEV;
+	if (bytes)
+		*bytes = last - *address + 1;
 	return 0;
 }
 

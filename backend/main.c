@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "sandbox.h"
 #include "supervisor.h"
 #include "vhca.h"
 #include "worker.h"
@@ -31,6 +32,7 @@ static void usage(FILE *to)
 	      "max-mem-bytes, max-mr-bytes.\n"
 	      "\n"
 	      "  -v, --verbose   log more\n"
+	      "  --unconfined    workers stay root, outside of any sandbox\n"
 	      "  -h, --help      this text\n"
 	      "  -V, --version   print the version\n"
 	      "\n"
@@ -54,11 +56,12 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "unconfined", no_argument, NULL, 'u' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	bool verbose = false;
+	bool verbose = false, unconfined = true; /* until it has been seen at work in the lab */
 	int option;
 
 	if (argc > 1 && !strcmp(argv[1], "--worker"))
@@ -71,6 +74,9 @@ int main(int argc, char **argv)
 		case 'V':
 			printf("xen-ibback %s, protocol %u\n", XEN_IB_RELEASE, XEN_VHCA_VERSION);
 			return EXIT_SUCCESS;
+		case 'u':
+			unconfined = true;
+			break;
 		case 'v':
 			verbose = true;
 			break;
@@ -84,5 +90,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	log_setup("supervisor", verbose ? LOG_DEBUG : LOG_INFO);
-	return supervisor_main(verbose);
+	return sandbox_prepare(unconfined) ? supervisor_main(verbose) : EXIT_FAILURE;
 }

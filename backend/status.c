@@ -120,6 +120,17 @@ static void describe(FILE *file, const struct status *status, struct vdev *v)
 	pthread_mutex_unlock(&v->lock);
 }
 
+static void replace_file(const struct status *status, const char *text, size_t size)
+{
+	FILE *file = fopen(status->temporary, "we");
+
+	if (!file)
+		return;
+	fwrite(text, 1, size, file);
+	if (!fclose(file))
+		rename(status->temporary, status->path);
+}
+
 static void write_file(const struct status *status, struct vdev *v)
 {
 	char *text = NULL;
@@ -134,12 +145,10 @@ static void write_file(const struct status *status, struct vdev *v)
 		free(text);
 		return;
 	}
-	file = fopen(status->temporary, "we");
-	if (file) {
-		fwrite(text, 1, size, file);
-		if (!fclose(file))
-			rename(status->temporary, status->path);
-	}
+	if (status->publish)
+		status->publish(status->to, text, size);
+	else
+		replace_file(status, text, size);
 	free(text);
 }
 
@@ -162,5 +171,8 @@ int status_update(struct status *status, struct vdev *v)
 
 void status_remove(const struct status *status)
 {
-	unlink(status->path);
+	if (status->publish)
+		status->publish(status->to, NULL, 0);
+	else
+		unlink(status->path);
 }

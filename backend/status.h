@@ -41,6 +41,13 @@ struct status {
 	char hca[64];
 	uint64_t written; /* of changes() */
 	uint64_t last_ms;
+
+	/*
+	 * Set after status_init() where somebody else has to replace the file by this text; size 0:
+	 * remove it.
+	 */
+	void (*publish)(void *to, const char *text, size_t size);
+	void *to;
 };
 
 void status_init(struct status *status, const char *dir, uint32_t domid, uint32_t devid,

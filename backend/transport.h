@@ -58,8 +58,9 @@ struct transport {
 	bool auto_translated; /* HVM or PVH: the guest has no machine frames */
 };
 
-/* transport_xen_open - to a domain; NULL with a line in the log. */
-struct transport *transport_xen_open(uint32_t domid);
+/* transport_xen_open - to the broker's domain; NULL with a line in the log. */
+struct broker;
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker);
 
 /* transport_xen_alive - whether the domain exists and is not being destroyed. */
 bool transport_xen_alive(struct transport *t);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * worker.c - see worker.h. The order in which things are set up matters: the keeper before all
- * threads and mappings, then Xen, then the HCA. The end goes the other way round.
+ * worker.c - see worker.h. The order in which things are set up matters: first what only root may
+ * open, and the broker; then the sandbox; in it the keeper, which so is in it as well, before all
+ * threads and mappings; then the HCA, and all that a guest has a hand in. The end goes the other
+ * way round.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,9 +22,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "broker.h"
 #include "events.h"
 #include "guard.h"
 #include "keeper.h"
+#include "sandbox.h"
 #include "session.h"
 #include "status.h"
 #include "uverbs.h"
@@ -39,11 +44,12 @@ struct worker {
 	const char *path; /* of the backend, and of the frontend */
 	char frontend[XB_PATH_MAX];
 	unsigned int domid, devid;
-	char hca_name[UVERBS_NAME_MAX];
+	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
 	unsigned int port;
 
 	int keeper, signals, lock;
 	struct xs_handle *xs;
+	struct broker *broker;
 	struct transport *t;
 	struct uar_records *records;
 	struct hca *hca;
@@ -139,6 +145,11 @@ err:
 	return false;
 }
 
+static void publish_status(void *broker, const char *text, size_t size)
+{
+	broker_status(broker, text, size);
+}
+
 static void connect_frontend(struct worker *w)
 {
 	struct session_params params = { 0 };
@@ -162,6 +173,8 @@ static void connect_frontend(struct worker *w)
 		return;
 	}
 	status_init(&w->status, STATUS_DIR, w->domid, w->devid, w->hca_name);
+	w->status.publish = publish_status;
+	w->status.to = w->broker;
 	w->phase = PHASE_CONNECTED;
 	xb_set_state(w->xs, w->path, XB_CONNECTED);
 	log_info("connected: %s port %u, ring of %u pages, %s", w->hca_name, w->port,
@@ -239,7 +252,7 @@ static void look_at_xenstore(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_HCA, POLL_FLOOD,
+enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD,
 	POLL_SESSION,
 	POLLS = POLL_SESSION + SESSION_FDS };
 
@@ -279,6 +292,7 @@ static void loop(struct worker *w)
 		[POLL_CONTROL] = { .fd = WORKER_CONTROL, .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
 		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
+		[POLL_BROKER] = { .fd = broker_fd(w->broker) }, /* hanging up */
 		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
 		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
 	};
@@ -299,6 +313,8 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, "poll: %s", strerror(errno));
 		if (polls[POLL_KEEPER].revents)
 			fail(w, WORKER_FAILED, "the keeper died");
+		if (polls[POLL_BROKER].revents)
+			fail(w, WORKER_FAILED, "the broker died");
 		if (polls[POLL_CONTROL].revents)
 			w->stop = w->orphan = true;
 		if (polls[POLL_SIGNAL].revents)
@@ -408,26 +424,84 @@ static void end_old_connection(struct worker *w)
 
 static bool open_hca(struct worker *w)
 {
-	char why[256];
-
-	if (guard_check(w->hca_name, why, sizeof(why))) {
-		fail(w, WORKER_REFUSED, "%s", why);
-		return false;
-	}
 	w->hca = hca_open(w->hca_name, w->port, WORKER_BANK, w->domid);
 	if (!w->hca)
 		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
 	return w->hca;
 }
 
-/* From the keeper on, in this order. False: what was set up is taken down by tear_down(). */
-static bool set_up(struct worker *w)
+static bool check_hca(struct worker *w)
 {
-	w->keeper = keeper_start(WORKER_LIFE);
-	if (w->keeper < 0) {
-		fail(w, WORKER_FAILED, "starting the keeper: %s", strerror(-w->keeper));
+	char why[256];
+	int err;
+
+	err = uverbs_find(w->hca_name, w->uverbs, sizeof(w->uverbs));
+	if (err) {
+		fail(w, WORKER_REFUSED, "HCA %s: %s", w->hca_name, strerror(-err));
 		return false;
 	}
+	if (!guard_check(w->hca_name, why, sizeof(why)))
+		return true;
+	fail(w, WORKER_REFUSED, "%s", why);
+	return false;
+}
+
+/* What is not root's: see broker.h. */
+static bool open_xen(struct worker *w)
+{
+	const struct broker_setup setup = {
+		.domid = w->domid, .devid = w->devid, .hca = w->hca_name, .life = WORKER_LIFE,
+		.confined = !sandbox_waived(),
+	};
+
+	w->broker = broker_start(&setup);
+	if (w->broker)
+		w->t = transport_xen_open(w->domid, w->broker);
+	if (!w->t)
+		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
+	return w->t;
+}
+
+/* From here on the guest's worker has nothing that is not the guest's, but its xenstore. */
+static bool confine(struct worker *w)
+{
+	char function[64 + UVERBS_NAME_MAX], why[256];
+	const struct sandbox_path paths[] = {
+		{ w->uverbs, SANDBOX_DEVICE },
+		{ "/sys/class/infiniband_verbs", SANDBOX_READ },
+		{ function, SANDBOX_READ },
+	};
+	struct sandbox_user user;
+	int err;
+
+	if (sandbox_waived())
+		return true;
+	snprintf(function, sizeof(function), "/sys/class/infiniband/%s/device", w->hca_name);
+	err = sandbox_find_user(&user);
+	if (err)
+		fail(w, WORKER_REFUSED, "user " SANDBOX_USER ": %s", strerror(-err));
+	else if (sandbox_enter(SANDBOX_WORKER, &user, paths, 3, why, sizeof(why)))
+		fail(w, WORKER_REFUSED, "%s", why);
+	return !w->stop;
+}
+
+static bool start_keeper(struct worker *w)
+{
+	int err = 0;
+
+	w->keeper = keeper_start(WORKER_LIFE);
+	if (w->keeper < 0)
+		err = w->keeper;
+	else if (!sandbox_waived())
+		err = sandbox_no_more_processes();
+	if (err)
+		fail(w, WORKER_FAILED, "starting the keeper: %s", strerror(-err));
+	return !err;
+}
+
+/* In this order. False: what was set up is taken down by tear_down(). */
+static bool set_up(struct worker *w)
+{
 	w->xs = xs_open(0);
 	if (!w->xs) {
 		fail(w, WORKER_FAILED, "xenstore: %s", strerror(errno));
@@ -446,14 +520,8 @@ static bool set_up(struct worker *w)
 		return false;
 	}
 	end_old_connection(w);
-	if (!read_nodes(w))
-		return false;
-	w->t = transport_xen_open(w->domid);
-	if (!w->t) {
-		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
-		return false;
-	}
-	return open_hca(w) && set_watches(w);
+	return read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
+	       open_hca(w) && set_watches(w);
 }
 
 /*
@@ -490,6 +558,7 @@ static void tear_down(struct worker *w)
 	linger(w);
 	if (w->t)
 		w->t->ops->close(w->t);
+	broker_stop(w->broker);
 	xs_close(w->xs);
 }
 

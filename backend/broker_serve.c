@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * broker_serve.c - the broker's own process: see broker.h. Its requests come from a worker that may
+ * be in a guest's hands, so each is checked as if it came from there.
+ */
+#define __XEN_TOOLS__ 1
+#include <xenctrl.h> /* before any other header of Xen */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <xen/sys/gntdev.h>
+
+#include "broker_wire.h"
+#include "hca_sysfs.h"
+#include "log.h"
+#include "sandbox.h"
+#include "status.h"
+
+/*
+ * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
+ * 0x400c bytes (initial_seg in linux/mlx5/mlx5_ifc.h). No doorbell page is there.
+ */
+#define FIRST_DOORBELL_PAGE 5
+#define PAGE_BYTES 4096u
+
+struct serving {
+	uint32_t domid;
+	int gntdev;
+	bool auto_translated;
+	xc_interface *xc;
+	uint64_t first_frame, end_frame; /* that the guest may be let to map */
+	char path[96], temporary[112];   /* of the status file */
+};
+
+static union {
+	struct ioctl_gntdev_map_grant_ref map;
+	char room[sizeof(struct ioctl_gntdev_map_grant_ref) +
+		  BROKER_MOST_BYTES / 4 * sizeof(struct ioctl_gntdev_grant_ref)];
+} grants;
+
+static char body[BROKER_MOST_BYTES];
+
+static int look_at_domain(struct serving *s)
+{
+	xc_domaininfo_t info;
+
+	if (xc_domain_getinfo_single(s->xc, s->domid, &info) || info.flags & XEN_DOMINF_dying)
+		return -ESRCH;
+	s->auto_translated = info.flags & XEN_DOMINF_hvm_guest;
+	return 0;
+}
+
+static int permission(struct serving *s, uint64_t mfn, int allow)
+{
+	return xc_domain_iomem_permission(s->xc, s->domid, mfn, 1, allow) ? -errno : 0;
+}
+
+static bool is_doorbell(const struct serving *s, uint64_t mfn)
+{
+	return mfn >= s->first_frame && mfn < s->end_frame;
+}
+
+static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
+{
+	int err;
+
+	if (!is_doorbell(s, mfn))
+		return -EPERM;
+	err = permission(s, mfn, 1);
+	if (err || !s->auto_translated)
+		return err;
+	if (!xc_domain_memory_mapping(s->xc, s->domid, gfn, mfn, 1, DPCI_ADD_MAPPING))
+		return 0;
+	err = -errno;
+	permission(s, mfn, 0);
+	return err;
+}
+
+/* A domain that is dying has lost its frames by itself, and Xen complains when asked to take them. */
+static int deny(struct serving *s, uint64_t mfn, uint64_t gfn)
+{
+	int err = 0;
+
+	if (!is_doorbell(s, mfn))
+		return -EPERM;
+	if (look_at_domain(s))
+		return 0;
+	if (s->auto_translated &&
+	    xc_domain_memory_mapping(s->xc, s->domid, gfn, mfn, 1, DPCI_REMOVE_MAPPING))
+		err = -errno;
+	return permission(s, mfn, 0) ?: err;
+}
+
+static int map(struct serving *s, uint32_t length, uint64_t *index)
+{
+	uint32_t n = length / sizeof(uint32_t), i;
+
+	if (!n || length % sizeof(uint32_t))
+		return -EINVAL;
+	grants.map.count = n;
+	grants.map.pad = 0;
+	for (i = 0; i < n; i++) {
+		grants.map.refs[i].domid = s->domid;
+		memcpy(&grants.map.refs[i].ref, body + i * sizeof(uint32_t), sizeof(uint32_t));
+	}
+	if (ioctl(s->gntdev, IOCTL_GNTDEV_MAP_GRANT_REF, &grants.map))
+		return -errno;
+	*index = grants.map.index;
+	return 0;
+}
+
+static int write_status(const struct serving *s, uint32_t length)
+{
+	FILE *file;
+
+	if (!length)
+		return unlink(s->path) ? -errno : 0;
+	file = fopen(s->temporary, "we");
+	if (!file)
+		return -errno;
+	fwrite(body, 1, length, file);
+	if (fclose(file) || rename(s->temporary, s->path))
+		return -errno;
+	return 0;
+}
+
+static struct broker_answer answer(struct serving *s, const struct broker_request *request)
+{
+	struct broker_answer answer = { 0 };
+
+	switch (request->op) {
+	case BROKER_DOMAIN:
+		answer.err = look_at_domain(s);
+		break;
+	case BROKER_ALLOW:
+		answer.err = allow(s, request->mfn, request->gfn);
+		break;
+	case BROKER_DENY:
+		answer.err = deny(s, request->mfn, request->gfn);
+		break;
+	case BROKER_MAP:
+		answer.err = map(s, request->length, &answer.index);
+		break;
+	case BROKER_STATUS:
+		answer.err = write_status(s, request->length);
+		break;
+	default:
+		answer.err = -ENOSYS;
+	}
+	answer.auto_translated = s->auto_translated;
+	return answer;
+}
+
+static void serve(struct serving *s, int socket)
+{
+	struct broker_request request;
+	struct broker_answer reply;
+
+	for (;;) {
+		if (broker_receive(socket, &request, sizeof(request)) ||
+		    request.length > sizeof(body) || broker_receive(socket, body, request.length))
+			return;
+		reply = answer(s, &request);
+		if (broker_send(socket, &reply, sizeof(reply)))
+			return;
+	}
+}
+
+static bool find_frames(struct serving *s, const char *hca)
+{
+	uint64_t bar0, bytes;
+	int err;
+
+	err = hca_sysfs_bar0(hca, &bar0, &bytes);
+	if (err) {
+		log_error("BAR 0 of %s: %s", hca, strerror(-err));
+		return false;
+	}
+	s->first_frame = bar0 / PAGE_BYTES + FIRST_DOORBELL_PAGE;
+	s->end_frame = (bar0 + bytes) / PAGE_BYTES;
+	return true;
+}
+
+static bool enter_sandbox(const struct broker_setup *setup)
+{
+	static const struct sandbox_path paths[] = { { STATUS_DIR, SANDBOX_REPLACE } };
+	char why[128];
+
+	if (!setup->confined || !sandbox_enter(SANDBOX_BROKER, NULL, paths, 1, why, sizeof(why)))
+		return true;
+	log_error("broker: %s", why);
+	return false;
+}
+
+_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev)
+{
+	struct serving s = { .domid = setup->domid, .gntdev = gntdev };
+
+	prctl(PR_SET_NAME, "xen-ib-broker");
+	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
+	snprintf(s.temporary, sizeof(s.temporary), "%s.new", s.path);
+	s.xc = xc_interface_open(NULL, NULL, 0);
+	if (!s.xc) {
+		log_error("the hypervisor's interface: %s", strerror(errno));
+		_exit(EXIT_FAILURE);
+	}
+	if (!find_frames(&s, setup->hca) || !enter_sandbox(setup))
+		_exit(EXIT_FAILURE);
+	serve(&s, socket);
+	unlink(s.path);
+	_exit(EXIT_SUCCESS);
+}

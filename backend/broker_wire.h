@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * broker_wire.h - what passes between a worker (broker.c) and its broker (broker_serve.c): requests
+ * with a body of length bytes, each answered before the next.
+ */
+#ifndef XEN_IB_BROKER_WIRE_H
+#define XEN_IB_BROKER_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "broker.h"
+
+#define BROKER_MOST_BYTES (256u << 10) /* of a body */
+
+enum broker_op {
+	BROKER_DOMAIN = 1,
+	BROKER_ALLOW,
+	BROKER_DENY,
+	BROKER_MAP,    /* body: grant references */
+	BROKER_STATUS, /* body: text */
+};
+
+struct broker_request {
+	uint32_t op, length;
+	uint64_t mfn, gfn;
+};
+
+struct broker_answer {
+	int32_t err;
+	uint32_t auto_translated;
+	uint64_t index;
+};
+
+/* broker_receive, broker_send - all of it: 0 or -errno, -EPIPE at the end. */
+int broker_receive(int fd, void *data, size_t size);
+int broker_send(int fd, const void *data, size_t size);
+
+/* broker_serve - in the broker's process; never returns. */
+_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev);
+
+#endif
