@@ -346,8 +346,9 @@ static void account(struct cmd *cmd, enum xen_vhca_status status)
 		return;
 	if (suppressed)
 		log_warning("%u refusals were not logged", suppressed);
-	log_warning("%s (%u) refused: %s%s%s", vhca_op_name(op), op, vhca_status_name(status),
-		    cmd->why[0] ? ": " : "", cmd->why);
+	log_refusal(vhca_op_name(op), vhca_status_name(status), "%s (%u) refused: %s%s%s",
+		    vhca_op_name(op), op, vhca_status_name(status), cmd->why[0] ? ": " : "",
+		    cmd->why);
 }
 
 static enum xen_vhca_status run(struct cmd *cmd, cmd_fetch *fetch, void *from)

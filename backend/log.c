@@ -9,7 +9,9 @@
 #include "log.h"
 
 static char who[48] = "xen-ibback";
+static char domid[16], devid[16], hca[64];
 static enum log_level most_verbose = LOG_INFO;
+static bool (*write_to)(const struct log_entry *entry);
 
 void log_setup(const char *name, enum log_level most)
 {
@@ -17,18 +19,77 @@ void log_setup(const char *name, enum log_level most)
 	most_verbose = most;
 }
 
+void log_vhca(unsigned int domid_, unsigned int devid_)
+{
+	snprintf(domid, sizeof(domid), "%u", domid_);
+	snprintf(devid, sizeof(devid), "%u", devid_);
+}
+
+void log_hca(const char *name)
+{
+	snprintf(hca, sizeof(hca), "%s", name);
+}
+
+void log_to(bool (*writer)(const struct log_entry *entry))
+{
+	write_to = writer;
+}
+
+/* A guest names its processes, and people read logs on terminals. */
+static void escape(char *to, size_t size, const char *from)
+{
+	char *end = to + size - sizeof("\\xNN");
+
+	for (; *from && to < end; from++) {
+		if (*from >= ' ' && *from <= '~' && *from != '\\')
+			*to++ = *from;
+		else
+			to += sprintf(to, "\\x%02x", (unsigned char)*from);
+	}
+	*to = 0;
+}
+
+static const char *known(const char *value)
+{
+	return *value ? value : NULL;
+}
+
 /* One write, so that lines of several processes and threads do not mix. */
+static void write_entry(struct log_entry *entry, const char *format, va_list args)
+{
+	char raw[512], text[1024];
+
+	vsnprintf(raw, sizeof(raw), format, args);
+	escape(text, sizeof(text), raw);
+	entry->who = who;
+	entry->text = text;
+	entry->domid = known(domid);
+	entry->devid = known(devid);
+	entry->hca = known(hca);
+	if (!write_to || !write_to(entry))
+		fprintf(stderr, "<%d>xen-ibback: %s: %s\n", entry->level, who, text);
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
-	char text[512];
+	struct log_entry entry = { .level = level };
 	va_list args;
 
 	if (level > most_verbose)
 		return;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	write_entry(&entry, format, args);
 	va_end(args);
-	fprintf(stderr, "<%d>xen-ibback: %s: %s\n", level, who, text);
+}
+
+void log_refusal(const char *op, const char *status, const char *format, ...)
+{
+	struct log_entry entry = { .level = LOG_WARNING, .op = op, .status = status };
+	va_list args;
+
+	va_start(args, format);
+	write_entry(&entry, format, args);
+	va_end(args);
 }
 
 static uint64_t now_ms(void)

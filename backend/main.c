@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "journal.h"
+#include "holder.h"
 #include "log.h"
 #include "sandbox.h"
 #include "supervisor.h"
@@ -49,6 +51,8 @@ static int start_worker(int argc, char **argv)
 		return WORKER_FAILED;
 	snprintf(name, sizeof(name), "vhca %u/%u", domid, devid);
 	log_setup(name, argc > 5 ? LOG_DEBUG : LOG_INFO);
+	log_vhca(domid, devid);
+	journal_setup();
 	return worker_main(argv[2], domid, devid);
 }
 
@@ -66,6 +70,10 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--worker"))
 		return start_worker(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], "--holder")) {
+		log_setup("holder", LOG_INFO);
+		return holder_main();
+	}
 	while ((option = getopt_long(argc, argv, "hvV", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':
@@ -90,5 +98,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	log_setup("supervisor", verbose ? LOG_DEBUG : LOG_INFO);
+	journal_setup();
 	return sandbox_prepare(unconfined) ? supervisor_main(verbose) : EXIT_FAILURE;
 }
