@@ -259,7 +259,7 @@ static int attach_spec(struct nodes *n, struct vhca_config *config, const char *
 	if (err == -ENXIO)
 		return say(err, why, size, "%s", missing);
 	if (err)
-		log_error("vHCA %d of domain %u: %s", config->devid, n->domid, missing);
+		log_error("domain %u: %s; its vHCA waits for it", n->domid, missing);
 	return make_nodes(n, config, err ? missing : NULL, why, size);
 }
 

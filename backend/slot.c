@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,12 +17,14 @@
 #include "hca.h"
 #include "log.h"
 #include "slot.h"
-#include "uar.h"
-#include "uverbs.h"
+#include "status.h"
 #include "worker.h"
 
 #define RETRY_MS 500
-#define RETRY_MOST_MS 60000
+#define RETRY_MOST_MS 60000     /* a guest that breaks things waits for so long at most */
+#define RETRY_HCA_MOST_MS 4000  /* and an HCA that cannot be used, which may come back any time */
+#define RETRY_ABSENT_MS 1000    /* to see whether there is one costs nothing */
+#define SHORT_LIFE_MS 1000      /* a worker that dies so young was of no use */
 
 uint64_t slot_now_ms(void)
 {
@@ -32,7 +34,105 @@ uint64_t slot_now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid)
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Its files */
+
+struct file_name {
+	char path[64];
+};
+
+static struct file_name file_name(const struct slot *slot, const char *what)
+{
+	struct file_name name;
+
+	snprintf(name.path, sizeof(name.path), STATUS_DIR "/%u-%u.%s", slot->domid, slot->devid,
+		 what);
+	return name;
+}
+
+static void write_pid(const struct slot *slot)
+{
+	FILE *file = fopen(file_name(slot, "pid").path, "we");
+
+	if (!file)
+		return;
+	fprintf(file, "%d\n", slot->pid);
+	fclose(file);
+}
+
+/* Whether a process is a worker of this vHCA. */
+static bool is_worker(const struct slot *slot, int pid)
+{
+	char path[64], line[512];
+	const char *at = line;
+	size_t length;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	length = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	line[length] = 0;
+	for (; at < line + length; at += strlen(at) + 1)
+		if (!strcmp(at, slot->path))
+			return true;
+	return false;
+}
+
+/* The pidfd comes first, so that what is looked at is what it refers to. */
+static void find_worker(struct slot *slot)
+{
+	FILE *file = fopen(file_name(slot, "pid").path, "re");
+	int pid = 0;
+
+	if (!file)
+		return;
+	if (fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	fclose(file);
+	slot->pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
+	if (slot->pidfd >= 0 && is_worker(slot, pid))
+		slot->pid = pid;
+	else
+		close_fd(&slot->pidfd);
+}
+
+/* The end for reading; without one for writing a read returns 0, and else there is nothing to read. */
+static void find_life(struct slot *slot)
+{
+	char byte;
+
+	slot->life = open(file_name(slot, "life").path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (slot->life < 0)
+		return;
+	if (read(slot->life, &byte, 1) < 0 && errno == EAGAIN) {
+		find_worker(slot);
+		log_info("worker %d of %s goes on", slot->pid, slot->path);
+	} else {
+		close_fd(&slot->life);
+	}
+}
+
+/* Returns the end for writing, for worker and keeper, or -1. */
+static int make_life(struct slot *slot)
+{
+	struct file_name name = file_name(slot, "life");
+
+	if (mkfifo(name.path, 0600) && errno != EEXIST)
+		return -1;
+	slot->life = open(name.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return slot->life < 0 ? -1 : open(name.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, const int *holder)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
 
@@ -41,87 +141,91 @@ struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid)
 	snprintf(slot->path, sizeof(slot->path), "%s", path);
 	slot->domid = domid;
 	slot->devid = devid;
-	slot->control = slot->life = slot->bank = slot->records = -1;
+	slot->pidfd = -1;
+	banks_init(&slot->banks, domid, devid, holder);
+	find_life(slot);
 	return slot;
-}
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
 }
 
 void slot_free(struct slot *slot)
 {
-	close_fd(&slot->control);
+	static const char *const files[] = { "life", "pid", "status" };
+	unsigned int i;
+
+	banks_close(&slot->banks);
 	close_fd(&slot->life);
-	close_fd(&slot->bank);
-	close_fd(&slot->records);
+	close_fd(&slot->pidfd);
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlink(file_name(slot, files[i]).path);
 	free(slot);
 }
 
-static void retry_later(struct slot *slot)
+bool slot_busy(const struct slot *slot)
+{
+	return slot->pid || slot->life >= 0;
+}
+
+/* Starting */
+
+static void retry_later(struct slot *slot, uint64_t most)
 {
 	uint64_t delay = RETRY_MS;
 	unsigned int i;
 
-	for (i = 0; i < slot->failures && delay < RETRY_MOST_MS; i++)
+	for (i = 0; i < slot->failures && delay < most; i++)
 		delay *= 2;
 	slot->failures++;
-	slot->not_before_ms = slot_now_ms() + (delay < RETRY_MOST_MS ? delay : RETRY_MOST_MS);
+	slot->not_before_ms = slot_now_ms() + (delay < most ? delay : most);
 }
 
-/*
- * Bank and records belong together. If the HCA's driver has let go of it, the UARs of the old bank
- * are no more.
- */
-static int open_bank(struct slot *slot, struct xs_handle *xs)
+/* Where it is read by people; not again and again the same. */
+static void say(struct slot *slot, struct xs_handle *xs, const char *what, int err)
 {
-	char hca[UVERBS_NAME_MAX];
+	char text[sizeof(slot->said)];
 
-	if (slot->bank >= 0 && hca_bank_alive(slot->bank))
-		return 0;
-	close_fd(&slot->bank);
-	close_fd(&slot->records);
+	snprintf(text, sizeof(text), "%s: %s", what, strerror(-err));
+	if (!strcmp(text, slot->said))
+		return;
+	strcpy(slot->said, text);
+	log_error("%s: %s", slot->path, text);
+	xb_write(xs, slot->path, "error", "%s", text);
+}
+
+static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
+{
+	char hca[UVERBS_NAME_MAX], what[UVERBS_NAME_MAX + 4];
+	struct bank *bank;
+	int err = -ENOENT;
+
 	if (!xb_read(xs, slot->path, "hca", hca, sizeof(hca))) {
-		log_error("%s has no hca", slot->path);
-		return -ENOENT;
+		say(slot, xs, "no hca is given", err);
+		return NULL;
 	}
-	slot->bank = hca_bank_open(hca);
-	if (slot->bank < 0) {
-		int err = slot->bank;
-
-		slot->bank = -1;
-		log_error("HCA %s of %s: %s", hca, slot->path, strerror(-err));
-		xb_write(xs, slot->path, "error", "HCA %s: %s", hca, strerror(-err));
-		return err;
-	}
-	slot->records = memfd_create("xen-ib-uars", MFD_CLOEXEC);
-	if (slot->records >= 0 && !ftruncate(slot->records, sizeof(struct uar_records)))
-		return 0;
-	log_error("records of UARs: %s", strerror(errno));
-	close_fd(&slot->bank);
-	close_fd(&slot->records);
-	return -ENOMEM;
+	bank = banks_get(&slot->banks, hca, &err);
+	if (bank)
+		return bank;
+	snprintf(what, sizeof(what), "HCA %s", hca);
+	say(slot, xs, what, err);
+	return NULL;
 }
 
 /* In the child. The descriptors' numbers may be in each other's way, so they are moved up first. */
-static void become_worker(const struct slot *slot, int control, int life, bool verbose)
+static void become_worker(const struct slot *slot, const struct bank *bank, int life, bool verbose)
 {
-	const int from[] = { control, slot->bank, slot->records, life };
+	const int from[] = { bank->file, bank->records, life };
+	const int n = sizeof(from) / sizeof(from[0]);
 	char domid[16], devid[16];
 	sigset_t none;
-	int high[4];
+	int high[n];
 	int i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < n; i++) {
 		high[i] = fcntl(from[i], F_DUPFD, 64);
 		if (high[i] < 0)
 			_exit(WORKER_FAILED);
 	}
-	for (i = 0; i < 4; i++)
-		if (dup2(high[i], WORKER_CONTROL + i) < 0)
+	for (i = 0; i < n; i++)
+		if (dup2(high[i], WORKER_BANK + i) < 0)
 			_exit(WORKER_FAILED);
 	close_range(WORKER_FD_END, ~0u, 0);
 	sigemptyset(&none);
@@ -135,82 +239,112 @@ static void become_worker(const struct slot *slot, int control, int life, bool v
 
 void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 {
-	int control[2], life[2];
+	struct bank *bank = find_bank(slot, xs);
+	int life;
 
-	if (open_bank(slot, xs)) {
-		retry_later(slot);
+	if (!bank) {
+		slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
 		return;
 	}
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control))
+	life = make_life(slot);
+	if (life < 0)
 		goto err;
-	if (pipe2(life, O_CLOEXEC))
-		goto err_control;
+	slot->started_ms = slot_now_ms();
 	slot->pid = fork();
 	if (!slot->pid)
-		become_worker(slot, control[1], life[1], verbose);
+		become_worker(slot, bank, life, verbose);
 	if (slot->pid < 0)
-		goto err_life;
-	close(control[1]);
-	close(life[1]);
-	slot->control = control[0];
-	slot->life = life[0];
+		goto err;
+	close(life);
+	write_pid(slot);
 	slot->crashed = false;
+	slot->said[0] = 0;
+	slot->end_ms = 0;
 	log_debug("worker %d for %s", slot->pid, slot->path);
 	return;
 
-err_life:
-	slot->pid = 0;
-	close(life[0]);
-	close(life[1]);
-err_control:
-	close(control[0]);
-	close(control[1]);
 err:
-	log_error("starting a worker for %s: %s", slot->path, strerror(errno));
-	retry_later(slot);
+	say(slot, xs, "starting a worker", -errno);
+	slot->pid = 0;
+	close_fd(&life);
+	close_fd(&slot->life);
+	retry_later(slot, RETRY_MOST_MS);
 }
 
-int slot_domain_gone(struct slot *slot)
+/* Ending */
+
+static void kill_worker(const struct slot *slot)
+{
+	if (slot->pidfd >= 0)
+		pidfd_send_signal(slot->pidfd, SIGKILL, NULL, 0);
+	else if (slot->pid)
+		kill(slot->pid, SIGKILL);
+}
+
+int slot_must_end(struct slot *slot, unsigned int grace_ms)
 {
 	uint64_t now = slot_now_ms();
 
-	if (!slot->gone_ms)
-		slot->gone_ms = now;
-	if (!slot->pid)
+	if (!slot_busy(slot))
 		return -1;
-	if (now - slot->gone_ms < SLOT_GRACE_MS)
-		return SLOT_GRACE_MS - (now - slot->gone_ms);
+	if (!slot->end_ms)
+		slot->end_ms = now;
+	if (now - slot->end_ms < grace_ms)
+		return grace_ms - (now - slot->end_ms);
 	log_warning("worker %d of %s does not end", slot->pid, slot->path);
-	kill(slot->pid, SIGKILL);
-	slot->gone_ms = now;
-	return SLOT_GRACE_MS;
+	kill_worker(slot);
+	slot->end_ms = now;
+	return grace_ms;
 }
 
 /* A worker that ends by itself has said Closed. Of one that was killed the guest hears from us. */
+static void crashed(struct slot *slot, struct xs_handle *xs)
+{
+	slot->crashed = true;
+	if (slot->listed)
+		xb_set_state(xs, slot->path, XB_CLOSING);
+	if (slot_now_ms() - slot->started_ms >= SHORT_LIFE_MS)
+		slot->failures = 0;
+	retry_later(slot, RETRY_MOST_MS);
+}
+
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 {
-	bool done = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_DONE;
+	bool exited = WIFEXITED(status);
 
 	if (WIFSIGNALED(status)) {
-		slot->crashed = true;
 		log_error("worker %d of %s was killed by signal %d", slot->pid, slot->path,
 			  WTERMSIG(status));
-		if (slot->listed)
-			xb_set_state(xs, slot->path, XB_CLOSING);
-	}
-	slot->pid = 0;
-	close_fd(&slot->control);
-	if (done) {
+		crashed(slot, xs);
+	} else if (exited && WEXITSTATUS(status) == WORKER_DONE) {
 		slot->failures = 0;
 		slot->not_before_ms = 0;
+	} else if (exited && WEXITSTATUS(status) == WORKER_REFUSED) {
+		retry_later(slot, RETRY_HCA_MOST_MS);
 	} else {
-		retry_later(slot);
+		if (slot_now_ms() - slot->started_ms >= RETRY_MOST_MS)
+			slot->failures = 0;
+		retry_later(slot, RETRY_MOST_MS);
 	}
+	slot->pid = 0;
+}
+
+/* Of a worker that was not our child there is no status; but the guest's sight of it tells. */
+static void stranger_ended(struct slot *slot, struct xs_handle *xs)
+{
+	log_info("worker %d of %s, from before, has ended", slot->pid, slot->path);
+	close_fd(&slot->pidfd);
+	slot->pid = 0;
+	if (slot->listed && xb_state(xs, slot->path) != XB_CLOSED)
+		crashed(slot, xs);
 }
 
 void slot_released(struct slot *slot, struct xs_handle *xs)
 {
+	if (slot->pidfd >= 0 || !slot->started_ms)
+		stranger_ended(slot, xs);
 	close_fd(&slot->life);
+	slot->end_ms = 0;
 	if (slot->crashed && slot->listed)
 		xb_set_state(xs, slot->path, XB_CLOSED);
 	slot->crashed = false;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * slot.h - the supervisor's side of one vHCA: its worker, and what has to outlive workers.
+ *
+ * A worker outlives the supervisor, so what a next supervisor has to know stands in files,
+ * /run/xen-ib/<domid>-<devid>.life and .pid. The first is a pipe with a name, of which worker and
+ * keeper have the end for writing, and write nothing: as long as there is such an end, it is at
+ * work or not yet cleaned up after, and no other worker may start. The supervisor that started it
+ * sees this in the same way as one that came later.
  */
 #ifndef XEN_IB_SLOT_H
 #define XEN_IB_SLOT_H
@@ -10,45 +16,56 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "bank.h"
 #include "xenbus.h"
+
+enum slot_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE };
 
 struct slot {
 	char path[XB_PATH_MAX]; /* of the backend's directory */
 	unsigned int domid, devid;
 	bool listed;    /* xenstore has it */
-	pid_t pid;      /* of the worker; 0: none runs */
+	bool was_listed;
+	enum slot_detach detach; /* it is to be taken away */
+	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
+	int pidfd;      /* of one that another supervisor has started; -1 */
 	bool crashed;   /* the last one did not say Closed itself */
-	int control;    /* its end of this makes the worker stop when we are gone; -1 */
 	int life;       /* at its end when worker and keeper are gone; -1: they are */
-	int bank;       /* see uar.h; -1: not opened yet */
-	int records;    /* -1 */
+	struct banks banks;
+	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */
 	unsigned int failures;  /* in a row */
-	uint64_t gone_ms;       /* when the domain was seen to be gone; 0: it is not */
+	char said[128];         /* why there is no worker; said once */
+	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */
 	LIST_ENTRY(slot) link;
 };
 
 LIST_HEAD(slot_list, slot);
 
-/* slot_new - NULL: no memory. */
-struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid);
-
 /*
- * slot_free - closes the bank, so the domain must be gone (or never had a UAR); no worker runs.
+ * slot_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
+ * @holder: see bank.h
  */
+struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, const int *holder);
+
+/* slot_free - the domain is gone, and so is the worker: files and banks go as well. */
 void slot_free(struct slot *slot);
 
-/* slot_start - starts a worker, which it may do if none runs and the last one's keeper is gone. */
+/* slot_busy - whether there is a worker, or one that is not yet cleaned up after. */
+bool slot_busy(const struct slot *slot);
+
+/* slot_start - starts a worker, which it may do if the slot is not busy. */
 void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose);
 
 /*
- * slot_domain_gone - kills a worker that has not ended SLOT_GRACE_MS after its domain was seen to
- * be gone. Returns in how many milliseconds to call again, -1 if no worker is left.
+ * slot_must_end - kills a worker that has not ended within a grace, after this was called first.
+ * Returns in how many milliseconds to call again, -1 if no worker is left.
  */
 #define SLOT_GRACE_MS 30000
-int slot_domain_gone(struct slot *slot);
+#define SLOT_FORCE_MS 2000
+int slot_must_end(struct slot *slot, unsigned int grace_ms);
 
-/* slot_ended - the worker ended with this wait status; decides when the next one may start. */
+/* slot_ended - the worker, our child, ended with this wait status; decides about the next one. */
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status);
 
 /* slot_released - life has come to its end: all that the last worker had is released. */

@@ -4,11 +4,13 @@
  *
  * One thread, which never waits for a guest: all that depends on one is done by its worker. What
  * the supervisor has to know it reads again from xenstore after each event, so that no event that
- * is missed or comes twice can confuse it.
+ * is missed or comes twice can confuse it. What it cannot read there it finds with its workers and
+ * with the holder of banks, which both outlive it: see slot.h and holder.h.
  */
 #define __XEN_TOOLS__ 1
 #include <xenctrl.h> /* before any other header of Xen */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,32 +26,45 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "attach.h"
+#include "config_file.h"
+#include "holder.h"
 #include "log.h"
+#include "service.h"
 #include "slot.h"
 #include "status.h"
 #include "supervisor.h"
 
 #define MAX_SLOTS 1024
+#define MAX_DOMAINS 32768 /* Xen has no more */
 #define LOCK STATUS_DIR "/xen-ibback.lock"
+#define HOLDER_RETRY_MS 1000
+#define DETACH_LOOK_MS 250
 
 struct supervisor {
 	struct xs_handle *xs;
 	xc_interface *xc;
 	int signals, lock;
+	int holder;              /* the socket to it, or -1 */
+	uint64_t holder_next_ms; /* not to be started before */
 	bool verbose, stop;
+	unsigned int own; /* our domain */
 	char root[64]; /* /local/domain/0/backend/vhca */
 	struct slot_list slots;
 	unsigned int n_slots;
+	bool known[MAX_DOMAINS]; /* domains whose configuration has been looked at */
 	struct answer_source answers;
 	struct control *control; /* NULL: nobody can ask */
 };
 
-static bool domain_runs(const struct supervisor *s, unsigned int domid)
+/* *revocable: what a domain may map of the HCA can be taken away from it. */
+static bool domain_runs(const struct supervisor *s, unsigned int domid, bool *revocable)
 {
 	xc_domaininfo_t info;
 
 	if (xc_domain_getinfo_single(s->xc, domid, &info))
 		return false;
+	*revocable = info.flags & XEN_DOMINF_hvm_guest;
 	return !(info.flags & XEN_DOMINF_dying);
 }
 
@@ -65,23 +80,41 @@ static struct slot *find_slot(struct supervisor *s, unsigned int domid, unsigned
 	return NULL;
 }
 
-static void note_vhca(struct supervisor *s, unsigned int domid, unsigned int devid)
+static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned int devid)
 {
 	struct slot *slot = find_slot(s, domid, devid);
 	char path[XB_PATH_MAX];
 
-	if (!slot) {
-		if (s->n_slots >= MAX_SLOTS)
-			return;
-		snprintf(path, sizeof(path), "%s/%u/%u", s->root, domid, devid);
-		slot = slot_new(path, domid, devid);
-		if (!slot)
-			return;
-		LIST_INSERT_HEAD(&s->slots, slot, link);
-		s->n_slots++;
+	if (slot || s->n_slots >= MAX_SLOTS)
+		return slot;
+	snprintf(path, sizeof(path), "%s/%u/%u", s->root, domid, devid);
+	slot = slot_new(path, domid, devid, &s->holder);
+	if (!slot)
+		return NULL;
+	LIST_INSERT_HEAD(&s->slots, slot, link);
+	s->n_slots++;
+	return slot;
+}
+
+static enum slot_detach read_detach(struct supervisor *s, const struct slot *slot)
+{
+	char how[8];
+
+	if (!xb_read(s->xs, slot->path, "detach", how, sizeof(how)))
+		return DETACH_NO;
+	return strcmp(how, "force") ? DETACH_WAIT : DETACH_FORCE;
+}
+
+static void note_vhca(struct supervisor *s, unsigned int domid, unsigned int devid)
+{
+	struct slot *slot = get_slot(s, domid, devid);
+
+	if (!slot)
+		return;
+	if (!slot->listed && !slot->was_listed)
 		log_info("domain %u has vHCA %u", domid, devid);
-	}
 	slot->listed = true;
+	slot->detach = read_detach(s, slot);
 }
 
 static void scan_domain(struct supervisor *s, unsigned int domid)
@@ -105,8 +138,11 @@ static void scan(struct supervisor *s)
 	struct slot *slot;
 	char **names;
 
-	LIST_FOREACH(slot, &s->slots, link)
+	LIST_FOREACH(slot, &s->slots, link) {
+		slot->was_listed = slot->listed;
 		slot->listed = false;
+		slot->detach = DETACH_NO;
+	}
 	names = xs_directory(s->xs, XBT_NULL, s->root, &n);
 	if (!names)
 		return;
@@ -116,13 +152,88 @@ static void scan(struct supervisor *s)
 	free(names);
 }
 
+/* Workers and vHCAs of which nothing but a file is left, since there was no supervisor. */
+static void scan_files(struct supervisor *s)
+{
+	unsigned int domid, devid;
+	struct dirent *entry;
+	char end;
+	DIR *dir;
+
+	dir = opendir(STATUS_DIR);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (sscanf(entry->d_name, "%u-%u.lif%c", &domid, &devid, &end) == 3 && end == 'e')
+			get_slot(s, domid, devid);
+	closedir(dir);
+}
+
+/* What domains are to have */
+
+/* Domains that have vHCAs, or had some, have been given them already, by us or by hand. */
+static bool is_decided(struct supervisor *s, unsigned int domid)
+{
+	char path[XB_PATH_MAX];
+	char *text;
+
+	snprintf(path, sizeof(path), "%s/%u", s->root, domid);
+	text = xs_read(s->xs, XBT_NULL, path, NULL);
+	free(text);
+	return text;
+}
+
+static void configure(struct supervisor *s, unsigned int domid)
+{
+	char dir[32], name[CONFIG_NAME_MAX], why[256];
+	struct config_specs specs;
+	unsigned int i;
+
+	snprintf(dir, sizeof(dir), "/local/domain/%u", domid);
+	if (is_decided(s, domid) || !xb_read(s->xs, dir, "name", name, sizeof(name)))
+		return;
+	if (config_file_find(config_file_dirs, name, &specs, why, sizeof(why))) {
+		log_error("domain %u, %s: %s", domid, name, why);
+		attach_refused(s->xs, s->own, domid, 0, why);
+		return;
+	}
+	for (i = 0; i < specs.n; i++)
+		attach_from_config(s->xs, s->own, domid, i, specs.spec[i]);
+	config_file_free(&specs);
+}
+
+/* The toolstack's configurations are in its own domain, which has number 0. */
+static void scan_domains(struct supervisor *s)
+{
+	static bool now[MAX_DOMAINS];
+	unsigned int n, i, domid;
+	char **names;
+
+	if (s->own)
+		return;
+	names = xs_directory(s->xs, XBT_NULL, "/local/domain", &n);
+	if (!names)
+		return;
+	memset(now, 0, sizeof(now));
+	for (i = 0; i < n; i++) {
+		if (!xb_number(names[i], &domid) || domid >= MAX_DOMAINS || domid == s->own ||
+		    !xs_is_domain_introduced(s->xs, domid))
+			continue;
+		if (!s->known[domid])
+			configure(s, domid);
+		now[domid] = true;
+	}
+	free(names);
+	memcpy(s->known, now, sizeof(now));
+}
+
 /* Looking after them */
 
 static bool wants_worker(struct supervisor *s, const struct slot *slot)
 {
 	uint64_t online;
 
-	if (s->stop || !slot->listed || slot->pid || slot->life >= 0)
+	if (s->stop || !slot->listed || slot_busy(slot))
 		return false;
 	return xb_read_number(s->xs, slot->path, "online", 1, &online) && online;
 }
@@ -151,10 +262,9 @@ static void remove_slot(struct supervisor *s, struct slot *slot)
 /* Of a domain that is gone: its worker sees that itself and ends; then nodes and bank can go. */
 static void bury(struct supervisor *s, struct slot *slot)
 {
-	if (slot->pid || slot->life >= 0)
+	if (slot_busy(slot))
 		return;
-	if (slot->listed)
-		forget_domain_nodes(s, slot);
+	forget_domain_nodes(s, slot);
 	log_info("domain %u is gone, and its vHCA %u", slot->domid, slot->devid);
 	remove_slot(s, slot);
 }
@@ -170,24 +280,56 @@ static int start_worker(struct supervisor *s, struct slot *slot)
 {
 	uint64_t now = slot_now_ms();
 
-	if (slot->not_before_ms <= now)
+	if (slot->not_before_ms <= now && s->holder >= 0)
 		slot_start(slot, s->xs, s->verbose);
 	if (slot->pid)
 		return -1;
 	return slot->not_before_ms > now ? (int)(slot->not_before_ms - now) : 0;
 }
 
+/* Whether the guest's driver still has its device, so that it would miss the nodes. */
+static bool guest_has_device(struct supervisor *s, const struct slot *slot)
+{
+	char path[XB_PATH_MAX];
+	enum xb_state state;
+
+	snprintf(path, sizeof(path), "/local/domain/%u/device/vhca/%u", slot->domid, slot->devid);
+	state = xb_state(s->xs, path);
+	return state >= XB_INIT_WAIT && state <= XB_CLOSING;
+}
+
+/* A vHCA that is being taken away. Its worker sees that by itself. Returns as look_after(). */
+static int detach(struct supervisor *s, struct slot *slot, bool revocable)
+{
+	bool force = slot->detach == DETACH_FORCE;
+
+	if (slot_busy(slot))
+		return slot_must_end(slot, force ? SLOT_FORCE_MS : SLOT_GRACE_MS);
+	if (!force && guest_has_device(s, slot))
+		return DETACH_LOOK_MS;
+	if (!attach_remove(s->xs, s->own, slot->domid, slot->devid))
+		return DETACH_LOOK_MS;
+	log_info("vHCA %u of domain %u is taken away", slot->devid, slot->domid);
+	slot->listed = false;
+	slot->detach = DETACH_NO;
+	banks_trim(&slot->banks, revocable);
+	return -1;
+}
+
 /* Returns in how many milliseconds something is due, or -1. */
 static int look_after(struct supervisor *s)
 {
 	struct slot *slot, *next;
+	bool revocable;
 	int due = -1;
 
 	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
 		next = LIST_NEXT(slot, link);
-		if (!domain_runs(s, slot->domid)) {
-			sooner(&due, slot_domain_gone(slot));
+		if (!domain_runs(s, slot->domid, &revocable)) {
+			sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
 			bury(s, slot);
+		} else if (slot->detach) {
+			sooner(&due, detach(s, slot, revocable));
 		} else if (wants_worker(s, slot)) {
 			sooner(&due, start_worker(s, slot));
 		}
@@ -218,9 +360,98 @@ static void look_at_signals(struct supervisor *s)
 	reap(s);
 }
 
+/* The holder */
+
+static void adopt_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+{
+	struct slot *slot = get_slot(to, msg->domid, msg->devid);
+
+	if (slot && !banks_adopt(&slot->banks, msg->hca, fds))
+		return;
+	log_error("no room for the bank of domain %u, vHCA %u", msg->domid, msg->devid);
+	if (!slot) {
+		close(fds[HOLDER_FILE]);
+		close(fds[HOLDER_RECORDS]);
+	}
+}
+
+static void forget_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+{
+	(void)to;
+	(void)msg;
+	close(fds[HOLDER_FILE]);
+	close(fds[HOLDER_RECORDS]);
+}
+
+/* A holder that has just been started has nothing to tell. */
+static int meet_holder(struct supervisor *s, int sock, holder_bank_fn *fn)
+{
+	int err;
+
+	if (sock < 0)
+		return sock;
+	err = holder_list(sock, fn, s);
+	if (err)
+		close(sock);
+	else
+		s->holder = sock;
+	return err;
+}
+
+static int replace_holder(struct supervisor *s)
+{
+	struct slot *slot;
+	int err;
+
+	err = meet_holder(s, holder_start(), forget_bank);
+	if (err)
+		return err;
+	LIST_FOREACH(slot, &s->slots, link)
+		banks_tell(&slot->banks);
+	return 0;
+}
+
+/* One that is there but does not speak has banks that nobody else may get, so it cannot be replaced. */
+static bool open_holder(struct supervisor *s)
+{
+	int err;
+
+	err = meet_holder(s, holder_connect(), adopt_bank);
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -ECONNRESET)
+		err = replace_holder(s);
+	if (err)
+		log_error("the holder of banks: %s", strerror(-err));
+	return !err;
+}
+
+/* It says nothing more once we are connected. Returns as look_after(). */
+static int keep_holder(struct supervisor *s)
+{
+	uint64_t now = slot_now_ms();
+	int err;
+
+	if (s->holder >= 0)
+		return -1;
+	if (s->holder_next_ms > now)
+		return s->holder_next_ms - now;
+	s->holder_next_ms = now + HOLDER_RETRY_MS;
+	err = replace_holder(s);
+	if (!err)
+		return -1;
+	log_error("the holder of banks: %s", strerror(-err));
+	return HOLDER_RETRY_MS;
+}
+
+static void lose_holder(struct supervisor *s)
+{
+	log_error("the holder of banks is gone");
+	close(s->holder);
+	s->holder = -1;
+}
+
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_SLOTS };
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_SLOTS };
 
 static void wait_for_events(struct supervisor *s, int timeout)
 {
@@ -232,6 +463,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
+	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->holder, .events = POLLIN };
 	LIST_FOREACH(slot, &s->slots, link) {
 		if (slot->life < 0)
 			continue;
@@ -242,44 +474,35 @@ static void wait_for_events(struct supervisor *s, int timeout)
 		return;
 	look_at_signals(s);
 	for (i = 0; i < n; i++)
-		if (polls[POLL_SLOTS + i].revents && !whose[i]->pid)
+		if (polls[POLL_SLOTS + i].revents && (!whose[i]->pid || whose[i]->pidfd >= 0))
 			slot_released(whose[i], s->xs);
-	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs))
+	if (polls[POLL_HOLDER].revents)
+		lose_holder(s);
+	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
+		scan_domains(s);
 		scan(s);
+	}
 	if (polls[POLL_CONTROL].revents)
 		control_service(s->control);
 }
 
-static bool any_worker(const struct supervisor *s)
-{
-	struct slot *slot;
-
-	LIST_FOREACH(slot, &s->slots, link)
-		if (slot->pid)
-			return true;
-	return false;
-}
-
-/* Hanging up lets a worker of a PV guest stay behind with the doorbell pages; see worker.c. */
-static void hang_up(struct supervisor *s)
-{
-	struct slot *slot;
-
-	LIST_FOREACH(slot, &s->slots, link) {
-		if (slot->control >= 0)
-			close(slot->control);
-		slot->control = -1;
-	}
-}
-
 static void loop(struct supervisor *s)
 {
+	int due;
+
+	scan_files(s);
+	scan_domains(s);
 	scan(s);
-	while (!s->stop)
-		wait_for_events(s, look_after(s));
-	if (any_worker(s))
-		log_info("stopping; the workers end by themselves");
-	hang_up(s);
+	service_ready();
+	while (!s->stop) {
+		service_vhcas(s->n_slots);
+		due = keep_holder(s);
+		sooner(&due, look_after(s));
+		sooner(&due, service_alive());
+		wait_for_events(s, due);
+	}
+	service_stopping();
+	log_info("stopping; workers and guests go on");
 }
 
 static bool open_lock(struct supervisor *s)
@@ -313,7 +536,6 @@ static bool open_signals(struct supervisor *s)
 
 static bool open_xen(struct supervisor *s)
 {
-	uint64_t domid = 0;
 	char own[16];
 
 	s->xs = xs_open(0);
@@ -323,10 +545,11 @@ static bool open_xen(struct supervisor *s)
 		return false;
 	}
 	if (xb_read(s->xs, NULL, "domid", own, sizeof(own)))
-		domid = strtoul(own, NULL, 10);
-	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", (unsigned int)domid);
-	s->answers = (struct answer_source){ s->xs, domid, s->root, &s->slots };
-	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@releaseDomain", "release"))
+		s->own = strtoul(own, NULL, 10);
+	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", s->own);
+	s->answers = (struct answer_source){ s->xs, s->own, s->root, &s->slots };
+	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@introduceDomain", "introduce") &&
+	    xs_watch(s->xs, "@releaseDomain", "release"))
 		return true;
 	log_error("watching xenstore: %s", strerror(errno));
 	return false;
@@ -342,14 +565,16 @@ static void open_control(struct supervisor *s)
 
 int supervisor_main(bool verbose)
 {
-	struct supervisor s = { .verbose = verbose };
+	static struct supervisor s;
 	int result = EXIT_FAILURE;
 
+	s.verbose = verbose;
+	s.holder = -1;
 	LIST_INIT(&s.slots);
 	if (!open_lock(&s))
 		return EXIT_FAILURE;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (open_signals(&s) && open_xen(&s)) {
+	if (open_signals(&s) && open_xen(&s) && open_holder(&s)) {
 		open_control(&s);
 		log_info("serving %s", s.root);
 		loop(&s);

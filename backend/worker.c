@@ -15,11 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "broker.h"
@@ -47,7 +45,7 @@ struct worker {
 	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
 	unsigned int port;
 
-	int keeper, signals, lock;
+	int keeper, signals;
 	struct xs_handle *xs;
 	struct broker *broker;
 	struct transport *t;
@@ -59,7 +57,6 @@ struct worker {
 	struct status status;
 
 	enum phase phase;
-	bool orphan; /* the supervisor is gone */
 	bool stop;
 	int result;
 };
@@ -252,7 +249,7 @@ static void look_at_xenstore(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_CONTROL, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD,
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD,
 	POLL_SESSION,
 	POLLS = POLL_SESSION + SESSION_FDS };
 
@@ -271,7 +268,7 @@ static void look_at_hca(struct worker *w)
 			break;
 	}
 	if (got)
-		fail(w, WORKER_FAILED, "HCA %s has failed, or has been taken away", w->hca_name);
+		fail(w, WORKER_REFUSED, "HCA %s has failed, or has been taken away", w->hca_name);
 }
 
 static void look_at_session(struct worker *w, bool *more)
@@ -289,7 +286,6 @@ static void loop(struct worker *w)
 {
 	struct pollfd polls[POLLS] = {
 		[POLL_XENSTORE] = { .fd = xs_fileno(w->xs), .events = POLLIN },
-		[POLL_CONTROL] = { .fd = WORKER_CONTROL, .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
 		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
 		[POLL_BROKER] = { .fd = broker_fd(w->broker) }, /* hanging up */
@@ -315,8 +311,6 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, "the keeper died");
 		if (polls[POLL_BROKER].revents)
 			fail(w, WORKER_FAILED, "the broker died");
-		if (polls[POLL_CONTROL].revents)
-			w->stop = w->orphan = true;
 		if (polls[POLL_SIGNAL].revents)
 			w->stop = true;
 		if (!w->stop && polls[POLL_FLOOD].revents)
@@ -353,26 +347,6 @@ static int catch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/*
- * An earlier worker whose supervisor died may still be at work for this vHCA; what it has must be
- * released before anything new is offered.
- */
-static int lock_vhca(const struct worker *w)
-{
-	char path[96];
-	int fd;
-
-	mkdir(STATUS_DIR, 0755);
-	snprintf(path, sizeof(path), STATUS_DIR "/%u-%u.lock", w->domid, w->devid);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		return fd;
-	close(fd);
-	return -EWOULDBLOCK;
-}
-
 static bool read_limit(void *from, const char *key, uint64_t *value)
 {
 	struct worker *w = from;
@@ -389,6 +363,7 @@ static bool read_nodes(struct worker *w)
 		fail(w, WORKER_REFUSED, "no frontend or hca in %s", w->path);
 		return false;
 	}
+	log_hca(w->hca_name);
 	if (!xb_read_number(w->xs, w->path, "port", UINT8_MAX, &port))
 		port = 1;
 	w->port = port;
@@ -507,11 +482,6 @@ static bool set_up(struct worker *w)
 		fail(w, WORKER_FAILED, "xenstore: %s", strerror(errno));
 		return false;
 	}
-	w->lock = lock_vhca(w);
-	if (w->lock < 0) {
-		fail(w, WORKER_FAILED, "an earlier worker still serves this vHCA");
-		return false;
-	}
 	w->records = mmap(NULL, sizeof(*w->records), PROT_READ | PROT_WRITE, MAP_SHARED,
 			  WORKER_RECORDS, 0);
 	if (w->records == MAP_FAILED) {
@@ -522,24 +492,6 @@ static bool set_up(struct worker *w)
 	end_old_connection(w);
 	return read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
 	       open_hca(w) && set_watches(w);
-}
-
-/*
- * A PV guest may still have the doorbell pages mapped. The supervisor keeps the bank open for as
- * long as the domain exists; without a supervisor it is on us.
- */
-static void linger(struct worker *w)
-{
-	struct pollfd xenstore = { .fd = xs_fileno(w->xs), .events = POLLIN };
-
-	if (!w->orphan || !w->t || w->t->auto_translated || !w->records || !w->records->count)
-		return;
-	log_info("the supervisor is gone; %u doorbell pages are kept until the domain is gone",
-		 w->records->count);
-	while (transport_xen_alive(w->t)) {
-		poll(&xenstore, 1, 10000);
-		xb_drain(w->xs);
-	}
 }
 
 static void tear_down(struct worker *w)
@@ -553,9 +505,6 @@ static void tear_down(struct worker *w)
 		xb_set_state(w->xs, w->path, XB_CLOSED);
 	if (w->hca)
 		w->hca->ops->close(w->hca);
-	if (w->lock >= 0)
-		close(w->lock);
-	linger(w);
 	if (w->t)
 		w->t->ops->close(w->t);
 	broker_stop(w->broker);
@@ -565,7 +514,7 @@ static void tear_down(struct worker *w)
 int worker_main(const char *path, unsigned int domid, unsigned int devid)
 {
 	struct worker w = {
-		.path = path, .domid = domid, .devid = devid, .lock = -1, .keeper = -1,
+		.path = path, .domid = domid, .devid = devid, .keeper = -1,
 	};
 
 	w.signals = catch_signals();

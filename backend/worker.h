@@ -4,7 +4,8 @@
  *
  * A worker serves one connection: from InitWait to Closed. Then it ends, whether the guest asked
  * for that, broke the protocol, or went away; what it may have forgotten to release goes with the
- * process. The supervisor starts the next one.
+ * process. The supervisor starts the next one. It needs no supervisor meanwhile, so that one may be
+ * replaced: see slot.h.
  */
 #ifndef XEN_IB_WORKER_H
 #define XEN_IB_WORKER_H
@@ -13,11 +14,10 @@
 
 /* Descriptors that a worker is born with. */
 enum worker_fd {
-	WORKER_CONTROL = 3, /* hung up when the supervisor is gone */
-	WORKER_BANK = 4,    /* see uar.h: the uverbs file of the UARs */
-	WORKER_RECORDS = 5, /* and the memory of their records */
-	WORKER_LIFE = 6,    /* closed when worker and keeper are gone */
-	WORKER_FD_END = 7,
+	WORKER_BANK = 3,    /* see uar.h: the uverbs file of the UARs */
+	WORKER_RECORDS = 4, /* and the memory of their records */
+	WORKER_LIFE = 5,    /* closed when worker and keeper are gone */
+	WORKER_FD_END = 6,
 };
 
 /* How a worker ends. */

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * config_file.c - see config_file.h. Files that are no configurations lie about in these folders as
+ * well, so what cannot be read says nothing; xl would not have taken it either.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libxlutil.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config_file.h"
+
+#define FILE_MAX 65536 /* bytes; a configuration is a page or two */
+
+const char *const config_file_dirs[] = { "/etc/xen", "/etc/xen/auto", NULL };
+
+/* A search for one domain. */
+struct search {
+	const char *name;
+	FILE *report; /* what the parser has to say about other files: nobody wants it */
+	struct config_specs *specs;
+	char found[PATH_MAX]; /* the file that has specs, "" if there is none yet */
+	char *why;
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int refuse(struct search *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(s->why, s->size, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+void config_file_free(struct config_specs *specs)
+{
+	while (specs->n)
+		free(specs->spec[--specs->n]);
+}
+
+/* Into memory, so that nothing changes between looking at it and parsing it. */
+static char *read_file(const char *path, int *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char *text = NULL;
+	struct stat stat;
+	ssize_t got = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size <= FILE_MAX)
+		text = malloc(FILE_MAX);
+	if (text)
+		got = read(fd, text, FILE_MAX);
+	close(fd);
+	*length = got;
+	if (got >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int take_specs(struct search *s, const char *path, XLU_Config *cfg, struct config_specs *specs)
+{
+	XLU_ConfigList *list;
+	const char *spec;
+	int n = 0, i, err;
+
+	specs->n = 0;
+	err = xlu_cfg_get_list(cfg, "vhca", &list, &n, 1);
+	if (err == ESRCH)
+		return 0;
+	if (err)
+		return refuse(s, "%s: vhca is no list; vhca = [ \"hca=mlx5_0\" ] is one", path);
+	if (n > CONFIG_VHCAS)
+		return refuse(s, "%s: more than %u vHCAs", path, CONFIG_VHCAS);
+	for (i = 0; i < n; i++) {
+		spec = xlu_cfg_get_listitem(list, i);
+		specs->spec[i] = spec ? strdup(spec) : NULL;
+		if (!specs->spec[i]) {
+			config_file_free(specs);
+			return refuse(s, "%s: number %d of vhca is no string", path, i);
+		}
+		specs->n++;
+	}
+	return 0;
+}
+
+static bool are_equal(const struct config_specs *a, const struct config_specs *b)
+{
+	unsigned int i;
+
+	if (a->n != b->n)
+		return false;
+	for (i = 0; i < a->n; i++)
+		if (strcmp(a->spec[i], b->spec[i]))
+			return false;
+	return true;
+}
+
+/* A second file of the same name is fine as long as it says the same: a link, or a copy. */
+static int compare(struct search *s, const char *path, struct config_specs *specs)
+{
+	bool equal;
+
+	if (!s->found[0]) {
+		snprintf(s->found, sizeof(s->found), "%s", path);
+		*s->specs = *specs;
+		return 0;
+	}
+	equal = are_equal(s->specs, specs);
+	config_file_free(specs);
+	return equal ? 0 : refuse(s, "%s and %s are of the same domain and differ in vhca", s->found,
+				  path);
+}
+
+static int look_into(struct search *s, const char *path)
+{
+	struct config_specs specs;
+	const char *name;
+	XLU_Config *cfg;
+	int length, err = 0;
+	char *text;
+
+	text = read_file(path, &length);
+	if (!text)
+		return 0;
+	cfg = xlu_cfg_init(s->report, path);
+	if (cfg && !xlu_cfg_readdata(cfg, text, length) && !xlu_cfg_get_string(cfg, "name", &name, 1) &&
+	    !strcmp(name, s->name)) {
+		err = take_specs(s, path, cfg, &specs);
+		if (!err)
+			err = compare(s, path, &specs);
+	}
+	if (cfg)
+		xlu_cfg_destroy(cfg);
+	free(text);
+	return err;
+}
+
+static bool is_candidate(const char *name)
+{
+	size_t length = strlen(name);
+
+	return name[0] != '.' && name[length - 1] != '~' && strcmp(name, "xl.conf");
+}
+
+static int look_through(struct search *s, const char *dir)
+{
+	struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *open_dir;
+	int err = 0;
+
+	open_dir = opendir(dir);
+	if (!open_dir)
+		return 0;
+	while (!err && (entry = readdir(open_dir)))
+		if (is_candidate(entry->d_name) &&
+		    snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) < (int)sizeof(path))
+			err = look_into(s, path);
+	closedir(open_dir);
+	return err;
+}
+
+int config_file_find(const char *const *dirs, const char *name, struct config_specs *specs,
+		     char *why, size_t size)
+{
+	struct search s = { .name = name, .specs = specs, .why = why, .size = size };
+	int err = 0;
+
+	specs->n = 0;
+	s.report = fopen("/dev/null", "we");
+	if (!s.report)
+		return refuse(&s, "/dev/null: %s", strerror(errno));
+	for (; !err && *dirs; dirs++)
+		err = look_through(&s, *dirs);
+	fclose(s.report);
+	if (err)
+		config_file_free(specs);
+	return err;
+}

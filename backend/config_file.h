@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * config_file.h - the line "vhca = [ ... ]" in a domain's xl configuration.
+ *
+ * xl ignores keys that it does not know, and libxl keeps of a configuration only what xl has made
+ * of it (the "xl" userdata of a domain exists between "xl config-update" and the next reboot). So
+ * the file itself is looked for: the one that gives the domain's name, read again by Xen's own
+ * parser.
+ */
+#ifndef XEN_IB_CONFIG_FILE_H
+#define XEN_IB_CONFIG_FILE_H
+
+#include <stddef.h>
+
+#include "config.h"
+
+/* Where configurations are: /etc/xen, /etc/xen/auto; ends with NULL. */
+extern const char *const config_file_dirs[];
+
+struct config_specs {
+	unsigned int n;
+	char *spec[CONFIG_VHCAS];
+};
+
+/*
+ * config_file_find - the vHCAs of the domain with this name. All regular files in dirs are looked
+ * through but hidden ones, backups (~), and those that are too large to be a configuration.
+ * @specs: n is 0 if there is no such file, or no vhca in it; freed by config_file_free()
+ * 0; -EINVAL with the reason in why: vhca is not a list of strings, there are too many, or files
+ * contradict each other.
+ */
+int config_file_find(const char *const *dirs, const char *name, struct config_specs *specs,
+		     char *why, size_t size);
+void config_file_free(struct config_specs *specs);
+
+#endif
