@@ -216,12 +216,11 @@ static void scan_domains(struct supervisor *s)
 		return;
 	memset(now, 0, sizeof(now));
 	for (i = 0; i < n; i++) {
-		if (!xb_number(names[i], &domid) || domid >= MAX_DOMAINS || domid == s->own ||
-		    !xs_is_domain_introduced(s->xs, domid))
+		if (!xb_number(names[i], &domid) || domid >= MAX_DOMAINS || domid == s->own)
 			continue;
-		if (!s->known[domid])
+		now[domid] = s->known[domid] || xs_is_domain_introduced(s->xs, domid);
+		if (now[domid] && !s->known[domid])
 			configure(s, domid);
-		now[domid] = true;
 	}
 	free(names);
 	memcpy(s->known, now, sizeof(now));
@@ -280,7 +279,9 @@ static int start_worker(struct supervisor *s, struct slot *slot)
 {
 	uint64_t now = slot_now_ms();
 
-	if (slot->not_before_ms <= now && s->holder >= 0)
+	if (s->holder < 0)
+		return -1; /* soon, and that wakes us */
+	if (slot->not_before_ms <= now)
 		slot_start(slot, s->xs, s->verbose);
 	if (slot->pid)
 		return -1;

@@ -7,12 +7,15 @@
  * become anyone else's before the domain is gone. Hence the bank:
  *
  * - an open uverbs file on which all UARs of the vHCA are allocated. They are never freed one by
- *   one; the HCA gets them back when the file is closed. Supervisor and worker both hold it, so the
- *   death of a worker changes nothing; the supervisor closes it once the domain is gone.
- * - a page of records that both share as well, which says what UARs there are, so that the next
- *   worker can use them again, for this guest.
+ *   one; the HCA gets them back when the file is closed. Supervisor and worker both hold it, and a
+ *   process that does nothing else (holder.h), so the death of any changes nothing; the supervisor
+ *   closes it once the domain is gone.
+ * - records that they share as well, which say what UARs there are, so that the next worker can use
+ *   them again, for this guest. A daemon that is upgraded finds the records of the old one, so their
+ *   layout has to stay.
  *
- * For an auto-translated guest the same is done, although there the mapping can be taken away.
+ * For an auto-translated guest the same is done, although there the mapping can be taken away: so
+ * its bank can be closed as well once the vHCA has been taken from it.
  */
 #ifndef XEN_IB_UAR_H
 #define XEN_IB_UAR_H
@@ -35,7 +38,7 @@ struct uar_record {
 	uint32_t in_use;  /* by a UAR object; for this worker alone */
 };
 
-/* What supervisor and worker share. Only the domain of the HCA ever sees it. */
+/* What supervisor, holder and worker share. Only the domain of the HCA ever sees it. */
 struct uar_records {
 	uint32_t count;
 	uint32_t reserved;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_config_file.c - the configuration of a domain is found among others, and what is wrong with
+ * it is said.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config_file.h"
+#include "rig.h"
+
+static char first[] = "/tmp/xen-ib-config-XXXXXX", second[] = "/tmp/xen-ib-config-XXXXXX";
+static const char *dirs[] = { first, "/nowhere", second, NULL };
+static struct config_specs specs;
+static char why[256], last[128];
+
+static const char *path_of(const char *dir, const char *file)
+{
+	snprintf(last, sizeof(last), "%s/%s", dir, file);
+	return last;
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	FILE *file = fopen(path_of(dir, name), "w");
+
+	CHECK(file);
+	fputs(text, file);
+	CHECK(!fclose(file));
+}
+
+static int find(const char *name)
+{
+	return config_file_find(dirs, name, &specs, why, sizeof(why));
+}
+
+static void test_found(void)
+{
+	put(first, "one.cfg", "name = 'one'\nmemory = 512\nvif = [ 'mac=00:16:3e:00:00:01' ]\n"
+	    "vhca = [ 'hca=mlx5_0,max-qp=256',\n  'hca=mlx5_1', ]\n");
+	put(first, "two", "name = \"two\"\n");
+	put(first, "garbage", "name = [[[\n\x01\xff");
+	put(first, "list", "name = [ 'one' ]\nvhca = [ 'hca=other' ]\n");
+	put(first, "empty", "");
+	put(first, ".hidden", "name = 'one'\nvhca = [ 'hca=other' ]\n");
+	put(first, "one.cfg~", "name = 'one'\nvhca = [ 'hca=other' ]\n");
+	put(first, "xl.conf", "name = 'one'\nvhca = [ 'hca=other' ]\n");
+	CHECK(!mkdir(path_of(first, "folder"), 0755) && !mkfifo(path_of(first, "fifo"), 0600));
+	CHECK(!find("one") && specs.n == 2);
+	CHECK(!strcmp(specs.spec[0], "hca=mlx5_0,max-qp=256") && !strcmp(specs.spec[1], "hca=mlx5_1"));
+	config_file_free(&specs);
+	CHECK(!find("two") && !specs.n);
+	CHECK(!find("three") && !specs.n);
+}
+
+/* A link to it, as in auto/, is the same file; another one may say the same, and nothing else. */
+static void test_twice(void)
+{
+	char target[128];
+
+	snprintf(target, sizeof(target), "%s", path_of(first, "one.cfg"));
+	CHECK(!symlink(target, path_of(second, "one.cfg")));
+	CHECK(!symlink("/nowhere/at/all", path_of(second, "dangling")));
+	CHECK(!find("one") && specs.n == 2);
+	config_file_free(&specs);
+	put(second, "copy", "name = 'one'\nvhca = [ 'hca=mlx5_0,max-qp=256' ]\n");
+	CHECK(find("one") == -EINVAL && strstr(why, "differ") && !specs.n);
+	put(second, "copy", "name = 'one'\n");
+	CHECK(find("one") == -EINVAL && strstr(why, "differ"));
+	CHECK(!unlink(path_of(second, "copy")));
+}
+
+static void test_wrong(void)
+{
+	char many[1024] = "name = 'wrong'\nvhca = [ ";
+	unsigned int i;
+
+	put(second, "wrong", "name = 'wrong'\nvhca = 'hca=mlx5_0'\n");
+	CHECK(find("wrong") == -EINVAL && strstr(why, "no list"));
+	put(second, "wrong", "name = 'wrong'\nvhca = [ 'hca=mlx5_0', [ 'hca=mlx5_0' ] ]\n");
+	CHECK(find("wrong") == -EINVAL && strstr(why, "number 1 of vhca is no string"));
+	for (i = 0; i < CONFIG_VHCAS; i++)
+		strcat(many, "'hca=a', ");
+	strcat(many, "]\n");
+	put(second, "wrong", many);
+	CHECK(!find("wrong") && specs.n == CONFIG_VHCAS);
+	config_file_free(&specs);
+	strcpy(strrchr(many, ']'), "'hca=a' ]\n");
+	put(second, "wrong", many);
+	CHECK(find("wrong") == -EINVAL && strstr(why, "more than 16"));
+	put(second, "wrong", "name = 'wrong'\nvhca = [ ]\n");
+	CHECK(!find("wrong") && !specs.n);
+	CHECK(!truncate(path_of(second, "wrong"), 65537));
+	CHECK(!find("wrong") && !specs.n);
+}
+
+static void remove_all(const char *dir)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(!system(command));
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(first) && mkdtemp(second));
+	test_found();
+	test_twice();
+	test_wrong();
+	remove_all(first);
+	remove_all(second);
+	return EXIT_SUCCESS;
+}
