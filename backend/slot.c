@@ -43,15 +43,17 @@ static void close_fd(int *fd)
 
 /* Its files */
 
+const char *slot_dir = STATUS_DIR;
+
 struct file_name {
-	char path[64];
+	char path[128];
 };
 
 static struct file_name file_name(const struct slot *slot, const char *what)
 {
 	struct file_name name;
 
-	snprintf(name.path, sizeof(name.path), STATUS_DIR "/%u-%u.%s", slot->domid, slot->devid,
+	snprintf(name.path, sizeof(name.path), "%s/%u-%u.%s", slot_dir, slot->domid, slot->devid,
 		 what);
 	return name;
 }

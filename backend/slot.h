@@ -25,7 +25,7 @@ struct slot {
 	char path[XB_PATH_MAX]; /* of the backend's directory */
 	unsigned int domid, devid;
 	bool listed;    /* xenstore has it */
-	bool was_listed;
+	bool was_listed; /* at the last look */
 	enum slot_detach detach; /* it is to be taken away */
 	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
 	int pidfd;      /* of one that another supervisor has started; -1 */
@@ -41,6 +41,8 @@ struct slot {
 };
 
 LIST_HEAD(slot_list, slot);
+
+extern const char *slot_dir; /* another one than STATUS_DIR in tests */
 
 /*
  * slot_new - with the worker that another supervisor has left, if there is one. NULL: no memory.

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_slot.c - workers and supervisors that come and go: a worker is never doubled, what one leaves
+ * is found by the next supervisor, and the guest hears of each end. The test itself is run again as
+ * the worker, and xenstore is a table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "rig.h"
+#include "slot.h"
+#include "worker.h"
+
+#define PATH "/local/domain/0/backend/vhca/7/0"
+
+static char dir[] = "/tmp/xen-ib-slot-XXXXXX";
+static const int no_holder = -1;
+
+/* Xenstore, and the HCA, of which there is one. */
+
+static enum xb_state states[16];
+static unsigned int n_states;
+static char error[128];
+static int hca_err;
+
+bool xb_read(struct xs_handle *xs, const char *at, const char *key, char *value, size_t size)
+{
+	(void)xs;
+	CHECK(!strcmp(at, PATH) && !strcmp(key, "hca"));
+	snprintf(value, size, "mlx5_0");
+	return true;
+}
+
+bool xb_write(struct xs_handle *xs, const char *at, const char *key, const char *format, ...)
+{
+	va_list args;
+
+	(void)xs;
+	CHECK(!strcmp(at, PATH) && !strcmp(key, "error"));
+	va_start(args, format);
+	vsnprintf(error, sizeof(error), format, args);
+	va_end(args);
+	return true;
+}
+
+enum xb_state xb_state(struct xs_handle *xs, const char *at)
+{
+	(void)xs;
+	(void)at;
+	return n_states ? states[n_states - 1] : XB_CONNECTED;
+}
+
+bool xb_set_state(struct xs_handle *xs, const char *at, enum xb_state state)
+{
+	(void)xs;
+	(void)at;
+	CHECK(n_states < 16);
+	states[n_states++] = state;
+	return true;
+}
+
+int hca_bank_open(const char *name)
+{
+	CHECK(!strcmp(name, "mlx5_0"));
+	return hca_err ?: open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+bool hca_bank_alive(int bank)
+{
+	return bank >= 0 && !hca_err;
+}
+
+/* The worker: its descriptors are what they should be, and no others. */
+static int worker(void)
+{
+	int fd;
+
+	for (fd = WORKER_BANK; fd < WORKER_FD_END; fd++)
+		CHECK(fcntl(fd, F_GETFD) >= 0);
+	for (; fd < 100; fd++)
+		CHECK(fcntl(fd, F_GETFD) < 0);
+	for (;;)
+		pause();
+}
+
+/* The supervisor */
+
+static struct slot *new_slot(void)
+{
+	struct slot *slot = slot_new(PATH, 7, 0, &no_holder);
+
+	CHECK(slot);
+	slot->listed = true;
+	n_states = 0;
+	return slot;
+}
+
+/* As if the supervisor had died: nothing of it is left but files. */
+static void forget(struct slot *slot)
+{
+	struct bank *bank;
+
+	while ((bank = LIST_FIRST(&slot->banks.list))) {
+		LIST_REMOVE(bank, link);
+		close(bank->file);
+		close(bank->records);
+		free(bank);
+	}
+	if (slot->life >= 0)
+		close(slot->life);
+	if (slot->pidfd >= 0)
+		close(slot->pidfd);
+	free(slot);
+}
+
+static bool life_ends(const struct slot *slot, int ms)
+{
+	struct pollfd life = { .fd = slot->life, .events = POLLIN };
+
+	return poll(&life, 1, ms) == 1;
+}
+
+static void reap(struct slot *slot)
+{
+	pid_t pid = slot->pid;
+	int status;
+
+	CHECK(waitpid(pid, &status, 0) == pid);
+	slot_ended(slot, NULL, status);
+}
+
+static uint64_t due_in(const struct slot *slot)
+{
+	uint64_t now = slot_now_ms();
+
+	return slot->not_before_ms > now ? slot->not_before_ms - now : 0;
+}
+
+/* Waits until the child has become the worker. */
+static void await_worker(pid_t pid)
+{
+	struct timespec tick = { .tv_nsec = 10000000 };
+	char path[64], line[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	while (strcmp(line, "xen-ibback")) {
+		nanosleep(&tick, NULL);
+		file = fopen(path, "r");
+		CHECK(file && fgets(line, sizeof(line), file));
+		fclose(file);
+	}
+}
+
+static void test_crash(void)
+{
+	struct slot *slot = new_slot();
+	unsigned int i;
+
+	CHECK(!slot_busy(slot));
+	for (i = 0; i < 4; i++) {
+		slot_start(slot, NULL, false);
+		CHECK(slot->pid > 0 && slot_busy(slot) && !life_ends(slot, 0));
+		await_worker(slot->pid);
+		slot->started_ms -= 5000; /* it has been at work for a while */
+		n_states = 0;
+		CHECK(!kill(slot->pid, SIGKILL));
+		CHECK(life_ends(slot, 10000));
+		reap(slot);
+		CHECK(n_states == 1 && states[0] == XB_CLOSING && slot_busy(slot));
+		slot_released(slot, NULL);
+		CHECK(n_states == 2 && states[1] == XB_CLOSED && !slot_busy(slot));
+		CHECK(due_in(slot) <= 500); /* however often */
+	}
+	slot_free(slot);
+	CHECK(!rmdir(dir)); /* no file is left */
+	CHECK(!mkdir(dir, 0700));
+}
+
+/* A worker that is of no use is tried again, ever less often. */
+static void test_young(void)
+{
+	struct slot *slot = new_slot();
+	uint64_t last = 0;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		slot_start(slot, NULL, false);
+		CHECK(!kill(slot->pid, SIGKILL) && life_ends(slot, 10000));
+		reap(slot);
+		slot_released(slot, NULL);
+		CHECK(due_in(slot) > last);
+		last = due_in(slot);
+	}
+	slot_free(slot);
+}
+
+static void test_no_hca(void)
+{
+	struct slot *slot = new_slot();
+
+	hca_err = -ENOENT;
+	slot_start(slot, NULL, false);
+	CHECK(!slot_busy(slot) && due_in(slot) > 0 && due_in(slot) <= 1000);
+	CHECK(!strcmp(error, "HCA mlx5_0: No such file or directory"));
+	error[0] = 0;
+	slot_start(slot, NULL, false);
+	CHECK(!error[0] && due_in(slot) <= 1000); /* said once */
+	hca_err = 0;
+	slot_start(slot, NULL, false);
+	CHECK(slot->pid > 0);
+	kill(slot->pid, SIGKILL);
+	reap(slot);
+	slot_released(slot, NULL);
+	slot_free(slot);
+}
+
+/* A supervisor that starts a worker and dies. Returns the worker's pid. */
+static pid_t leave_worker(void)
+{
+	pid_t supervisor, pid;
+	int say[2];
+
+	CHECK(!pipe2(say, O_CLOEXEC));
+	supervisor = fork();
+	if (!supervisor) {
+		struct slot *slot = new_slot();
+
+		slot_start(slot, NULL, false);
+		await_worker(slot->pid);
+		CHECK(write(say[1], &slot->pid, sizeof(pid)) == sizeof(pid));
+		kill(getpid(), SIGKILL);
+	}
+	CHECK(read(say[0], &pid, sizeof(pid)) == sizeof(pid));
+	CHECK(waitpid(supervisor, NULL, 0) == supervisor);
+	close(say[0]);
+	close(say[1]);
+	return pid;
+}
+
+static void test_adopted(void)
+{
+	pid_t pid = leave_worker();
+	struct slot *slot = new_slot();
+
+	CHECK(slot->pid == pid && slot->pidfd >= 0 && slot_busy(slot) && !life_ends(slot, 0));
+	forget(slot); /* and once more */
+	slot = new_slot();
+	CHECK(slot->pid == pid && slot_busy(slot) && !life_ends(slot, 100));
+	CHECK(!kill(pid, SIGKILL) && life_ends(slot, 10000));
+	slot_released(slot, NULL);
+	CHECK(n_states == 2 && states[0] == XB_CLOSING && states[1] == XB_CLOSED);
+	CHECK(!slot_busy(slot) && !slot->pid && due_in(slot) <= 500);
+	/* Now it is our turn. */
+	slot_start(slot, NULL, false);
+	CHECK(slot->pid > 0 && slot->pid != pid);
+	kill(slot->pid, SIGKILL);
+	reap(slot);
+	slot_released(slot, NULL);
+	slot_free(slot);
+}
+
+/* It ended, and said so itself, while nobody looked. */
+static void test_gone_meanwhile(void)
+{
+	pid_t pid = leave_worker();
+	struct slot *slot;
+
+	CHECK(!kill(pid, SIGKILL));
+	waitpid(pid, NULL, 0);
+	slot = new_slot();
+	CHECK(!slot_busy(slot) && !slot->pid && slot->pidfd < 0);
+	slot_free(slot);
+}
+
+/* One that does not end is killed; also if another supervisor started it. */
+static void test_stubborn(void)
+{
+	pid_t pid = leave_worker();
+	struct slot *slot = new_slot();
+
+	CHECK(slot_must_end(slot, 100) == 100);
+	CHECK(!life_ends(slot, 150));
+	CHECK(slot_must_end(slot, 100) == 100);
+	CHECK(life_ends(slot, 10000));
+	slot_released(slot, NULL);
+	CHECK(slot_must_end(slot, 100) == -1);
+	waitpid(pid, NULL, 0);
+	slot_free(slot);
+}
+
+/* What the file says is another process by now: it must not be harmed, and the worker not doubled. */
+static void test_wrong_pid(void)
+{
+	static const char *const lies[] = { "ours", "0\n", "-1\n", "99999999999\n", "", "x\n" };
+	pid_t pid = leave_worker();
+	struct slot *slot;
+	char path[128];
+	unsigned int i;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/7-0.pid", dir);
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		file = fopen(path, "w");
+		CHECK(file);
+		if (i)
+			fputs(lies[i], file);
+		else
+			fprintf(file, "%d\n", getpid());
+		fclose(file);
+		slot = new_slot();
+		CHECK(slot_busy(slot) && !slot->pid && slot->pidfd < 0);
+		CHECK(slot_must_end(slot, 0) == 0 && !life_ends(slot, 20));
+		forget(slot);
+	}
+	slot = new_slot();
+	CHECK(!kill(pid, SIGKILL) && life_ends(slot, 10000));
+	slot_released(slot, NULL);
+	CHECK(!slot_busy(slot) && n_states == 2);
+	waitpid(pid, NULL, 0);
+	slot_free(slot);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--worker"))
+		return worker();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	CHECK(mkdtemp(dir));
+	slot_dir = dir;
+	log_setup("test", 0);
+	test_crash();
+	test_young();
+	test_no_hca();
+	test_adopted();
+	test_gone_meanwhile();
+	test_stubborn();
+	test_wrong_pid();
+	CHECK(!rmdir(dir));
+	return EXIT_SUCCESS;
+}
