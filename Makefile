@@ -9,16 +9,51 @@ IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
 ROOMS := shared-ring frontend provider backend tests/hca tests/verbs tests/isolation
+# Those of which something is installed.
+SHIPPED := backend frontend provider
+PREFIX ?= /usr/local
 SUITES ?= unit native guests
 HCAS ?= 1
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all demo lab test test-native unit fuzz clean distclean help $(ROOMS)
+.PHONY: all stage install install-here deb demo lab test test-native unit fuzz clean distclean help $(ROOMS)
 
-all: $(ROOMS)
+all: $(ROOMS) stage
 
 $(ROOMS): roots
 	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$@ VERSION=$(VERSION)
+
+# What the lab puts on its machines, and what the packages hold.
+STAGE := $(CURDIR)/build/stage
+
+stage: $(SHIPPED)
+	@rm -rf $(STAGE)
+	@+$(IN_ROOT) $(MAKE) --no-print-directory -s -C $(CURDIR) install-here DESTDIR=$(STAGE) PREFIX=/usr VERSION=$(VERSION)
+
+# Made in the tools root, which sees nothing but the checkout, and copied from there.
+install: $(SHIPPED)
+	@rm -rf $(CURDIR)/build/install
+	@+$(IN_ROOT) $(MAKE) --no-print-directory -s -C $(CURDIR) install-here \
+		DESTDIR=$(CURDIR)/build/install PREFIX=$(PREFIX) VERSION=$(VERSION)
+	mkdir -p $(DESTDIR)/
+	cp -a $(CURDIR)/build/install/. $(DESTDIR)/
+
+# Without the tools root, for those who are in it, or have all it takes.
+install-here:
+	+for room in $(SHIPPED); do $(MAKE) -C $$room install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) || exit 1; done
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md docs/*.md
+
+# Out of a copy of the sources, so that nothing which was built here gets in.
+DEB := $(CURDIR)/build/deb
+
+deb: provider
+	@rm -rf $(DEB)
+	@mkdir -p $(DEB)/xen-ib
+	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t $(DEB)/xen-ib
+	+cd $(DEB)/xen-ib && $(IN_ROOT) dpkg-buildpackage -b -us -uc --no-check-builddeps \
+		-R'debian/rules RDMA_CORE=$(CURDIR)/build/rdma-core'
+	@rm -rf $(DEB)/xen-ib
+	@ls $(DEB)/*.deb
 
 .PHONY: roots
 roots:
@@ -60,6 +95,8 @@ distclean: clean
 help:
 	@echo 'make              build everything (the first time: makes the root file systems, ~3 minutes)'
 	@echo 'make demo         Xen with two guests that share an HCA, measured beside dom0 (HCAS=2: two HCAs)'
+	@echo 'make install      into DESTDIR, below PREFIX ($(PREFIX)); what that is: docs/install.md'
+	@echo 'make deb          Debian packages, in build/deb'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         all tests:' $(SUITES)
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'

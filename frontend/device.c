@@ -146,6 +146,23 @@ static void set_up(struct xenib_dev *dev)
 	ibdev->driver_def = xenib_uar_defs;
 }
 
+/*
+ * By the vHCA's number, so that the name does not depend on the order in which vHCAs come. The
+ * kernel chooses if another device has taken that name, as an administrator may rename them.
+ */
+static int register_device(struct xenib_dev *dev)
+{
+	char name[IB_DEVICE_NAME_MAX];
+	unsigned int number;
+	int err = -ENFILE;
+
+	if (sscanf(dev_name(&dev->xbdev->dev), "vhca-%u", &number) == 1) {
+		snprintf(name, sizeof(name), "xenib%u", number);
+		err = ib_register_device(&dev->ibdev, name, NULL);
+	}
+	return err == -ENFILE ? ib_register_device(&dev->ibdev, "xenib%d", NULL) : err;
+}
+
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
 				struct xenib_events *events, struct xenib_gfns *gfns)
 {
@@ -167,7 +184,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	if (err)
 		goto err_dealloc;
 	set_up(dev);
-	err = ib_register_device(&dev->ibdev, "xenib%d", NULL);
+	err = register_device(dev);
 	if (err)
 		goto err_dealloc;
 	xenib_events_start(events, &dev->ibdev);
