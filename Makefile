@@ -8,9 +8,9 @@ RUN := $(CURDIR)/tests/run
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tests/hca tests/verbs tests/isolation
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/verbs tests/isolation
 # Those of which something is installed.
-SHIPPED := backend frontend provider
+SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
 SUITES ?= unit native guests
 HCAS ?= 1

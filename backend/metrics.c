@@ -104,8 +104,10 @@ static void objects(const struct set *set, const struct listing *l, const char *
 
 static void bytes(const struct set *set, const struct listing *l, const char *name)
 {
+	const struct status_object *b = &l->status->bytes;
+
 	begin(set->to, name, "", l);
-	fprintf(set->to, "} %" PRIu64 "\n", strcmp(name, "memory_bytes") ? l->status->bytes.limit : l->status->bytes.used);
+	fprintf(set->to, "} %" PRIu64 "\n", strcmp(name, "memory_bytes") ? b->limit : b->used);
 }
 
 static void commands(const struct set *set, const struct listing *l, const char *name)

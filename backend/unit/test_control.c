@@ -120,8 +120,8 @@ static void test_requests(struct control *c)
 static void test_not_requests(struct control *c)
 {
 	static const char *const lines[] = {
-		"", " ", "nonsense", "version 1", "list  ", "list 1 x", "list 1 2 3", "show 1 70000", "attach 1", "attach 1 ",
-		"attach  hca=x", "detach 1", "detach 1 2 forced", "detach 1 2 force x", "attach 1 \033[2J", "list \xff",
+		"", " ", "nonsense", "version 1", "list  ", "list 1 x", "list 1 2 3", "show 1 70000", "attach 1",
+		"attach 1 ", "attach  hca=x", "detach 1", "detach 1 2 forced", "detach 1 2 force x", "attach 1 \033[2J", "list \xff",
 	};
 	char line[CONTROL_LINE_MAX + 1];
 	int fd = client();

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * check_guests.c - see check_guests.h.
+ */
+#include <dirent.h>
+#include <libxlutil.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "check_guests.h"
+#include "config.h"
+
+#define FILE_MAX 65536
+
+static struct guest *guest_of(struct guests *guests, const char *name, int domid)
+{
+	struct guest *guest;
+	unsigned int i;
+
+	for (i = 0; i < guests->n; i++)
+		if (!strcmp(guests->list[i].name, name))
+			return &guests->list[i];
+	guest = reallocarray(guests->list, guests->n + 1, sizeof(*guest));
+	if (!guest)
+		return NULL;
+	guests->list = guest;
+	guest += guests->n++;
+	*guest = (struct guest){ .domid = domid };
+	snprintf(guest->name, sizeof(guest->name), "%s", name);
+	return guest;
+}
+
+/* What a spec lets a guest pin; one that the daemon will refuse, nothing. */
+static uint64_t bytes_of(const char *spec)
+{
+	struct vhca_config config;
+	uint64_t bytes = 0;
+	char why[256];
+	unsigned int i;
+
+	if (!spec || config_parse_spec(spec, &config, why, sizeof(why)))
+		return 0;
+	for (i = 0; i < QUOTA_KEYS; i++)
+		if (!strcmp(quota_key(i)->name, "max-mem-bytes"))
+			bytes = config.limit[i].given ? config.limit[i].value : quota_key(i)->value;
+	return bytes;
+}
+
+/* Of a guest that runs, what it has counts, and not what it will have. */
+static void take_config(struct guests *guests, XLU_Config *cfg)
+{
+	struct guest *guest;
+	XLU_ConfigList *list;
+	const char *name;
+	uint64_t bytes = 0;
+	long frames = 0;
+	int n, i;
+
+	if (xlu_cfg_get_string(cfg, "name", &name, 1) || xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) || !n)
+		return;
+	for (i = 0; i < n; i++)
+		bytes += bytes_of(xlu_cfg_get_listitem(list, i));
+	guest = guest_of(guests, name, -1);
+	if (!guest)
+		return;
+	if (guest->domid < 0)
+		guest->bytes = bytes;
+	if (!xlu_cfg_get_long(cfg, "max_grant_frames", &frames, 1) && frames > 0)
+		guest->grant_frames = frames;
+}
+
+/* Other files lie about there as well: what cannot be read says nothing. */
+static void look_into(struct guests *guests, const char *path)
+{
+	FILE *nowhere = fopen("/dev/null", "we");
+	XLU_Config *cfg = nowhere ? xlu_cfg_init(nowhere, path) : NULL;
+	struct stat info;
+
+	if (cfg && !stat(path, &info) && S_ISREG(info.st_mode) && info.st_size <= FILE_MAX &&
+	    !xlu_cfg_readfile(cfg, path))
+		take_config(guests, cfg);
+	if (cfg)
+		xlu_cfg_destroy(cfg);
+	if (nowhere)
+		fclose(nowhere);
+}
+
+static void look_through(struct guests *guests, const char *dir)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *folder;
+
+	folder = opendir(dir);
+	if (!folder)
+		return;
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || strchr(entry->d_name, '~'))
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) < (int)sizeof(path))
+			look_into(guests, path);
+	}
+	closedir(folder);
+}
+
+void guests_find(struct guests *guests, const struct listing *vhcas, unsigned int n, const char *const *dirs)
+{
+	struct guest *guest;
+	unsigned int i;
+
+	memset(guests, 0, sizeof(*guests));
+	for (i = 0; i < n; i++) {
+		guest = guest_of(guests, vhcas[i].domain, vhcas[i].domid);
+		if (guest && vhcas[i].online)
+			guest->bytes += vhcas[i].max_mem_bytes;
+	}
+	for (; *dirs; dirs++)
+		look_through(guests, *dirs);
+}
+
+void guests_free(struct guests *guests)
+{
+	free(guests->list);
+	memset(guests, 0, sizeof(*guests));
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * check_hca.c - see check.h: the HCAs, their firmware, drivers and ports.
+ */
+#include "check.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "guard.h"
+#include "hca_sysfs.h"
+
+#define CLASS "/sys/class/infiniband"
+#define DRIVER "mlx5_core"
+
+/* The first line of a file of the HCA; "?" if it cannot be read. */
+static const char *read_attribute(const char *hca, const char *name, char *line, int size)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), CLASS "/%s/%s", hca, name);
+	file = fopen(path, "re");
+	if (!file || !fgets(line, size, file))
+		snprintf(line, size, "?");
+	if (file)
+		fclose(file);
+	line[strcspn(line, "\n")] = 0;
+	return line;
+}
+
+static void check_port(const char *hca, const char *port)
+{
+	char name[PATH_MAX], state[64], layer[64], lid[64];
+
+	snprintf(name, sizeof(name), "ports/%s/link_layer", port);
+	read_attribute(hca, name, layer, sizeof(layer));
+	snprintf(name, sizeof(name), "ports/%s/state", port);
+	read_attribute(hca, name, state, sizeof(state));
+	snprintf(name, sizeof(name), "ports/%s/lid", port);
+	read_attribute(hca, name, lid, sizeof(lid));
+	if (strcmp(layer, "InfiniBand")) {
+		check_report(CHECK_WARNING, hca, "guests can be given ports that are InfiniBand only", "port %s is %s",
+			     port, layer);
+	} else if (strstr(state, "ACTIVE")) {
+		check_report(CHECK_OK, hca, NULL, "port %s is %s, LID %s", port, state, lid);
+	} else {
+		check_report(CHECK_WARNING, hca, strstr(state, "INIT") ?
+			     "the subnet has no manager: start opensm somewhere" :
+			     "look after cable and switch; ibstat tells more", "port %s is %s", port, state);
+	}
+}
+
+static void check_ports(const char *hca)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *ports;
+
+	snprintf(path, sizeof(path), CLASS "/%s/ports", hca);
+	ports = opendir(path);
+	while (ports && (entry = readdir(ports)))
+		if (entry->d_name[0] != '.')
+			check_port(hca, entry->d_name);
+	if (ports)
+		closedir(ports);
+}
+
+static bool check_hca(const char *hca)
+{
+	char firmware[64], driver[64] = "", why[256];
+	struct utsname kernel;
+
+	if (hca_sysfs_driver(hca, driver, sizeof(driver)) || strcmp(driver, DRIVER))
+		return false; /* not one that guests can have, which is no mistake */
+	uname(&kernel);
+	read_attribute(hca, "fw_ver", firmware, sizeof(firmware));
+	check_report(CHECK_OK, hca, NULL, "firmware %s, driver %s of Linux %s", firmware, driver, kernel.release);
+	if (guard_check(hca, why, sizeof(why)))
+		check_report(CHECK_PROBLEM, hca, "modprobe xen-ibdma", "%s", why);
+	check_ports(hca);
+	return true;
+}
+
+void check_hcas(struct host *host)
+{
+	DIR *class = opendir(CLASS);
+	struct dirent *entry;
+	unsigned int n = 0;
+
+	(void)host;
+	while (class && (entry = readdir(class)))
+		if (entry->d_name[0] != '.')
+			n += check_hca(entry->d_name);
+	if (class)
+		closedir(class);
+	if (!n)
+		check_report(CHECK_PROBLEM, "HCA", "is the card there: lspci -d 15b3: ; its driver: modprobe mlx5_ib",
+			     "there is no HCA that " DRIVER " drives");
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * check_xen.c - see check.h: Xen, this domain's modules, the daemon.
+ */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TESTED_MAJOR 4
+#define TESTED_MINOR 20
+
+static void check_version(const struct host *host)
+{
+	int version = host->xc ? xc_version(host->xc, XENVER_version, NULL) : -1;
+	xen_extraversion_t extra = "";
+	int major, minor;
+
+	if (version < 0) {
+		check_report(CHECK_PROBLEM, "Xen", "run this as root, in the domain that has the HCA, under Xen",
+			     "no access to the hypervisor");
+		return;
+	}
+	xc_version(host->xc, XENVER_extraversion, extra);
+	extra[sizeof(extra) - 1] = 0;
+	major = version >> 16;
+	minor = version & 0xffff;
+	if (major == TESTED_MAJOR && minor == TESTED_MINOR)
+		check_report(CHECK_OK, "Xen", NULL, "%d.%d%s; this is a %s domain", major, minor, extra,
+			     host->pv ? "PV" : "PVH");
+	else
+		check_report(CHECK_WARNING, "Xen", "Xen-IB is built for, and tested with, Xen 4.20", "%d.%d%s", major,
+			     minor, extra);
+}
+
+struct module {
+	const char *name, *path; /* which is there when it is loaded, or built in */
+	bool pv_only;
+	const char *what_for;
+};
+
+static void check_modules(const struct host *host)
+{
+	static const struct module modules[] = {
+		{ "xen-gntdev", "/dev/xen/gntdev", false, "maps guest memory" },
+		{ "xen-evtchn", "/dev/xen/evtchn", false, "talks to guests" },
+		{ "xen-privcmd", "/dev/xen/privcmd", false, "talks to Xen" },
+		{ "ib_uverbs", "/sys/class/infiniband_verbs", false, "gives programs the HCA" },
+		{ "mlx5_ib", "/sys/module/mlx5_ib", false, "drives the HCA" },
+		{ "xen-ibdma", "/sys/module/xen_ibdma", true, "keeps DMA to guests right, on PV" },
+	};
+	const struct module *m;
+	char todo[80];
+
+	for (m = modules; m < modules + sizeof(modules) / sizeof(modules[0]); m++) {
+		if (m->pv_only && !host->pv)
+			continue;
+		snprintf(todo, sizeof(todo), "modprobe %s", m->name);
+		if (!access(m->path, F_OK))
+			check_report(CHECK_OK, "module", NULL, "%s", m->name);
+		else
+			check_report(CHECK_PROBLEM, "module", todo, "%s is not there: it %s", m->name, m->what_for);
+	}
+}
+
+static void check_daemon(const struct host *host)
+{
+	struct answer answer;
+
+	ask(host->options->socket, &answer, "version");
+	if (answer.status == TOOL_OK)
+		check_report(CHECK_OK, "daemon", NULL, "xen-ibback runs, %.*s", (int)strcspn(answer.body, "\n"),
+			     answer.body);
+	else
+		check_report(CHECK_PROBLEM, "daemon",
+			     "systemctl start xen-ibback; why it ended: journalctl -u xen-ibback", "%s", answer.why);
+	free(answer.body);
+}
+
+void check_xen(struct host *host)
+{
+	check_version(host);
+	check_modules(host);
+	check_daemon(host);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmd_check.c - xen-ib check: is this host ready?
+ */
+#include "check.h" /* first, as it has to be before other headers of Xen */
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_file.h"
+#include "json.h"
+
+#define TYPE "/sys/hypervisor/guest_type"
+
+static unsigned int counts[CHECK_PROBLEM + 1];
+static bool as_json;
+
+static const char *const words[] = { [CHECK_OK] = "ok", [CHECK_WARNING] = "warning", [CHECK_PROBLEM] = "problem" };
+
+void check_report(enum check_result result, const char *what, const char *todo, const char *text, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, text);
+	vsnprintf(line, sizeof(line), text, args);
+	va_end(args);
+	counts[result]++;
+	if (!as_json) {
+		printf("%-8s %s: %s\n", words[result], what, line);
+		if (todo)
+			printf("         %s\n", todo);
+		return;
+	}
+	json_open(NULL, '{');
+	json_text("check", what);
+	json_text("result", words[result]);
+	json_text("text", line);
+	json_text("todo", todo ?: "");
+	json_close();
+}
+
+/* Words are separated by spaces; the value ends with its word. */
+bool check_xen_option(const struct host *host, const char *name, char *value, size_t size)
+{
+	const char *word = host->command_line, *equals;
+	bool found = false;
+
+	for (; *word; word += strspn(word, " ")) {
+		size_t length = strcspn(word, " ");
+
+		equals = memchr(word, '=', length);
+		if (equals && (size_t)(equals - word) == strlen(name) && !strncmp(word, name, equals - word)) {
+			snprintf(value, size, "%.*s", (int)(word + length - equals - 1), equals + 1);
+			found = true;
+		}
+		word += length;
+	}
+	return found;
+}
+
+/* Where it cannot be told, the case that needs more is assumed. */
+static bool is_pv(void)
+{
+	char type[16] = "";
+	FILE *file = fopen(TYPE, "re");
+
+	if (!file)
+		return true;
+	if (!fgets(type, sizeof(type), file))
+		type[0] = 0;
+	fclose(file);
+	return strcmp(type, "PVH\n") && strcmp(type, "HVM\n");
+}
+
+static void look_at_host(struct host *host, const struct options *options)
+{
+	struct vhcas vhcas;
+
+	memset(host, 0, sizeof(*host));
+	host->options = options;
+	host->pv = is_pv();
+	host->xc = xc_interface_open(NULL, NULL, 0);
+	if (host->xc && xc_version(host->xc, XENVER_commandline, host->command_line) < 0)
+		host->command_line[0] = 0;
+	host->command_line[sizeof(host->command_line) - 1] = 0;
+	vhcas_from_xenstore(&vhcas, NULL);
+	guests_find(&host->guests, vhcas.list, vhcas.n, config_file_dirs);
+	vhcas_free(&vhcas);
+}
+
+static int verdict(const struct options *options)
+{
+	if (counts[CHECK_PROBLEM])
+		return TOOL_USAGE;
+	return counts[CHECK_WARNING] && options->strict ? TOOL_FAILED : TOOL_OK;
+}
+
+int cmd_check(const struct options *options, int argc, char **argv)
+{
+	struct host host;
+
+	(void)argc;
+	(void)argv;
+	as_json = options->json;
+	memset(counts, 0, sizeof(counts));
+	look_at_host(&host, options);
+	if (as_json) {
+		json_open(NULL, '{');
+		json_open("checks", '[');
+	}
+	check_xen(&host);
+	check_hcas(&host);
+	check_memory(&host);
+	if (as_json) {
+		json_close();
+		json_number("warnings", counts[CHECK_WARNING]);
+		json_number("problems", counts[CHECK_PROBLEM]);
+		json_bool("ready", !counts[CHECK_PROBLEM]);
+		json_close();
+	} else {
+		printf("\n%s: %u problems, %u warnings\n", counts[CHECK_PROBLEM] ? "not ready" : "ready",
+		       counts[CHECK_PROBLEM], counts[CHECK_WARNING]);
+	}
+	guests_free(&host.guests);
+	xc_interface_close(host.xc);
+	return verdict(options);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * json.h - writes JSON to standard output. Values in an object have a key, those in a list have none (NULL).
+ */
+#ifndef XEN_IB_JSON_H
+#define XEN_IB_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* json_open - '{' or '['; the first one without a key is the document. json_close() ends the innermost. */
+void json_open(const char *key, char bracket);
+void json_close(void);
+
+void json_text(const char *key, const char *text);
+void json_number(const char *key, uint64_t number);
+void json_real(const char *key, double number);
+void json_bool(const char *key, bool value);
+
+#endif

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * tool.c - see tool.h: the command line.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+#include "tool.h"
+
+#define COMMON "hjS"
+
+const struct command commands[] = {
+	{ "attach", "DOMAIN SPEC", "w", 2, 2,
+	  "Gives a running domain a vHCA, and waits until the guest uses it.\n"
+	  "SPEC is what an xl configuration has in vhca=[]: hca=mlx5_0,port=1,max-qp=256,...\n", cmd_attach },
+	{ "detach", "DOMAIN DEV", "wf", 2, 2,
+	  "Takes vHCA number DEV from a domain, and waits until all of it is released.\n"
+	  "Programs that use it get errors and an event that says so.\n", cmd_detach },
+	{ "list", "[DOMAIN]", "", 0, 1,
+	  "Lists the vHCAs, in a line each. Works without the daemon as well.\n", cmd_list },
+	{ "show", "[DOMAIN [DEV]]", "", 0, 2,
+	  "Shows what vHCAs have and did: limits and use, processes, commands, refusals, latencies.\n", cmd_show },
+	{ "top", "", "ndo", 0, 0, "Shows who does how much, again and again.\n", cmd_top },
+	{ "metrics", "", "", 0, 0, "Prints all counters in Prometheus' text format.\n", cmd_metrics },
+	{ "check", "", "s", 0, 0,
+	  "Looks whether this host is ready, and says what to do where it is not.\n"
+	  "Exit status: 0 ready, 1 there are warnings (with --strict), 2 there are problems.\n", cmd_check },
+	{ 0 },
+};
+
+static const struct option long_options[] = {
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "socket", required_argument, NULL, 'S' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "wait", required_argument, NULL, 'w' },
+	{ "force", no_argument, NULL, 'f' },
+	{ "strict", no_argument, NULL, 's' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "delay", required_argument, NULL, 'd' },
+	{ "order", required_argument, NULL, 'o' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char *option_help(char option)
+{
+	switch (option) {
+	case 'w':
+		return "  -w, --wait SECONDS    wait no longer than that (30); 0: do not wait\n";
+	case 'f':
+		return "  -f, --force           do not wait for the guest to let go of it\n";
+	case 's':
+		return "  -s, --strict          warnings count as well\n";
+	case 'n':
+		return "  -n, --count COUNT     end after so many rounds\n";
+	case 'd':
+		return "  -d, --delay SECONDS   between two rounds (2)\n";
+	case 'o':
+		return "  -o, --order KEY       commands (by commands a second, default) or bytes (pinned)\n";
+	default:
+		return "";
+	}
+}
+
+static void usage(FILE *to, const struct command *command)
+{
+	const struct command *each;
+	const char *option;
+
+	if (command) {
+		fprintf(to, "usage: xen-ib %s [OPTION]...%s%s\n\n%s\n", command->name, *command->arguments ? " " : "",
+			command->arguments, command->help);
+		for (option = command->options; *option; option++)
+			fputs(option_help(*option), to);
+	} else {
+		fputs("usage: xen-ib COMMAND [OPTION]... [ARGUMENT]...\n\n"
+		      "Looks after the virtual InfiniBand HCAs (vHCAs) of this host's guests.\n\n", to);
+		for (each = commands; each->name; each++)
+			fprintf(to, "  %-8s %-16s %.*s\n", each->name, each->arguments,
+				(int)strcspn(each->help, "\n"), each->help);
+		fputs("\n'xen-ib COMMAND --help' tells more, and so does xen-ib(8).\n\n", to);
+	}
+	fputs("  -j, --json            as JSON, for programs\n"
+	      "      --socket PATH     the daemon's control socket (" CONTROL_SOCKET ")\n"
+	      "  -h, --help\n", to);
+	if (!command)
+		fputs("  -V, --version\n"
+		      "\n"
+		      "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 the daemon does not run,\n"
+		      "4 no such domain or vHCA, 5 it takes longer than --wait.\n", to);
+}
+
+static void say(const char *what, const char *format, va_list args)
+{
+	fprintf(stderr, "xen-ib: %s", what);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+void complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("error: ", format, args);
+	va_end(args);
+}
+
+void hint(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("  ", format, args);
+	va_end(args);
+}
+
+bool parse_number(const char *text, uint64_t most, uint64_t *number)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return !errno && !*end && *number <= most;
+}
+
+const char *text_of_bytes(char text[TEXT_MAX], uint64_t bytes)
+{
+	static const char units[] = " KMGTPE";
+	double value = bytes;
+	unsigned int unit = 0;
+
+	for (; value >= 1024 && units[unit + 1]; unit++)
+		value /= 1024;
+	if (unit)
+		snprintf(text, TEXT_MAX, "%.1f %ciB", value, units[unit]);
+	else
+		snprintf(text, TEXT_MAX, "%llu B", (unsigned long long)bytes);
+	return text;
+}
+
+const char *text_of_ns(char text[TEXT_MAX], uint64_t ns)
+{
+	if (ns < 10000)
+		snprintf(text, TEXT_MAX, "%.1f us", ns / 1e3);
+	else if (ns < 1000000)
+		snprintf(text, TEXT_MAX, "%.0f us", ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(text, TEXT_MAX, "%.1f ms", ns / 1e6);
+	else
+		snprintf(text, TEXT_MAX, "%.1f s", ns / 1e9);
+	return text;
+}
+
+static bool take_value(struct options *options, int option, const char *value)
+{
+	uint64_t number;
+	char *end;
+
+	switch (option) {
+	case 'w':
+	case 'n':
+		if (!parse_number(value, 1000000, &number))
+			return false;
+		*(option == 'w' ? &options->wait : &options->count) = number;
+		return true;
+	case 'd':
+		options->delay = strtod(value, &end);
+		return !*end && options->delay >= 0.1 && options->delay <= 3600;
+	case 'o':
+		options->by_bytes = !strcmp(value, "bytes");
+		return options->by_bytes || !strcmp(value, "commands");
+	default:
+		options->socket = value;
+		return true;
+	}
+}
+
+/* Returns -1, or the exit status if it is all that there is to do. */
+static int take_option(struct options *options, const struct command *command, int option)
+{
+	if (option == '?' || (!strchr(COMMON, option) && !strchr(command->options, option))) {
+		if (option != '?')
+			complain("%s takes no -%c", command->name, option);
+		hint("see: xen-ib %s --help", command->name);
+		return TOOL_USAGE;
+	}
+	switch (option) {
+	case 'h':
+		usage(stdout, command);
+		return TOOL_OK;
+	case 'j':
+		options->json = true;
+		break;
+	case 'f':
+		options->force = true;
+		break;
+	case 's':
+		options->strict = true;
+		break;
+	default:
+		if (take_value(options, option, optarg))
+			break;
+		complain("-%c: '%s' is no value for it", option, optarg);
+		hint("see: xen-ib %s --help", command->name);
+		return TOOL_USAGE;
+	}
+	return -1;
+}
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+static int run_command(const struct command *command, struct options *options, int argc, char **argv)
+{
+	int option, result;
+
+	while ((option = getopt_long(argc, argv, "hjS:Vw:fsn:d:o:", long_options, NULL)) != -1) {
+		result = take_option(options, command, option);
+		if (result >= 0)
+			return result;
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc >= command->least && argc <= command->most)
+		return command->run(options, argc, argv);
+	complain("usage: xen-ib %s [OPTION]... %s", command->name, command->arguments);
+	return TOOL_USAGE;
+}
+
+int tool_run(int argc, char **argv, const char *release)
+{
+	struct options options = { .socket = CONTROL_SOCKET, .wait = 30, .delay = 2 };
+	const struct command *command;
+	int result;
+
+	if (argc < 2) {
+		usage(stderr, NULL);
+		return TOOL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout, NULL);
+		return TOOL_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("xen-ib %s\n", release);
+		return TOOL_OK;
+	}
+	command = find_command(argv[1]);
+	if (!command) {
+		complain("there is no command '%s'", argv[1]);
+		hint("see: xen-ib --help");
+		return TOOL_USAGE;
+	}
+	optind = 0; /* anew, for tests */
+	result = run_command(command, &options, argc - 1, argv + 1);
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("writing: %s", strerror(errno));
+		return result ? result : TOOL_FAILED;
+	}
+	return result;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_tool.c - command lines of xen-ib and a daemon that answers what a test wants: what is printed, and the exit
+ * status.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "control.h"
+#include "json.h"
+#include "log.h"
+#include "tool.h"
+
+#define CHECK(condition) do { \
+	if (!(condition)) { \
+		fprintf(stderr, "%s:%d: %s\n%s\n", __FILE__, __LINE__, #condition, printed); \
+		abort(); \
+	} \
+} while (0)
+
+static char dir[] = "/tmp/xen-ib-tool-XXXXXX", path[64];
+static char printed[65536]; /* standard output of the last command */
+
+/* The daemon */
+
+#define CONNECTED "vhca 5 0\ndomain guest1\nhca mlx5_0\nport 1\nstate connected\nguest connected\nonline 1\n" \
+	"max-mem-bytes 1073741824\nworker 812\nfailures 0\n"
+#define OFFERED "vhca 5 0\ndomain guest1\nhca mlx5_0\nport 1\nstate offered\nguest initialising\nonline 1\nworker 812\n"
+#define BROKEN "vhca 5 0\ndomain guest1\nhca mlx5_7\nport 1\nstate closed\nguest initialising\nonline 1\n" \
+	"error HCA mlx5_7: No such device\n"
+#define STATUS "\tpid 812\n\tobject QP 3 4 100\n\tobject context 1 1 128\n\tbytes 1572864 2097152 1073741824\n" \
+	"\tkicks 5\n\tcompletions 9\n\tcommand QP_CREATE %u\n\tlatency QP_CREATE 2 6000 5000 0 1 0 1\n" \
+	"\trefused QP_CREATE E_LIMIT 1\n\tcontext 0x1 1234 ib_send_lat\n\tevent-latency 1 900 900 1\n"
+
+static atomic_uint asked;
+static _Atomic(const char *) becomes; /* what a vHCA is like after a few questions; "": gone */
+
+static void answer(void *from, const struct control_request *req, struct control_reply *reply)
+{
+	unsigned int n = asked++;
+
+	(void)from;
+	if (!strcmp(req->domain, "nobody")) {
+		control_fail(reply, CONTROL_NOT_FOUND, "there is no domain nobody");
+		return;
+	}
+	switch (req->verb) {
+	case CONTROL_VERSION:
+		fputs("release 1.0\nprotocol 1\n", reply->body);
+		break;
+	case CONTROL_LIST:
+		if (req->has_devid && n > 2 && !*becomes)
+			control_fail(reply, CONTROL_NOT_FOUND, "domain 5 has no vHCA 0");
+		else
+			fputs(req->has_devid ? n > 2 ? becomes : OFFERED : CONNECTED BROKEN, reply->body);
+		break;
+	case CONTROL_SHOW:
+		fprintf(reply->body, CONNECTED STATUS, 2 + 100 * n);
+		break;
+	case CONTROL_ATTACH:
+		if (!strcmp(req->spec, "hca=mlx5_9"))
+			control_fail(reply, CONTROL_REFUSED, "there is no HCA mlx5_9");
+		else if (!strcmp(req->spec, "nonsense"))
+			control_fail(reply, CONTROL_USAGE, "nonsense: not KEY=VALUE");
+		else
+			fputs("vhca 5 0\n", reply->body);
+		break;
+	case CONTROL_DETACH:
+		fputs("vhca 5 0\n", reply->body);
+		break;
+	case CONTROL_METRICS:
+		fputs("# TYPE xenib_build_info gauge\n", reply->body);
+		break;
+	}
+}
+
+static struct control *control;
+static atomic_bool stop;
+
+static void *serve(void *arg)
+{
+	while (!stop) {
+		struct pollfd wait = { .fd = control_fd(control), .events = POLLIN };
+
+		poll(&wait, 1, 20);
+		control_service(control);
+	}
+	return arg;
+}
+
+/* The command */
+
+/* Runs "xen-ib --socket ... WORDS", the words separated by '|'. Returns its exit status. */
+static int run(const char *words)
+{
+	char *copy = strdup(words), *rest = copy, *argv[16] = { "xen-ib" }, file[96];
+	int argc = 1, out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), to, status;
+	ssize_t got;
+
+	while ((argv[argc] = strsep(&rest, "|")))
+		argc++;
+	argv[argc++] = "--socket";
+	argv[argc++] = path;
+	snprintf(file, sizeof(file), "%s/out", dir);
+	to = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	dup2(to, STDOUT_FILENO);
+	dup2(to, STDERR_FILENO);
+	asked = 0;
+	status = tool_run(argc, argv, "1.0");
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	got = pread(to, printed, sizeof(printed) - 1, 0);
+	printed[got > 0 ? got : 0] = 0;
+	close(to);
+	close(out);
+	close(err);
+	unlink(file);
+	free(copy);
+	return status;
+}
+
+static bool says(const char *text)
+{
+	return strstr(printed, text);
+}
+
+static void test_usage(void)
+{
+	CHECK(run("--help") == TOOL_OK && says("attach") && says("Exit status"));
+	CHECK(run("--version") == TOOL_OK && says("xen-ib 1.0"));
+	CHECK(run("list|--help") == TOOL_OK && says("usage: xen-ib list"));
+	CHECK(run("nonsense") == TOOL_USAGE && says("no command 'nonsense'"));
+	CHECK(run("attach|guest1") == TOOL_USAGE && says("usage: xen-ib attach"));
+	CHECK(run("list|--force") == TOOL_USAGE && says("list takes no -f"));
+	CHECK(run("attach|guest1|hca=x|--wait|soon") == TOOL_USAGE && says("'soon'"));
+	CHECK(run("top|--delay|0") == TOOL_USAGE);
+	CHECK(run("top|--order|name") == TOOL_USAGE);
+	CHECK(run("detach|guest1|first") == TOOL_USAGE && says("no number"));
+	CHECK(run("attach|guest1|hca=x\nlist") == TOOL_USAGE);
+}
+
+static void test_attach(void)
+{
+	becomes = CONNECTED;
+	CHECK(run("attach|guest1|hca=mlx5_0") == TOOL_OK);
+	CHECK(says("offered, guest: initialising") && says("guest1 (5) has vHCA 0: mlx5_0 port 1, connected"));
+	CHECK(run("attach|guest1|hca=mlx5_0|--json") == TOOL_OK && *printed == '{' && says("\"state\": \"connected\""));
+	becomes = BROKEN;
+	CHECK(run("attach|guest1|hca=mlx5_7") == TOOL_FAILED && says("error: HCA mlx5_7: No such device"));
+	becomes = OFFERED;
+	CHECK(run("attach|guest1|hca=mlx5_0|-w|1") == TOOL_TIMEOUT && says("modprobe xen-ibfront"));
+	CHECK(run("attach|guest1|hca=mlx5_0|-w|0") == TOOL_OK && says("offered"));
+	CHECK(run("attach|guest1|hca=mlx5_9") == TOOL_FAILED && says("no HCA mlx5_9") && says("ls /sys/class"));
+	CHECK(run("attach|guest1|nonsense") == TOOL_USAGE && says("KEY=VALUE"));
+	CHECK(run("attach|nobody|hca=mlx5_0") == TOOL_NOT_FOUND && says("xl list"));
+}
+
+static void test_detach(void)
+{
+	becomes = "";
+	CHECK(run("detach|guest1|0") == TOOL_OK && says("domain 5 has no vHCA 0 any more"));
+	CHECK(run("detach|guest1|0|--force|--json") == TOOL_OK && says("\"gone\": true"));
+	becomes = OFFERED;
+	CHECK(run("detach|guest1|0|--wait|1") == TOOL_TIMEOUT && says("process 812"));
+	CHECK(run("detach|nobody|0") == TOOL_NOT_FOUND);
+}
+
+static void test_looking(void)
+{
+	CHECK(run("list") == TOOL_OK && says("guest1   5    0  mlx5_0     1  connected     812") &&
+	      says("HCA mlx5_7: No such device"));
+	CHECK(run("list|--json") == TOOL_OK && says("\"daemon\": true"));
+	CHECK(says("\"error\": \"HCA mlx5_7: No such device\""));
+	CHECK(run("list|nobody") == TOOL_NOT_FOUND);
+	CHECK(run("show") == TOOL_OK && says("guest1 (5), vHCA 0: mlx5_0 port 1, connected, worker 812"));
+	CHECK(says("QP             3        4      100") && says("memory   1.5 MiB") && says("1234  ib_send_lat"));
+	CHECK(says("QP_CREATE             2  3.0 us  2.0 us  5.0 us") && says("QP_CREATE  E_LIMIT      1"));
+	CHECK(run("show|guest1|0|--json") == TOOL_OK && says("\"histogram\": [") && says("\"reason\": \"E_LIMIT\""));
+	CHECK(run("show|nobody") == TOOL_NOT_FOUND);
+	CHECK(run("metrics") == TOOL_OK && !strcmp(printed, "# TYPE xenib_build_info gauge\n"));
+	CHECK(run("metrics|--json") == TOOL_OK && says("gauge\\u000a"));
+	CHECK(run("top|-n|2|-d|0.1") == TOOL_OK && says("CMD/S") && says("guest1") && !says("\033"));
+	CHECK(run("top|-n|1|-d|0.1|-o|bytes|--json") == TOOL_OK && says("\"memory_bytes\": 1572864"));
+	CHECK(!says("\"commands_per_second\": 0.000"));
+}
+
+static void test_no_daemon(void)
+{
+	CHECK(run("show") == TOOL_NO_DAEMON && says("does not run") && says("systemctl start"));
+	CHECK(run("top|-n|1") == TOOL_NO_DAEMON);
+	CHECK(run("attach|guest1|hca=mlx5_0") == TOOL_NO_DAEMON);
+	CHECK(run("list") == TOOL_NO_DAEMON);
+	CHECK(run("metrics|--json") == TOOL_NO_DAEMON);
+	CHECK(run("check") == TOOL_USAGE && says("problem  daemon:"));
+	CHECK(run("check|--json") == TOOL_USAGE && says("\"ready\": false"));
+}
+
+/* Parts */
+
+static void test_texts(void)
+{
+	char text[TEXT_MAX];
+	uint64_t n;
+
+	CHECK(!strcmp(text_of_bytes(text, 1023), "1023 B") && !strcmp(text_of_bytes(text, 1536), "1.5 KiB"));
+	CHECK(!strcmp(text_of_bytes(text, UINT64_MAX), "16.0 EiB"));
+	CHECK(!strcmp(text_of_ns(text, 900), "0.9 us") && !strcmp(text_of_ns(text, 25000), "25 us"));
+	CHECK(!strcmp(text_of_ns(text, 2500000), "2.5 ms") && !strcmp(text_of_ns(text, 1500000000), "1.5 s"));
+	CHECK(parse_number("18446744073709551615", UINT64_MAX, &n) && n == UINT64_MAX);
+	CHECK(!parse_number("18446744073709551616", UINT64_MAX, &n) && !parse_number("-1", 9, &n) &&
+	      !parse_number("1x", 9, &n) && !parse_number("", 9, &n) && !parse_number("10", 9, &n));
+}
+
+static void test_xen_options(void)
+{
+	struct host host = {
+		.command_line = "  dom0_mem=1G,max:1G  iommu gnttab_max_frames=64 x=1 gnttab_max_frames=128",
+	};
+	char value[16];
+
+	CHECK(check_xen_option(&host, "dom0_mem", value, sizeof(value)) && !strcmp(value, "1G,max:1G"));
+	CHECK(check_xen_option(&host, "gnttab_max_frames", value, sizeof(value)) && !strcmp(value, "128"));
+	CHECK(!check_xen_option(&host, "iommu", value, sizeof(value)));
+	CHECK(!check_xen_option(&host, "max_frames", value, sizeof(value)));
+}
+
+static void put(const char *name, const char *text)
+{
+	char file[96];
+	FILE *to;
+
+	snprintf(file, sizeof(file), "%s/%s", dir, name);
+	to = fopen(file, "w");
+	CHECK(to);
+	fputs(text, to);
+	fclose(to);
+}
+
+static void test_guests(void)
+{
+	const char *const dirs[] = { dir, "/nowhere", NULL };
+	struct listing runs[] = {
+		{ .domid = 5, .domain = "guest1", .online = true, .max_mem_bytes = 1 << 20 },
+		{ .domid = 5, .devid = 1, .domain = "guest1", .online = true, .max_mem_bytes = 2 << 20 },
+	};
+	struct guests guests;
+
+	put("guest1.cfg", "name = 'guest1'\nmax_grant_frames = 99\nvhca = [ 'hca=mlx5_0' ]\n");
+	put("guest2.cfg", "name = 'guest2'\nvhca = [ 'hca=mlx5_0,max-mem-bytes=2G', 'hca=mlx5_1', 'nonsense' ]\n");
+	put("guest3.cfg", "name = 'guest3'\n");
+	put("guest4.cfg~", "name = 'guest4'\nvhca = [ 'hca=mlx5_0' ]\n");
+	put("notes", "vhca = [ this is none\n");
+	guests_find(&guests, runs, 2, dirs);
+	CHECK(guests.n == 2);
+	CHECK(!strcmp(guests.list[0].name, "guest1") && guests.list[0].domid == 5 && guests.list[0].bytes == 3 << 20 &&
+	      guests.list[0].grant_frames == 99);
+	CHECK(!strcmp(guests.list[1].name, "guest2") && guests.list[1].domid == -1 &&
+	      guests.list[1].bytes == 3ull << 30);
+	guests_free(&guests);
+}
+
+static void clean_up(void)
+{
+	static const char *const names[] = { "guest1.cfg", "guest2.cfg", "guest3.cfg", "guest4.cfg~", "notes" };
+	char file[96];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(file, sizeof(file), "%s/%s", dir, names[i]);
+		unlink(file);
+	}
+	CHECK(!rmdir(dir));
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	log_setup("test", 0);
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/socket", dir);
+	test_no_daemon();
+	becomes = CONNECTED;
+	control = control_open(path, answer, NULL);
+	CHECK(control && !pthread_create(&thread, NULL, serve, NULL));
+	test_usage();
+	test_attach();
+	test_detach();
+	test_looking();
+	stop = true;
+	pthread_join(thread, NULL);
+	control_close(control);
+	test_texts();
+	test_xen_options();
+	test_guests();
+	clean_up();
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Completion of xen-ib for bash.
+# shellcheck shell=bash
+
+_xen_ib_domains() { xl list 2>/dev/null | awk 'NR > 1 && $2 > 0 { print $1 }'; }
+
+# Numbers of a domain's vHCAs.
+_xen_ib_devs() { xen-ib list "$1" 2>/dev/null | awk 'NR > 1 { print $3 }'; }
+
+_xen_ib_hcas() {
+	local hca
+	for hca in /sys/class/infiniband/*; do
+		[ ! -e "$hca" ] || echo "hca=${hca##*/}"
+	done
+}
+
+_xen_ib() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+	local words='attach detach list show top metrics check --help --version' args=() i
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+	fi
+	case $prev in
+	--order | -o)
+		mapfile -t COMPREPLY < <(compgen -W 'commands bytes' -- "$cur")
+		return
+		;;
+	--socket)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--wait | -w | --count | -n | --delay | -d) return ;;
+	esac
+	words=''
+	if [[ $cur == -* ]]; then
+		words='--json --help --socket'
+		case $command in
+		attach) words+=' --wait' ;;
+		detach) words+=' --wait --force' ;;
+		top) words+=' --count --delay --order' ;;
+		check) words+=' --strict' ;;
+		esac
+	else
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == @(--wait|-w|--socket) ]] ||
+				args+=("${COMP_WORDS[i]}")
+		done
+		case $command,${#args[@]} in
+		attach,0 | detach,0 | list,0 | show,0) words=$(_xen_ib_domains) ;;
+		detach,1 | show,1) words=$(_xen_ib_devs "${args[0]}") ;;
+		attach,1)
+			compopt -o nospace
+			words=$(_xen_ib_hcas)
+			;;
+		esac
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -F _xen_ib xen-ib
