@@ -27,7 +27,7 @@
 
 #include "answer.h"
 #include "attach.h"
-#include "config_file.h"
+#include "domains.h"
 #include "holder.h"
 #include "log.h"
 #include "service.h"
@@ -36,7 +36,6 @@
 #include "supervisor.h"
 
 #define MAX_SLOTS 1024
-#define MAX_DOMAINS 32768 /* Xen has no more */
 #define LOCK STATUS_DIR "/xen-ibback.lock"
 #define HOLDER_RETRY_MS 1000
 #define DETACH_LOOK_MS 250
@@ -52,7 +51,7 @@ struct supervisor {
 	char root[64]; /* /local/domain/0/backend/vhca */
 	struct slot_list slots;
 	unsigned int n_slots;
-	bool known[MAX_DOMAINS]; /* domains whose configuration has been looked at */
+	struct domains domains;
 	struct answer_source answers;
 	struct control *control; /* NULL: nobody can ask */
 };
@@ -167,63 +166,6 @@ static void scan_files(struct supervisor *s)
 		if (sscanf(entry->d_name, "%u-%u.lif%c", &domid, &devid, &end) == 3 && end == 'e')
 			get_slot(s, domid, devid);
 	closedir(dir);
-}
-
-/* What domains are to have */
-
-/* Domains that have vHCAs, or had some, have been given them already, by us or by hand. */
-static bool is_decided(struct supervisor *s, unsigned int domid)
-{
-	char path[XB_PATH_MAX];
-	char *text;
-
-	snprintf(path, sizeof(path), "%s/%u", s->root, domid);
-	text = xs_read(s->xs, XBT_NULL, path, NULL);
-	free(text);
-	return text;
-}
-
-static void configure(struct supervisor *s, unsigned int domid)
-{
-	char dir[32], name[CONFIG_NAME_MAX], why[256];
-	struct config_specs specs;
-	unsigned int i;
-
-	snprintf(dir, sizeof(dir), "/local/domain/%u", domid);
-	if (is_decided(s, domid) || !xb_read(s->xs, dir, "name", name, sizeof(name)))
-		return;
-	if (config_file_find(config_file_dirs, name, &specs, why, sizeof(why))) {
-		log_error("domain %u, %s: %s", domid, name, why);
-		attach_refused(s->xs, s->own, domid, 0, why);
-		return;
-	}
-	for (i = 0; i < specs.n; i++)
-		attach_from_config(s->xs, s->own, domid, i, specs.spec[i]);
-	config_file_free(&specs);
-}
-
-/* The toolstack's configurations are in its own domain, which has number 0. */
-static void scan_domains(struct supervisor *s)
-{
-	static bool now[MAX_DOMAINS];
-	unsigned int n, i, domid;
-	char **names;
-
-	if (s->own)
-		return;
-	names = xs_directory(s->xs, XBT_NULL, "/local/domain", &n);
-	if (!names)
-		return;
-	memset(now, 0, sizeof(now));
-	for (i = 0; i < n; i++) {
-		if (!xb_number(names[i], &domid) || domid >= MAX_DOMAINS || domid == s->own)
-			continue;
-		now[domid] = s->known[domid] || xs_is_domain_introduced(s->xs, domid);
-		if (now[domid] && !s->known[domid])
-			configure(s, domid);
-	}
-	free(names);
-	memcpy(s->known, now, sizeof(now));
 }
 
 /* Looking after them */
@@ -347,7 +289,7 @@ static void reap(struct supervisor *s)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		LIST_FOREACH(slot, &s->slots, link)
-			if (slot->pid == pid)
+			if (slot->pid == pid && slot->pidfd < 0)
 				slot_ended(slot, s->xs, status);
 }
 
@@ -480,7 +422,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	if (polls[POLL_HOLDER].revents)
 		lose_holder(s);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
-		scan_domains(s);
+		domains_scan(&s->domains, s->xs, s->own);
 		scan(s);
 	}
 	if (polls[POLL_CONTROL].revents)
@@ -492,7 +434,7 @@ static void loop(struct supervisor *s)
 	int due;
 
 	scan_files(s);
-	scan_domains(s);
+	domains_scan(&s->domains, s->xs, s->own);
 	scan(s);
 	service_ready();
 	while (!s->stop) {
