@@ -180,6 +180,14 @@ static void retry_later(struct slot *slot, uint64_t most)
 	slot->not_before_ms = slot_now_ms() + (delay < most ? delay : most);
 }
 
+/* After a worker that was of use for so long, what was before it does not count any more. */
+static void retry_after(struct slot *slot, uint64_t useful, uint64_t most)
+{
+	if (slot_now_ms() - slot->started_ms >= useful)
+		slot->failures = 0;
+	retry_later(slot, most);
+}
+
 /* Where it is read by people; not again and again the same. */
 static void say(struct slot *slot, struct xs_handle *xs, const char *what, int err)
 {
@@ -305,9 +313,7 @@ static void crashed(struct slot *slot, struct xs_handle *xs)
 	slot->crashed = true;
 	if (slot->listed)
 		xb_set_state(xs, slot->path, XB_CLOSING);
-	if (slot_now_ms() - slot->started_ms >= SHORT_LIFE_MS)
-		slot->failures = 0;
-	retry_later(slot, RETRY_MOST_MS);
+	retry_after(slot, SHORT_LIFE_MS, RETRY_MOST_MS);
 }
 
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
@@ -322,11 +328,9 @@ void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 		slot->failures = 0;
 		slot->not_before_ms = 0;
 	} else if (exited && WEXITSTATUS(status) == WORKER_REFUSED) {
-		retry_later(slot, RETRY_HCA_MOST_MS);
+		retry_after(slot, RETRY_HCA_MOST_MS, RETRY_HCA_MOST_MS);
 	} else {
-		if (slot_now_ms() - slot->started_ms >= RETRY_MOST_MS)
-			slot->failures = 0;
-		retry_later(slot, RETRY_MOST_MS);
+		retry_after(slot, RETRY_MOST_MS, RETRY_MOST_MS);
 	}
 	slot->pid = 0;
 }
