@@ -29,6 +29,7 @@
 #include "attach.h"
 #include "domains.h"
 #include "holder.h"
+#include "listing.h"
 #include "log.h"
 #include "service.h"
 #include "slot.h"
@@ -104,8 +105,9 @@ static enum slot_detach read_detach(struct supervisor *s, const struct slot *slo
 	return strcmp(how, "force") ? DETACH_WAIT : DETACH_FORCE;
 }
 
-static void note_vhca(struct supervisor *s, unsigned int domid, unsigned int devid)
+static void note_vhca(void *supervisor, unsigned int domid, unsigned int devid)
 {
+	struct supervisor *s = supervisor;
 	struct slot *slot = get_slot(s, domid, devid);
 
 	if (!slot)
@@ -116,39 +118,16 @@ static void note_vhca(struct supervisor *s, unsigned int domid, unsigned int dev
 	slot->detach = read_detach(s, slot);
 }
 
-static void scan_domain(struct supervisor *s, unsigned int domid)
-{
-	char path[XB_PATH_MAX], **names;
-	unsigned int n, i, devid;
-
-	snprintf(path, sizeof(path), "%s/%u", s->root, domid);
-	names = xs_directory(s->xs, XBT_NULL, path, &n);
-	if (!names)
-		return;
-	for (i = 0; i < n; i++)
-		if (xb_number(names[i], &devid))
-			note_vhca(s, domid, devid);
-	free(names);
-}
-
 static void scan(struct supervisor *s)
 {
-	unsigned int n, i, domid;
 	struct slot *slot;
-	char **names;
 
 	LIST_FOREACH(slot, &s->slots, link) {
 		slot->was_listed = slot->listed;
 		slot->listed = false;
 		slot->detach = DETACH_NO;
 	}
-	names = xs_directory(s->xs, XBT_NULL, s->root, &n);
-	if (!names)
-		return;
-	for (i = 0; i < n; i++)
-		if (xb_number(names[i], &domid))
-			scan_domain(s, domid);
-	free(names);
+	listing_each(s->xs, s->root, note_vhca, s);
 }
 
 /* Workers and vHCAs of which nothing but a file is left, since there was no supervisor. */
