@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_attach.c - the nodes of vHCAs: made as a whole or not at all, with the right owners, and
+ * without a look at what the guest wrote. Xenstore is a table here; this machine has no HCA.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "attach.h"
+#include "log.h"
+#include "rig.h"
+#include "xenbus.h"
+
+#define NODES 256
+
+/* Xenstore. A transaction is a copy that replaces the original at its end. */
+
+struct store {
+	unsigned int n;
+	struct node {
+		char path[128], value[256];
+		unsigned int owner, reader; /* 0, 0: inherited */
+	} node[NODES];
+};
+
+static struct store now, copy;
+static bool in_transaction, broken;
+static unsigned int conflicts, transactions;
+static char why[256];
+
+static struct store *store(xs_transaction_t t)
+{
+	CHECK(in_transaction == (t != XBT_NULL));
+	return t == XBT_NULL ? &now : &copy;
+}
+
+static struct node *find(struct store *s, const char *path)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->n; i++)
+		if (!strcmp(s->node[i].path, path))
+			return &s->node[i];
+	return NULL;
+}
+
+xs_transaction_t xs_transaction_start(struct xs_handle *xs)
+{
+	(void)xs;
+	CHECK(!in_transaction);
+	copy = now;
+	in_transaction = true;
+	transactions++;
+	return 1;
+}
+
+bool xs_transaction_end(struct xs_handle *xs, xs_transaction_t t, bool drop)
+{
+	(void)xs;
+	CHECK(in_transaction && t == 1);
+	in_transaction = false;
+	if (drop)
+		return true;
+	if (conflicts) {
+		conflicts--;
+		errno = EAGAIN;
+		return false;
+	}
+	now = copy;
+	return true;
+}
+
+/* Makes what lies above as well, as xenstored does. */
+static struct node *make(struct store *s, const char *path)
+{
+	struct node *node = find(s, path);
+	char above[128], *slash;
+
+	if (node)
+		return node;
+	snprintf(above, sizeof(above), "%s", path);
+	slash = strrchr(above, '/');
+	*slash = 0;
+	if (slash > above)
+		make(s, above);
+	CHECK(s->n < NODES);
+	node = &s->node[s->n++];
+	memset(node, 0, sizeof(*node));
+	snprintf(node->path, sizeof(node->path), "%s", path);
+	return node;
+}
+
+bool xs_write(struct xs_handle *xs, xs_transaction_t t, const char *path, const void *data,
+	      unsigned int len)
+{
+	struct node *node;
+
+	(void)xs;
+	if (broken) {
+		errno = ENOSPC;
+		return false;
+	}
+	node = make(store(t), path);
+	CHECK(len < sizeof(node->value));
+	memcpy(node->value, data, len);
+	node->value[len] = 0;
+	return true;
+}
+
+void *xs_read(struct xs_handle *xs, xs_transaction_t t, const char *path, unsigned int *len)
+{
+	struct node *node = find(store(t), path);
+
+	(void)xs;
+	if (!node)
+		return NULL;
+	if (len)
+		*len = strlen(node->value);
+	return strdup(node->value);
+}
+
+bool xs_set_permissions(struct xs_handle *xs, xs_transaction_t t, const char *path,
+			struct xs_permissions *perms, unsigned int n)
+{
+	struct node *node = find(store(t), path);
+
+	(void)xs;
+	CHECK(node && n == 2 && perms[0].perms == XS_PERM_NONE && perms[1].perms == XS_PERM_READ);
+	node->owner = perms[0].id;
+	node->reader = perms[1].id;
+	return true;
+}
+
+bool xs_rm(struct xs_handle *xs, xs_transaction_t t, const char *path)
+{
+	struct store *s = store(t);
+	size_t length = strlen(path);
+	unsigned int i, kept = 0;
+
+	(void)xs;
+	for (i = 0; i < s->n; i++)
+		if (strncmp(s->node[i].path, path, length) ||
+		    (s->node[i].path[length] && s->node[i].path[length] != '/'))
+			s->node[kept++] = s->node[i];
+	s->n = kept;
+	return true;
+}
+
+/* As the library does it: names behind the pointers to them. */
+char **xs_directory(struct xs_handle *xs, xs_transaction_t t, const char *path, unsigned int *n)
+{
+	struct store *s = store(t);
+	size_t length = strlen(path);
+	char **names = calloc(NODES + 64, sizeof(char *)), *text = (char *)(names + NODES);
+	unsigned int i;
+
+	(void)xs;
+	*n = 0;
+	for (i = 0; i < s->n; i++) {
+		const char *at = s->node[i].path;
+
+		if (strncmp(at, path, length) || at[length] != '/' || strchr(at + length + 1, '/'))
+			continue;
+		names[(*n)++] = strcpy(text, at + length + 1);
+		text += strlen(text) + 1;
+	}
+	return names;
+}
+
+bool xs_is_domain_introduced(struct xs_handle *xs, unsigned int domid)
+{
+	char path[64];
+
+	(void)xs;
+	snprintf(path, sizeof(path), "/local/domain/%u/name", domid);
+	return find(&now, path);
+}
+
+char **xs_check_watch(struct xs_handle *xs)
+{
+	(void)xs;
+	return NULL;
+}
+
+/* Looking at it */
+
+static bool is(const char *path, const char *value)
+{
+	struct node *node = find(&now, path);
+
+	return node && !strcmp(node->value, value);
+}
+
+static bool owned(const char *path, unsigned int owner, unsigned int reader)
+{
+	struct node *node = find(&now, path);
+
+	return node && node->owner == owner && node->reader == reader;
+}
+
+#define BACK "/local/domain/3/backend/vhca/5"
+#define OWN "/local/domain/0/backend/vhca/5"
+#define FRONT "/local/domain/5/device/vhca"
+
+static void begin(void)
+{
+	memset(&now, 0, sizeof(now));
+	strcpy(make(&now, "/local/domain/0/name")->value, "Domain-0");
+	strcpy(make(&now, "/local/domain/3/name")->value, "driver");
+	strcpy(make(&now, "/local/domain/5/name")->value, "guest1");
+	conflicts = transactions = 0;
+	broken = false;
+}
+
+static int attach(const char *spec, unsigned int *devid)
+{
+	struct vhca_config config;
+
+	CHECK(!config_parse_spec(spec, &config, why, sizeof(why)));
+	return attach_vhca(NULL, 0, 5, &config, devid, why, sizeof(why));
+}
+
+static void test_nodes(void)
+{
+	unsigned int devid = 99;
+
+	begin();
+	conflicts = 2;
+	CHECK(!attach("hca=mlx5_9,backend=driver,max-qp=256,max-mr-bytes=2G", &devid) && !devid);
+	CHECK(transactions == 3);
+	CHECK(owned(BACK "/0", 3, 5) && owned(FRONT "/0", 5, 3));
+	CHECK(is(BACK "/0/frontend", FRONT "/0") && is(BACK "/0/frontend-id", "5") &&
+	      is(BACK "/0/online", "1") && is(BACK "/0/state", "1") && is(BACK "/0/hca", "mlx5_9") &&
+	      is(BACK "/0/port", "1") && is(BACK "/0/max-qp", "256") &&
+	      is(BACK "/0/max-mr-bytes", "2147483648") && !find(&now, BACK "/0/max-cq"));
+	CHECK(is(FRONT "/0/backend", BACK "/0") && is(FRONT "/0/backend-id", "3") &&
+	      is(FRONT "/0/state", "1"));
+	CHECK(!attach("hca=mlx5_9,backend=3", &devid) && devid == 1);
+}
+
+/* A number is taken if either side has it; and there are only so many. */
+static void test_devids(void)
+{
+	unsigned int devid, i;
+
+	begin();
+	make(&now, FRONT "/0/state");
+	make(&now, BACK "/1/state");
+	CHECK(!attach("hca=a,backend=driver", &devid) && devid == 2);
+	CHECK(attach("hca=a,backend=driver,devid=0", &devid) == -EEXIST);
+	CHECK(attach("hca=a,backend=driver,devid=1", &devid) == -EEXIST);
+	CHECK(!attach("hca=a,backend=driver,devid=7", &devid) && devid == 7);
+	for (i = 0; i < CONFIG_VHCAS - 4; i++)
+		CHECK(!attach("hca=a,backend=driver", &devid));
+	CHECK(attach("hca=a,backend=driver", &devid) == -ENOSPC);
+}
+
+static void test_refused(void)
+{
+	unsigned int devid, n;
+	struct vhca_config config;
+
+	begin();
+	n = now.n;
+	CHECK(attach("hca=nonesuch", &devid) == -ENODEV && strstr(why, "no HCA nonesuch"));
+	CHECK(attach("hca=a,backend=nobody", &devid) == -ENOENT && strstr(why, "backend=nobody"));
+	CHECK(attach("hca=a,backend=77", &devid) == -ENOENT);
+	CHECK(attach("hca=a,backend=guest1", &devid) == -EINVAL);
+	CHECK(!config_parse_spec("hca=a,backend=driver", &config, why, sizeof(why)));
+	CHECK(attach_vhca(NULL, 0, 6, &config, &devid, why, sizeof(why)) == -ENOENT);
+	broken = true;
+	CHECK(attach("hca=a,backend=driver", &devid) == -EIO && !in_transaction);
+	CHECK(now.n == n);
+}
+
+static void test_from_config(void)
+{
+	begin();
+	attach_from_config(NULL, 0, 5, 0, "hca=nonesuch,max-qp=7"); /* waits for it */
+	CHECK(is(OWN "/0/state", "6") && is(OWN "/0/online", "1") && is(OWN "/0/max-qp", "7") &&
+	      is(OWN "/0/error", "there is no HCA nonesuch") && is(FRONT "/0/state", "1"));
+	attach_from_config(NULL, 0, 5, 1, "hca=a,max-qps=7");
+	CHECK(is(OWN "/1/state", "6") && is(OWN "/1/online", "0") &&
+	      is(OWN "/1/error", "unknown key 'max-qps'") && !find(&now, FRONT "/1"));
+	CHECK(owned(OWN "/1", 0, 5));
+	attach_from_config(NULL, 0, 5, 2, "hca=a,backend=driver");
+	/* 1 is free on this backend and on the guest's side */
+	CHECK(is(BACK "/1/state", "1") && is(FRONT "/1/backend-id", "3"));
+	attach_refused(NULL, 0, 5, 0, "another reason");
+	CHECK(is(OWN "/0/error", "there is no HCA nonesuch"));
+}
+
+static void test_detach(void)
+{
+	begin();
+	attach_from_config(NULL, 0, 5, 0, "hca=nonesuch");
+	CHECK(detach_vhca(NULL, 0, 5, 1, false, why, sizeof(why)) == -ENOENT);
+	CHECK(attach_exists(NULL, 0, 5, 0) && !attach_exists(NULL, 0, 5, 1));
+	conflicts = 1;
+	CHECK(!detach_vhca(NULL, 0, 5, 0, false, why, sizeof(why)));
+	CHECK(is(OWN "/0/detach", "wait") && is(OWN "/0/online", "0"));
+	CHECK(!detach_vhca(NULL, 0, 5, 0, true, why, sizeof(why)) && is(OWN "/0/detach", "force"));
+	conflicts = 1;
+	CHECK(attach_remove(NULL, 0, 5, 0) && !attach_exists(NULL, 0, 5, 0));
+	CHECK(!find(&now, FRONT "/0") && find(&now, OWN)); /* the directory says: has been seen to */
+}
+
+static void test_names(void)
+{
+	begin();
+	CHECK(attach_domain(NULL, "guest1") == 5 && attach_domain(NULL, "5") == 5);
+	CHECK(attach_domain(NULL, "guest") == -ENOENT && attach_domain(NULL, "4") == -ENOENT);
+	CHECK(attach_domain(NULL, "") == -ENOENT && attach_domain(NULL, "99999") == -ENOENT);
+}
+
+int main(void)
+{
+	log_setup("test", 0);
+	test_nodes();
+	test_devids();
+	test_refused();
+	test_from_config();
+	test_detach();
+	test_names();
+	return EXIT_SUCCESS;
+}
