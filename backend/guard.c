@@ -3,7 +3,6 @@
  * guard.c - see guard.h.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +12,7 @@
 #define GUEST_TYPE "/sys/hypervisor/guest_type"
 #define COVERED "/sys/module/xen_ibdma/parameters/devices"
 
-/* Where it cannot be told, the dangerous case is assumed. */
-static bool is_pv(void)
+bool guard_is_pv(void)
 {
 	char type[16] = "";
 	FILE *file = fopen(GUEST_TYPE, "re");
@@ -49,7 +47,7 @@ int guard_check(const char *ibdev, char *why, size_t size)
 	char pci_name[64];
 	int err;
 
-	if (!is_pv())
+	if (!guard_is_pv())
 		return 0;
 	err = hca_sysfs_pci_name(ibdev, pci_name, sizeof(pci_name));
 	if (err) {

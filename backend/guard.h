@@ -9,7 +9,11 @@
 #ifndef XEN_IB_GUARD_H
 #define XEN_IB_GUARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* guard_is_pv - this is a PV domain, or that cannot be told. */
+bool guard_is_pv(void);
 
 /*
  * guard_check - 0 if it is safe; else -EPERM (or -errno), and why says what to do.

@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "config_file.h"
+#include "guard.h"
 #include "json.h"
-
-#define TYPE "/sys/hypervisor/guest_type"
 
 static unsigned int counts[CHECK_PROBLEM + 1];
 static bool as_json;
@@ -62,27 +61,13 @@ bool check_xen_option(const struct host *host, const char *name, char *value, si
 	return found;
 }
 
-/* Where it cannot be told, the case that needs more is assumed. */
-static bool is_pv(void)
-{
-	char type[16] = "";
-	FILE *file = fopen(TYPE, "re");
-
-	if (!file)
-		return true;
-	if (!fgets(type, sizeof(type), file))
-		type[0] = 0;
-	fclose(file);
-	return strcmp(type, "PVH\n") && strcmp(type, "HVM\n");
-}
-
 static void look_at_host(struct host *host, const struct options *options)
 {
 	struct vhcas vhcas;
 
 	memset(host, 0, sizeof(*host));
 	host->options = options;
-	host->pv = is_pv();
+	host->pv = guard_is_pv();
 	host->xc = xc_interface_open(NULL, NULL, 0);
 	if (host->xc && xc_version(host->xc, XENVER_commandline, host->command_line) < 0)
 		host->command_line[0] = 0;
