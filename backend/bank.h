@@ -21,7 +21,7 @@ struct bank {
 struct banks {
 	unsigned int domid, devid;
 	const int *holder;
-	LIST_HEAD(, bank) list;
+	LIST_HEAD(bank_list, bank) list;
 };
 
 void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, const int *holder);

@@ -23,7 +23,7 @@ struct held {
 };
 
 struct holder {
-	LIST_HEAD(, held) banks;
+	LIST_HEAD(held_list, held) banks;
 	int listener, sock; /* sock: of the supervisor, or -1 */
 	holder_alive *alive;
 	void *from;
