@@ -88,20 +88,21 @@ unit: tests
 check: unit fuzz-smoke
 
 # $(1): fuzzer, $(2): inputs. What it finds is kept beside its program, as NAME-crash-*, NAME-timeout-*,
-# NAME-oom-*. What others have found is in fuzz/corpus/NAME/ and given to it first, each input twice, as
-# some fuzzers then see if it ends the same. fuzz/fuzz_NAME.dict has words that are worth trying.
+# NAME-oom-*. fuzz/corpus/NAME/ has inputs that it is given first and starts from: those that have found
+# something, and some that get far. Each of them is given twice, as some fuzzers then see if it ends the
+# same. fuzz/fuzz_NAME.dict has words that are worth trying.
 define run_fuzzer
 	@mkdir -p $(O)/corpus/$(1)
 	@echo "== $(1): $(2) inputs"
 	@cd $(O) && run() { ./$(1) -timeout=20 -rss_limit_mb=2048 -verbosity=0 -print_funcs=0 \
 		-artifact_prefix=$(O)/$(1)- "$$@" >$(1).log 2>&1 || \
 		{ tail -n 60 $(1).log; echo "$(1) failed: $(O)/$(1).log" >&2; exit 1; } }; \
-	$(if $(call kept,$(1)),FUZZ_TWICE=1 run $(call kept,$(1)) &&) \
+	$(if $(call kept,$(1)),FUZZ_TWICE=1 run $(call kept,$(1))/* &&) \
 	run -runs=$(2) -max_len=$(FUZZ_MAX_LEN) $(patsubst %,-dict=%,$(wildcard $(CURDIR)/fuzz/$(1).dict)) \
-		corpus/$(1)
+		corpus/$(1) $(call kept,$(1))
 
 endef
-kept = $(wildcard $(CURDIR)/fuzz/corpus/$(1:fuzz_%=%)/*)
+kept = $(wildcard $(CURDIR)/fuzz/corpus/$(1:fuzz_%=%))
 
 fuzz: fuzzers
 	$(foreach f,$(FUZZERS),$(call run_fuzzer,$(f),$(FUZZ_RUNS)))
