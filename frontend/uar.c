@@ -136,7 +136,8 @@ err_free:
  */
 static void uar_publish(struct xenib_uar *uar)
 {
-	xa_store(&uar->ctx->uars, uar->index, uar, GFP_KERNEL); /* in a reserved place: cannot fail */
+	/* In a reserved place: cannot fail. */
+	xa_store(&uar->ctx->uars, uar->index, uar, GFP_KERNEL);
 }
 
 void xenib_mmap_free(struct rdma_user_mmap_entry *entry)
