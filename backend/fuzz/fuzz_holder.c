@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * fuzz_holder.c - any messages with any descriptors to somebody who expects banks: what is handed
+ * out is whole, and nothing stays open.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "holder.h"
+#include "log.h"
+#include "rig.h"
+
+#define MOST_FDS 20 /* more than the receiver has room for */
+
+static void send_one(int sock, const uint8_t *data, size_t size, unsigned int n_fds)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(MOST_FDS * sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { (void *)data, size };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	unsigned int i;
+
+	if (n_fds) {
+		header.msg_control = control.space;
+		header.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+		c = CMSG_FIRSTHDR(&header);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+		for (i = 0; i < n_fds; i++)
+			((int *)CMSG_DATA(c))[i] = sock;
+	}
+	sendmsg(sock, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The next descriptor that is opened has this number, unless one has been left open. */
+static int next_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	CHECK(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+static void take(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+{
+	(void)to;
+	CHECK(msg->op == HOLDER_BANK && msg->hca[0] && memchr(msg->hca, 0, sizeof(msg->hca)));
+	CHECK(!close(fds[HOLDER_FILE]) && !close(fds[HOLDER_RECORDS]));
+}
+
+/* A byte with the number of descriptors, one with the length, and so many bytes; again and again. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int pair[2], before = next_fd();
+	size_t length;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
+	while (size >= 2) {
+		length = data[1] < size - 2 ? data[1] : size - 2;
+		send_one(pair[1], data + 2, length, data[0] % (MOST_FDS + 1));
+		data += 2 + length;
+		size -= 2 + length;
+	}
+	close(pair[1]);
+	CHECK(holder_list(pair[0], take, NULL) <= 0);
+	close(pair[0]);
+	CHECK(next_fd() == before);
+	return 0;
+}
