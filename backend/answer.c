@@ -11,7 +11,6 @@
 #include "attach.h"
 #include "listing.h"
 #include "metrics.h"
-#include "status.h"
 #include "vhca.h"
 
 #ifndef XEN_IB_RELEASE
@@ -54,9 +53,9 @@ static bool read_one(struct listing *listing, const struct question *q, unsigned
 }
 
 /* Each line of a status file begins with a tab, so that none can be taken for one of ours. */
-static void write_status(FILE *to, unsigned int domid, unsigned int devid)
+static void write_status(FILE *to, const char *dir, unsigned int domid, unsigned int devid)
 {
-	char *text = status_file(STATUS_DIR, domid, devid), *rest = text, *line;
+	char *text = status_file(dir, domid, devid), *rest = text, *line;
 
 	while (rest && (line = strsep(&rest, "\n")))
 		if (*line)
@@ -76,7 +75,7 @@ static void list_one(void *context, unsigned int domid, unsigned int devid)
 		return;
 	listing_write(&listing, q->reply->body);
 	if (q->with_status)
-		write_status(q->reply->body, domid, devid);
+		write_status(q->reply->body, q->source->dir, domid, devid);
 }
 
 static void collect_one(void *context, unsigned int domid, unsigned int devid)
@@ -91,7 +90,7 @@ static void collect_one(void *context, unsigned int domid, unsigned int devid)
 		return;
 	*listing = read;
 	listing->status = calloc(1, sizeof(*listing->status));
-	if (listing->status && status_load(listing->status, STATUS_DIR, domid, devid))
+	if (listing->status && status_load(listing->status, q->source->dir, domid, devid))
 		return;
 	free(listing->status);
 	listing->status = NULL;

@@ -13,6 +13,7 @@ struct answer_source {
 	struct xs_handle *xs;
 	unsigned int own; /* domain */
 	const char *root; /* ".../backend/vhca" */
+	const char *dir;  /* of the status files */
 	const struct slot_list *slots;
 };
 

@@ -469,7 +469,7 @@ static bool open_xen(struct supervisor *s)
 	if (xb_read(s->xs, NULL, "domid", own, sizeof(own)))
 		s->own = strtoul(own, NULL, 10);
 	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", s->own);
-	s->answers = (struct answer_source){ s->xs, s->own, s->root, &s->slots };
+	s->answers = (struct answer_source){ s->xs, s->own, s->root, STATUS_DIR, &s->slots };
 	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@introduceDomain", "introduce") &&
 	    xs_watch(s->xs, "@releaseDomain", "release"))
 		return true;
