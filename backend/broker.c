@@ -6,17 +6,24 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <xenstore.h>
 
 #include "broker_wire.h"
 #include "log.h"
+#include "status.h"
 
 struct broker {
 	pthread_mutex_t lock; /* one request at a time */
 	int socket, gntdev;
+	struct sockaddr_un xenstore; /* where the broker listens until it was called once */
 };
 
 int broker_receive(int fd, void *data, size_t size)
@@ -49,35 +56,84 @@ int broker_send(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* In the child. It keeps standard error, its socket, gntdev and life. */
-_Noreturn static void become_broker(const struct broker_setup *setup, int socket, int gntdev)
+/* In the child. It keeps standard error, its socket, gntdev, the listener and life. */
+#define KEEP 5
+
+_Noreturn static void become_broker(const struct broker_setup *setup, int socket, int gntdev,
+				    int listener)
 {
-	const int keep[] = { STDERR_FILENO, socket, gntdev, setup->life };
-	int high[4], i;
+	const int keep[KEEP] = { STDERR_FILENO, socket, gntdev, listener, setup->life };
+	int high[KEEP], i;
 	sigset_t all;
 
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < KEEP; i++) {
 		high[i] = fcntl(keep[i], F_DUPFD, 64);
 		if (high[i] < 0 && keep[i] >= 0)
 			_exit(EXIT_FAILURE);
 	}
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < KEEP; i++)
 		if (high[i] >= 0 && dup3(high[i], STDERR_FILENO + i, O_CLOEXEC) < 0)
 			_exit(EXIT_FAILURE);
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
-	close_range(STDERR_FILENO + 4, ~0u, 0);
-	broker_serve(setup, STDERR_FILENO + 1, STDERR_FILENO + 2);
+	close_range(STDERR_FILENO + KEEP, ~0u, 0);
+	broker_serve(setup, STDERR_FILENO + 1, STDERR_FILENO + 2, STDERR_FILENO + 3);
+}
+
+/* libxenstore connects to a path only. It is root's, and gone before anything else happens. */
+static int listen_for_xenstore(const struct broker_setup *setup, struct sockaddr_un *where)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	where->sun_family = AF_UNIX;
+	snprintf(where->sun_path, sizeof(where->sun_path), STATUS_DIR "/%u-%u.xenstore",
+		 setup->domid, setup->devid);
+	unlink(where->sun_path);
+	if (!bind(fd, (struct sockaddr *)where, sizeof(*where)) &&
+	    !chmod(where->sun_path, 0600) && !listen(fd, 1))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Returns 0 or -errno. */
+static int start_process(struct broker *broker, const struct broker_setup *setup)
+{
+	int pair[2], listener, err = 0;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	listener = listen_for_xenstore(setup, &broker->xenstore);
+	if (listener < 0) {
+		err = listener;
+		goto err_pair;
+	}
+	pid = fork();
+	if (!pid)
+		become_broker(setup, pair[1], broker->gntdev, listener);
+	if (pid < 0)
+		err = -errno;
+	close(listener);
+err_pair:
+	close(pair[1]);
+	if (err)
+		close(pair[0]);
+	else
+		broker->socket = pair[0];
+	return err;
 }
 
 struct broker *broker_start(const struct broker_setup *setup)
 {
 	struct broker *broker = calloc(1, sizeof(*broker));
-	int pair[2];
-	pid_t pid;
+	int err;
 
 	if (!broker)
 		return NULL;
@@ -87,29 +143,30 @@ struct broker *broker_start(const struct broker_setup *setup)
 			  strerror(errno));
 		goto err_free;
 	}
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-		log_error("broker: %s", strerror(errno));
+	err = start_process(broker, setup);
+	if (err) {
+		log_error("starting the broker: %s", strerror(-err));
 		goto err_gntdev;
 	}
-	pid = fork();
-	if (!pid)
-		become_broker(setup, pair[1], broker->gntdev);
-	close(pair[1]);
-	if (pid < 0) {
-		log_error("starting the broker: %s", strerror(errno));
-		goto err_socket;
-	}
 	pthread_mutex_init(&broker->lock, NULL);
-	broker->socket = pair[0];
 	return broker;
 
-err_socket:
-	close(pair[0]);
 err_gntdev:
 	close(broker->gntdev);
 err_free:
 	free(broker);
 	return NULL;
+}
+
+struct xs_handle *broker_xenstore(struct broker *broker)
+{
+	struct xs_handle *xs;
+
+	setenv("XENSTORED_PATH", broker->xenstore.sun_path, 1);
+	xs = xs_open(XS_OPEN_SOCKETONLY); /* the kernel has another way */
+	unsetenv("XENSTORED_PATH");
+	unlink(broker->xenstore.sun_path);
+	return xs;
 }
 
 void broker_stop(struct broker *broker)

@@ -12,6 +12,7 @@
  *   - let it map a page of the HCA's doorbells, or no longer
  *   - say to gntdev which of its grants the worker is about to map
  *   - write the status file
+ *   - pass on what it has to say to xenstore, and to read there: broker_xenstore.h
  *
  * It takes nothing from the guest, only these requests from the worker, and ends with it.
  */
@@ -27,6 +28,7 @@ struct broker;
 struct broker_setup {
 	uint32_t domid, devid;
 	const char *hca;
+	const char *backend, *frontend; /* directories in xenstore */
 	int life;      /* a descriptor that it keeps open until it ends */
 	bool confined; /* in a sandbox of its own */
 };
@@ -35,6 +37,9 @@ struct broker_setup {
  * broker_start - while there is one thread, and as root. NULL with a line in the log.
  */
 struct broker *broker_start(const struct broker_setup *setup);
+
+/* broker_xenstore - a connection to xenstore through the broker, once; NULL: errno says why. */
+struct xs_handle *broker_xenstore(struct broker *broker);
 
 /* broker_stop - it ends; its status file goes. */
 void broker_stop(struct broker *broker);

@@ -7,15 +7,18 @@
 #include <xenctrl.h> /* before any other header of Xen */
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <xen/sys/gntdev.h>
 
 #include "broker_wire.h"
+#include "broker_xenstore.h"
 #include "hca_sysfs.h"
 #include "log.h"
 #include "sandbox.h"
@@ -35,6 +38,7 @@ struct serving {
 	xc_interface *xc;
 	uint64_t first_frame, end_frame; /* that the guest may be let to map */
 	char path[96], temporary[112];   /* of the status file */
+	struct xenstore_gate gate;
 };
 
 static union {
@@ -156,19 +160,59 @@ static struct broker_answer answer(struct serving *s, const struct broker_reques
 	return answer;
 }
 
-static void serve(struct serving *s, int socket)
+static int serve_one(struct serving *s, int socket)
 {
 	struct broker_request request;
 	struct broker_answer reply;
+	int err;
+
+	err = broker_receive(socket, &request, sizeof(request));
+	if (err)
+		return err;
+	if (request.length > sizeof(body))
+		return -EPROTO;
+	err = broker_receive(socket, body, request.length);
+	if (err)
+		return err;
+	reply = answer(s, &request);
+	return broker_send(socket, &reply, sizeof(reply));
+}
+
+/* Until the worker is gone. Its way to xenstore may end before that, and it has to bear it. */
+static void serve(struct serving *s, int socket)
+{
+	struct pollfd polls[] = {
+		{ .fd = socket, .events = POLLIN },
+		{ .fd = s->gate.worker, .events = POLLIN },
+		{ .fd = s->gate.xenstore, .events = POLLIN },
+	};
 
 	for (;;) {
-		if (broker_receive(socket, &request, sizeof(request)) ||
-		    request.length > sizeof(body) || broker_receive(socket, body, request.length))
+		if (poll(polls, 3, -1) < 0 && errno != EINTR)
 			return;
-		reply = answer(s, &request);
-		if (broker_send(socket, &reply, sizeof(reply)))
+		if (polls[0].revents && serve_one(s, socket))
 			return;
+		if ((polls[1].revents && gate_request(&s->gate)) ||
+		    (polls[2].revents && gate_reply(&s->gate))) {
+			shutdown(s->gate.worker, SHUT_RDWR);
+			polls[1].fd = polls[2].fd = -1;
+			polls[1].revents = polls[2].revents = 0;
+		}
 	}
+}
+
+static bool open_gate(struct serving *s, const struct broker_setup *setup, int listener)
+{
+	s->gate.backend = setup->backend;
+	s->gate.frontend = setup->frontend;
+	s->gate.xenstore = gate_open();
+	if (s->gate.xenstore < 0) {
+		log_error("xenstore: %s", strerror(-s->gate.xenstore));
+		return false;
+	}
+	s->gate.worker = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	close(listener);
+	return s->gate.worker >= 0;
 }
 
 static bool find_frames(struct serving *s, const char *hca)
@@ -197,7 +241,7 @@ static bool enter_sandbox(const struct broker_setup *setup)
 	return false;
 }
 
-_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev)
+_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
 	struct serving s = { .domid = setup->domid, .gntdev = gntdev };
 
@@ -209,7 +253,8 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
-	if (!find_frames(&s, setup->hca) || !enter_sandbox(setup))
+	if (!find_frames(&s, setup->hca) || !open_gate(&s, setup, listener) ||
+	    !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
 	serve(&s, socket);
 	unlink(s.path);

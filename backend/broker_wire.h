@@ -36,7 +36,7 @@ struct broker_answer {
 int broker_receive(int fd, void *data, size_t size);
 int broker_send(int fd, const void *data, size_t size);
 
-/* broker_serve - in the broker's process; never returns. */
-_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev);
+/* broker_serve - in the broker's process; never returns. listener: for the way to xenstore */
+_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener);
 
 #endif

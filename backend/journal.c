@@ -10,6 +10,8 @@
 
 #include "log.h" /* before syslog.h, which has some of its names as macros */
 
+/* The line in journal.c would always be the same. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
 #include "journal.h"

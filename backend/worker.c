@@ -421,23 +421,29 @@ static bool check_hca(struct worker *w)
 	return false;
 }
 
-/* What is not root's: see broker.h. */
+/* From here on it all goes through the broker: see broker.h. */
 static bool open_xen(struct worker *w)
 {
 	const struct broker_setup setup = {
-		.domid = w->domid, .devid = w->devid, .hca = w->hca_name, .life = WORKER_LIFE,
+		.domid = w->domid, .devid = w->devid, .hca = w->hca_name,
+		.backend = w->path, .frontend = w->frontend, .life = WORKER_LIFE,
 		.confined = !sandbox_waived(),
 	};
+	struct xs_handle *narrow;
 
 	w->broker = broker_start(&setup);
-	if (w->broker)
+	narrow = w->broker ? broker_xenstore(w->broker) : NULL;
+	if (narrow) {
+		xs_close(w->xs);
+		w->xs = narrow;
 		w->t = transport_xen_open(w->domid, w->broker);
+	}
 	if (!w->t)
 		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
 	return w->t;
 }
 
-/* From here on the guest's worker has nothing that is not the guest's, but its xenstore. */
+/* From here on the worker has nothing that is not for its guest. */
 static bool confine(struct worker *w)
 {
 	char function[64 + UVERBS_NAME_MAX], why[256];
