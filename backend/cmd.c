@@ -49,6 +49,7 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, false },
 	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, false },
 	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, false },
+	[XEN_VHCA_OP_AH_CREATE] = { cmd_ah_create, false },
 };
 
 bool cmd_is_slow(const struct xen_vhca_req *req)

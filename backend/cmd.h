@@ -104,5 +104,6 @@ cmd_fn cmd_cq_create, cmd_cq_modify, cmd_cq_destroy;                    /* cmd_c
 cmd_fn cmd_srq_create, cmd_srq_modify, cmd_srq_query, cmd_srq_destroy;  /* cmd_srq.c */
 cmd_fn cmd_qp_create, cmd_qp_modify, cmd_qp_query, cmd_qp_destroy;      /* cmd_qp.c */
 cmd_fn cmd_mcast_attach, cmd_mcast_detach;                              /* cmd_mcast.c */
+cmd_fn cmd_ah_create;                                                   /* cmd_ah.c */
 
 #endif

@@ -2,8 +2,18 @@
 /*
  * ah.c - address handles of processes. The provider writes the address into its work requests by
  * itself, so the backend does not hear of them; here they are checked (by the core) and counted.
+ * It hears of one that is too many, and refuses it.
  */
 #include "xenib.h"
+
+static int xenib_too_many_ahs(struct xenib_dev *dev, struct xenib_ucontext *ctx)
+{
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_AH_CREATE };
+
+	cmd.req.u.ah_create.ctx = ctx->handle;
+	xenib_cmd_exec(dev->ring, &cmd);
+	return -ENOMEM;
+}
 
 int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			 struct ib_udata *udata)
@@ -15,7 +25,7 @@ int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	if (err)
 		return err;
 	if (!atomic_add_unless(&dev->ahs, 1, dev->attr.max_ah))
-		return -ENOMEM;
+		return xenib_too_many_ahs(dev, xenib_udata_ctx(udata));
 	return 0;
 }
 

@@ -220,7 +220,8 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_QP_DESTROY = 35,
 	XEN_VHCA_OP_MCAST_ATTACH = 36,
 	XEN_VHCA_OP_MCAST_DETACH = 37,
-	XEN_VHCA_OPS = 38 /* one more than the last */
+	XEN_VHCA_OP_AH_CREATE = 38,
+	XEN_VHCA_OPS = 39 /* one more than the last */
 };
 
 /*
@@ -469,6 +470,15 @@ struct xen_vhca_mcast {
 	uint8_t gid[16];
 };
 
+/*
+ * AH_CREATE. Address handles need no command: the frontend counts them. One that is over max_ah it asks
+ * for all the same, so that this refusal is counted and logged as others are. Always E_LIMIT.
+ */
+struct xen_vhca_ah_create {
+	xen_vhca_handle_t ctx;
+	uint32_t reserved;
+};
+
 /* GID_QUERY, PKEY_QUERY: index in the table of the port. */
 struct xen_vhca_index {
 	uint32_t index;
@@ -488,6 +498,7 @@ struct xen_vhca_req {
 		struct xen_vhca_ctx_open ctx_open;
 		struct xen_vhca_uar_alloc uar_alloc;
 		struct xen_vhca_pd_alloc pd_alloc;
+		struct xen_vhca_ah_create ah_create;
 		struct xen_vhca_mem_create mem_create;
 		struct xen_vhca_mem_add mem_add;
 		struct xen_vhca_mr_reg mr_reg;

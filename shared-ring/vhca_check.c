@@ -29,6 +29,7 @@ SIZE(xen_vhca_object, 8);
 SIZE(xen_vhca_uar_alloc, 16);
 OFFSET(xen_vhca_uar_alloc, gfn, 8);
 SIZE(xen_vhca_pd_alloc, 8);
+SIZE(xen_vhca_ah_create, 8);
 SIZE(xen_vhca_mem_create, 16);
 SIZE(xen_vhca_mem_add, 16);
 SIZE(xen_vhca_mr_reg, 48);
@@ -219,6 +220,15 @@ static enum xen_vhca_status check_pd_alloc(const struct xen_vhca_req *req,
 	if (req->u.pd_alloc.reserved)
 		return XEN_VHCA_E_RESERVED;
 	return req->u.pd_alloc.ctx ? OK : XEN_VHCA_E_HANDLE;
+}
+
+static enum xen_vhca_status check_ah_create(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	if (req->u.ah_create.reserved)
+		return XEN_VHCA_E_RESERVED;
+	return req->u.ah_create.ctx ? OK : XEN_VHCA_E_HANDLE;
 }
 
 static enum xen_vhca_status check_mem_create(const struct xen_vhca_req *req,
@@ -532,6 +542,7 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(QP_DESTROY, object, check_object),
 	RULE(MCAST_ATTACH, mcast, check_mcast),
 	RULE(MCAST_DETACH, mcast, check_mcast),
+	RULE(AH_CREATE, ah_create, check_ah_create),
 };
 
 static int all_zero(const uint8_t *octets, unsigned int from, unsigned int to)

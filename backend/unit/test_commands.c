@@ -204,7 +204,7 @@ static void counters(void)
 		req = (struct xen_vhca_req){ .op = op, .reserved0 = 1 };
 		CHECK(rig_do(&rig, &req));
 	}
-	CHECK(c->unknown == 256 - 30);
+	CHECK(c->unknown == 256 - 31);
 	for (op = 0; op < XEN_VHCA_OPS; op++)
 		for (status = 0; status < XEN_VHCA_STATUSES; status++)
 			sum += c->refused[op][status];
@@ -235,6 +235,23 @@ static void limits(void)
 	rig_init(&rig, false, &quota);
 	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_LIMIT && !p.inline_mr && p.mr);
 	CHECK(rig.v.quota.bytes.used == 1500 * 4096);
+	rig_fini(&rig);
+}
+
+/* The frontend counts them, and asks only for one that is too many. */
+static void address_handles(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_AH_CREATE };
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	req.u.ah_create.ctx = p.ctx;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT);
+	CHECK(rig.v.counters.refused[XEN_VHCA_OP_AH_CREATE][XEN_VHCA_E_LIMIT] == 1);
+	req.u.ah_create.ctx = p.pd;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HANDLE);
 	rig_fini(&rig);
 }
 
@@ -338,6 +355,7 @@ int main(void)
 	regions();
 	counters();
 	limits();
+	address_handles();
 	failures(false);
 	failures(true);
 	uars();

@@ -36,7 +36,7 @@ static void good_requests(void)
 		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
 		count += known(op);
 	}
-	EXPECT("operations", count, 30);
+	EXPECT("operations", count, 31);
 }
 
 /* Any octet behind the operation's part, and each reserved field of the header. */
@@ -173,6 +173,8 @@ static void modify(void)
 	BREAK(QP_MODIFY, qp_modify.qp, 0, E_HANDLE);
 	BREAK(MCAST_ATTACH, mcast.gid[0], 0xfe, E_ARG);
 	BREAK(MCAST_ATTACH, mcast.reserved, 1, E_RESERVED);
+	BREAK(AH_CREATE, ah_create.reserved, 1, E_RESERVED);
+	BREAK(AH_CREATE, ah_create.ctx, 0, E_HANDLE);
 	BREAK(GID_QUERY, index.index, 8, E_ARG);
 	BREAK(PKEY_QUERY, index.index, 128, E_ARG);
 }
