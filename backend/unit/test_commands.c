@@ -208,7 +208,7 @@ static void counters(void)
 	for (op = 0; op < XEN_VHCA_OPS; op++)
 		for (status = 0; status < XEN_VHCA_STATUSES; status++)
 			sum += c->refused[op][status];
-	CHECK(sum == 30 && c->refused[XEN_VHCA_OP_QP_CREATE][XEN_VHCA_E_RESERVED] == 1);
+	CHECK(sum == 31 && c->refused[XEN_VHCA_OP_QP_CREATE][XEN_VHCA_E_RESERVED] == 1);
 	rig_fini(&rig);
 }
 
