@@ -27,6 +27,9 @@
 
 #include "sandbox.h"
 
+/* The macros of seccomp.h leave the second operand out where there is none. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #define NO_CALL (-1)
 
 static const int common_calls[] = {
@@ -88,25 +91,36 @@ static int add_calls(scmp_filter_ctx filter, uint32_t action, const int *calls)
 	return err;
 }
 
+/* Rules about one argument, by its number from 0. */
+
+static int add_if(scmp_filter_ctx filter, uint32_t action, int call, struct scmp_arg_cmp argument)
+{
+	return seccomp_rule_add_array(filter, action, call, 1, &argument);
+}
+
+static int allow_value(scmp_filter_ctx filter, int call, unsigned int argument, uint64_t value)
+{
+	return add_if(filter, SCMP_ACT_ALLOW, call, (struct scmp_arg_cmp){
+		.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value,
+	});
+}
+
+static int allow_bits(scmp_filter_ctx filter, int call, unsigned int argument, uint64_t mask,
+		      uint64_t bits)
+{
+	return add_if(filter, SCMP_ACT_ALLOW, call, (struct scmp_arg_cmp){
+		.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = bits,
+	});
+}
+
 static int allow_ioctls(scmp_filter_ctx filter, const unsigned long *requests, unsigned int n)
 {
 	unsigned int i;
 	int err = 0;
 
-	/* The kernel looks at 32 bits of it. */
 	for (i = 0; !err && i < n; i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				       SCMP_A1_32(SCMP_CMP_EQ, requests[i]));
+		err = allow_value(filter, SCMP_SYS(ioctl), 1, requests[i]);
 	return err;
-}
-
-/* No memory becomes code. */
-static int allow_memory(scmp_filter_ctx filter)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-				SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-				SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 }
 
 static int allow_fcntls(scmp_filter_ctx filter)
@@ -116,16 +130,18 @@ static int allow_fcntls(scmp_filter_ctx filter)
 	int err = 0;
 
 	for (i = 0; !err && i < sizeof(commands) / sizeof(commands[0]); i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-				       SCMP_A1_32(SCMP_CMP_EQ, commands[i]));
+		err = allow_value(filter, SCMP_SYS(fcntl), 1, commands[i]);
 	return err;
 }
 
-/* abort() and the end of libxenstore's thread; nobody else can be signalled. */
-static int allow_signals(scmp_filter_ctx filter)
+static int allow_common(scmp_filter_ctx filter)
 {
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				SCMP_A0_32(SCMP_CMP_EQ, getpid()));
+	/* No memory becomes code. tgkill: abort() and the end of libxenstore's thread. */
+	return add_calls(filter, SCMP_ACT_ALLOW, common_calls) ?:
+	       allow_fcntls(filter) ?:
+	       allow_bits(filter, SCMP_SYS(mmap), 2, PROT_EXEC, 0) ?:
+	       allow_bits(filter, SCMP_SYS(mprotect), 2, PROT_EXEC, 0) ?:
+	       allow_value(filter, SCMP_SYS(tgkill), 0, getpid());
 }
 
 #define KEEPER (CLONE_VM | CLONE_PIDFD | SIGCHLD) /* see keeper.c */
@@ -136,27 +152,19 @@ static int allow_worker(scmp_filter_ctx filter)
 		RDMA_VERBS_IOCTL, IOCTL_GNTDEV_UNMAP_GRANT_REF, IOCTL_EVTCHN_BIND_INTERDOMAIN,
 		IOCTL_EVTCHN_UNBIND, IOCTL_EVTCHN_NOTIFY,
 	};
-	int err;
 
-	err = add_calls(filter, SCMP_ACT_ALLOW, worker_calls) ?:
-	      allow_ioctls(filter, requests, sizeof(requests) / sizeof(requests[0]));
-	if (err)
-		return err;
-	/* It opens what is there. */
-	err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-			       SCMP_A2_32(SCMP_CMP_MASKED_EQ, O_CREAT | O_TRUNC, 0));
-	if (err)
-		return err;
-	/* clone3() has its flags in memory, where they cannot be seen; glibc can do without. */
-	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				SCMP_A0(SCMP_CMP_EQ, KEEPER)) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-				SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME)) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				SCMP_A2(SCMP_CMP_EQ, 0));
+	/*
+	 * It opens what is there. clone3() has its flags in memory, where they cannot be seen;
+	 * glibc can do without. Limits are read.
+	 */
+	return add_calls(filter, SCMP_ACT_ALLOW, worker_calls) ?:
+	       allow_ioctls(filter, requests, sizeof(requests) / sizeof(requests[0])) ?:
+	       allow_bits(filter, SCMP_SYS(openat), 2, O_CREAT | O_TRUNC, 0) ?:
+	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) ?:
+	       allow_bits(filter, SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD) ?:
+	       allow_value(filter, SCMP_SYS(clone), 0, KEEPER) ?:
+	       allow_value(filter, SCMP_SYS(prctl), 0, PR_SET_NAME) ?:
+	       allow_value(filter, SCMP_SYS(prlimit64), 2, 0);
 }
 
 static int allow_broker(scmp_filter_ctx filter)
@@ -179,9 +187,7 @@ int sandbox_restrict_calls(enum sandbox_role role)
 	if (!filter)
 		return -ENOMEM;
 	err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) ?:
-	      add_calls(filter, SCMP_ACT_ALLOW, common_calls) ?:
-	      add_calls(filter, SCMP_ACT_KILL_PROCESS, deadly_calls) ?:
-	      allow_memory(filter) ?: allow_fcntls(filter) ?: allow_signals(filter) ?:
+	      add_calls(filter, SCMP_ACT_KILL_PROCESS, deadly_calls) ?: allow_common(filter) ?:
 	      (role == SANDBOX_WORKER ? allow_worker(filter) : allow_broker(filter)) ?:
 	      seccomp_load(filter);
 	seccomp_release(filter);
@@ -197,8 +203,9 @@ int sandbox_no_more_processes(void)
 	if (!filter)
 		return -ENOMEM;
 	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0) ?: /* it is set, and prctl() is not there */
-	      seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(clone), 1,
-			       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) ?:
+	      add_if(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(clone), (struct scmp_arg_cmp){
+		      .op = SCMP_CMP_MASKED_EQ, .datum_a = CLONE_THREAD,
+	      }) ?:
 	      seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
