@@ -27,9 +27,6 @@
 
 #include "sandbox.h"
 
-/* The macros of seccomp.h leave the second operand out where there is none. */
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-
 #define NO_CALL (-1)
 
 static const int common_calls[] = {
