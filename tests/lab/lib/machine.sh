@@ -75,7 +75,7 @@ start_machine() {
 		forwards+=",hostfwd=unix:$dir/${prefix}guest$g.ssh-$(address_of "$m" "$g"):22"
 	done
 	xen="dom0_mem=${MEM}M,max:${MEM}M dom0_max_vcpus=$DOM0_VCPUS console=com1 com1=115200,8n1"
-	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=eager-fpu sched=credit"
+	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=no,eager-fpu sched=credit bootscrub=0"
 	xen+=" gnttab_max_maptrack_frames=16384 $XEN_ARGS"
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
 	linux+=" lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
@@ -92,7 +92,7 @@ start_machine() {
 	local args=(
 		"${iommu[@]}"
 		-name "xen-ib-$NAME-m$m" -nodefaults -no-reboot -display none
-		-machine q35,memory-backend=mem0 -accel tcg,thread=multi -cpu "max,-rdtscp" -smp "$DOM0_VCPUS"
+		-machine q35,memory-backend=mem0 -accel tcg,thread=multi -cpu "max,-rdtscp,-erms,-fsrm" -smp "$DOM0_VCPUS"
 		-m "$mib" -object "memory-backend-memfd,id=mem0,size=${mib}M,share=on"
 		-chardev "socket,id=console,path=$dir/${prefix}console,server=on,wait=off,logfile=$dir/${prefix}dom0.log"
 		-serial chardev:console
