@@ -73,21 +73,31 @@ void table_cell(struct table *t, const char *format, ...)
 	add(t, text);
 }
 
+/* With the space before it. Nothing stands at the end of a line but text. */
+static void print_cell(const struct table *t, unsigned int column, const char *text)
+{
+	if (column == t->columns - 1 && !*text)
+		return;
+	if (column)
+		fputs("  ", stdout);
+	if (t->right[column])
+		printf("%*s", t->width[column], text);
+	else if (column < t->columns - 1)
+		printf("%-*s", t->width[column], text);
+	else
+		fputs(text, stdout);
+}
+
 void table_print(struct table *t)
 {
 	unsigned int i, column;
 
 	for (i = 0; i < t->n; i++) {
 		column = i % t->columns;
-		if (!column)
-			printf("%*s", t->indent, "");
-		if (t->right[column])
-			printf("%*s", t->width[column], t->cells[i]);
-		else if (column < t->columns - 1)
-			printf("%-*s", t->width[column], t->cells[i]);
-		else
-			fputs(t->cells[i], stdout);
-		fputs(column < t->columns - 1 ? "  " : "\n", stdout);
+		printf("%*s", column ? 0 : (int)t->indent, "");
+		print_cell(t, column, t->cells[i]);
+		if (column == t->columns - 1)
+			putchar('\n');
 		free(t->cells[i]);
 	}
 	free(t->cells);

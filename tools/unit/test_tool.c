@@ -176,7 +176,7 @@ static void test_detach(void)
 
 static void test_looking(void)
 {
-	CHECK(run("list") == TOOL_OK && says("guest1   5    0  mlx5_0     1  connected     812") &&
+	CHECK(run("list") == TOOL_OK && says("guest1   5    0  mlx5_0     1  connected     812\n") &&
 	      says("HCA mlx5_7: No such device"));
 	CHECK(run("list|--json") == TOOL_OK && says("\"daemon\": true"));
 	CHECK(says("\"error\": \"HCA mlx5_7: No such device\""));
