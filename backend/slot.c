@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,11 +190,15 @@ static void retry_after(struct slot *slot, uint64_t useful, uint64_t most)
 }
 
 /* Where it is read by people; not again and again the same. */
-static void say(struct slot *slot, struct xs_handle *xs, const char *what, int err)
+__attribute__((format(printf, 3, 4)))
+static void say(struct slot *slot, struct xs_handle *xs, const char *format, ...)
 {
 	char text[sizeof(slot->said)];
+	va_list args;
 
-	snprintf(text, sizeof(text), "%s: %s", what, strerror(-err));
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
 	if (!strcmp(text, slot->said))
 		return;
 	strcpy(slot->said, text);
@@ -203,19 +208,21 @@ static void say(struct slot *slot, struct xs_handle *xs, const char *what, int e
 
 static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
 {
-	char hca[UVERBS_NAME_MAX], what[UVERBS_NAME_MAX + 4];
+	char hca[UVERBS_NAME_MAX];
 	struct bank *bank;
-	int err = -ENOENT;
+	int err;
 
 	if (!xb_read(xs, slot->path, "hca", hca, sizeof(hca))) {
-		say(slot, xs, "no hca is given", err);
+		say(slot, xs, "no hca is given");
 		return NULL;
 	}
 	bank = banks_get(&slot->banks, hca, &err);
 	if (bank)
 		return bank;
-	snprintf(what, sizeof(what), "HCA %s", hca);
-	say(slot, xs, what, err);
+	if (err == -ENOENT)
+		say(slot, xs, "there is no HCA %s", hca);
+	else
+		say(slot, xs, "HCA %s: %s", hca, strerror(-err));
 	return NULL;
 }
 
@@ -274,7 +281,7 @@ void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 	return;
 
 err:
-	say(slot, xs, "starting a worker", -errno);
+	say(slot, xs, "starting a worker: %s", strerror(errno));
 	slot->pid = 0;
 	close_fd(&life);
 	close_fd(&slot->life);
@@ -307,13 +314,21 @@ int slot_must_end(struct slot *slot, unsigned int grace_ms)
 	return grace_ms;
 }
 
-/* A worker that ends by itself has said Closed. Of one that was killed the guest hears from us. */
+/*
+ * A worker that ends by itself has said Closed. Of one that was killed the guest hears from us, and
+ * if that one was of use the next one follows at once: its guest has done nothing wrong.
+ */
 static void crashed(struct slot *slot, struct xs_handle *xs)
 {
 	slot->crashed = true;
 	if (slot->listed)
 		xb_set_state(xs, slot->path, XB_CLOSING);
-	retry_after(slot, SHORT_LIFE_MS, RETRY_MOST_MS);
+	if (slot_now_ms() - slot->started_ms < SHORT_LIFE_MS) {
+		retry_later(slot, RETRY_MOST_MS);
+		return;
+	}
+	slot->failures = 0;
+	slot->not_before_ms = 0;
 }
 
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status)

@@ -180,7 +180,7 @@ static void test_crash(void)
 		CHECK(n_states == 1 && states[0] == XB_CLOSING && slot_busy(slot));
 		slot_released(slot, NULL);
 		CHECK(n_states == 2 && states[1] == XB_CLOSED && !slot_busy(slot));
-		CHECK(due_in(slot) <= 500); /* however often */
+		CHECK(!due_in(slot)); /* however often */
 	}
 	slot_free(slot);
 	CHECK(!rmdir(dir)); /* no file is left */
@@ -212,7 +212,7 @@ static void test_no_hca(void)
 	hca_err = -ENOENT;
 	slot_start(slot, NULL, false);
 	CHECK(!slot_busy(slot) && due_in(slot) > 0 && due_in(slot) <= 1000);
-	CHECK(!strcmp(error, "HCA mlx5_0: No such file or directory"));
+	CHECK(!strcmp(error, "there is no HCA mlx5_0"));
 	error[0] = 0;
 	slot_start(slot, NULL, false);
 	CHECK(!error[0] && due_in(slot) <= 1000); /* said once */
@@ -260,7 +260,7 @@ static void test_adopted(void)
 	CHECK(!kill(pid, SIGKILL) && life_ends(slot, 10000));
 	slot_released(slot, NULL);
 	CHECK(n_states == 2 && states[0] == XB_CLOSING && states[1] == XB_CLOSED);
-	CHECK(!slot_busy(slot) && !slot->pid && due_in(slot) <= 500);
+	CHECK(!slot_busy(slot) && !slot->pid && !due_in(slot));
 	/* Now it is our turn. */
 	slot_start(slot, NULL, false);
 	CHECK(slot->pid > 0 && slot->pid != pid);
