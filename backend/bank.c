@@ -3,6 +3,7 @@
  * bank.c - see bank.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,6 +78,21 @@ static void close_bank(struct banks *banks, struct bank *bank)
 	free(bank);
 }
 
+/* Of a size that stays, so that a worker that a guest has taken over cannot cut it off under us. */
+static int make_records(void)
+{
+	int fd = memfd_create("xen-ib-uars", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, sizeof(struct uar_records)) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
 static struct bank *open_bank(struct banks *banks, const char *hca, int *err)
 {
 	struct bank *bank;
@@ -87,10 +103,10 @@ static struct bank *open_bank(struct banks *banks, const char *hca, int *err)
 		*err = file;
 		return NULL;
 	}
-	records = memfd_create("xen-ib-uars", MFD_CLOEXEC);
-	if (records < 0 || ftruncate(records, sizeof(struct uar_records))) {
-		*err = -errno;
-		goto err_records;
+	records = make_records();
+	if (records < 0) {
+		*err = records;
+		goto err_file;
 	}
 	bank = add(banks, hca, file, records);
 	if (bank) {
@@ -98,9 +114,8 @@ static struct bank *open_bank(struct banks *banks, const char *hca, int *err)
 		return bank;
 	}
 	*err = -ENOMEM;
-err_records:
-	if (records >= 0)
-		close(records);
+	close(records);
+err_file:
 	close(file);
 	return NULL;
 }
