@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	bool verbose = false, unconfined = true; /* until it has been seen at work in the lab */
+	bool verbose = false, unconfined = false;
 	int option;
 
 	if (argc > 1 && !strcmp(argv[1], "--worker"))
