@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "journal.h"
 #include "holder.h"
@@ -51,6 +52,7 @@ static int start_worker(int argc, char **argv)
 		return WORKER_FAILED;
 	snprintf(name, sizeof(name), "vhca %u/%u", domid, devid);
 	log_setup(name, argc > 5 ? LOG_DEBUG : LOG_INFO);
+	prctl(PR_SET_NAME, "xen-ibback"); /* exec by /proc/self/exe calls it "exe" */
 	log_vhca(domid, devid);
 	journal_setup();
 	return worker_main(argv[2], domid, devid);
