@@ -16,10 +16,11 @@
 #include <unistd.h>
 
 #include "config_file.h"
+#include "config_xl.h"
 
-#define FILE_MAX 65536 /* bytes; a configuration is a page or two */
+static const char *const dirs[] = { "/etc/xen", "/etc/xen/auto", NULL };
 
-const char *const config_file_dirs[] = { "/etc/xen", "/etc/xen/auto", NULL };
+const struct config_places config_places = { .proc = "/proc", .owner = 0, .dirs = dirs };
 
 /* A search for one domain. */
 struct search {
@@ -46,28 +47,6 @@ void config_file_free(struct config_specs *specs)
 {
 	while (specs->n)
 		free(specs->spec[--specs->n]);
-}
-
-/* Into memory, so that nothing changes between looking at it and parsing it. */
-static char *read_file(const char *path, int *length)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char *text = NULL;
-	struct stat stat;
-	ssize_t got = -1;
-
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size <= FILE_MAX)
-		text = malloc(FILE_MAX);
-	if (text)
-		got = read(fd, text, FILE_MAX);
-	close(fd);
-	*length = got;
-	if (got >= 0)
-		return text;
-	free(text);
-	return NULL;
 }
 
 static int take_specs(struct search *s, const char *path, XLU_Config *cfg, struct config_specs *specs)
@@ -124,17 +103,14 @@ static int compare(struct search *s, const char *path, struct config_specs *spec
 				  path);
 }
 
-static int look_into(struct search *s, const char *path)
+static int look_at(void *from, const char *path, const char *text, int length)
 {
 	struct config_specs specs;
+	struct search *s = from;
 	const char *name;
 	XLU_Config *cfg;
-	int length, err = 0;
-	char *text;
+	int err = 0;
 
-	text = read_file(path, &length);
-	if (!text)
-		return 0;
 	cfg = xlu_cfg_init(s->report, path);
 	if (cfg && !xlu_cfg_readdata(cfg, text, length) && !xlu_cfg_get_string(cfg, "name", &name, 1) &&
 	    !strcmp(name, s->name)) {
@@ -144,6 +120,18 @@ static int look_into(struct search *s, const char *path)
 	}
 	if (cfg)
 		xlu_cfg_destroy(cfg);
+	return err;
+}
+
+static int look_into(struct search *s, const char *path)
+{
+	int length, err;
+	char *text;
+
+	text = config_read(path, &length, 0);
+	if (!text)
+		return 0;
+	err = look_at(s, path, text, length);
 	free(text);
 	return err;
 }
@@ -173,18 +161,22 @@ static int look_through(struct search *s, const char *dir)
 	return err;
 }
 
-int config_file_find(const char *const *dirs, const char *name, struct config_specs *specs,
-		     char *why, size_t size)
+int config_file_find(const struct config_places *places, const char *name,
+		     struct config_specs *specs, char *why, size_t size)
 {
 	struct search s = { .name = name, .specs = specs, .why = why, .size = size };
-	int err = 0;
+	const char *const *dir;
+	bool in_xl;
+	int err;
 
 	specs->n = 0;
 	s.report = fopen("/dev/null", "we");
 	if (!s.report)
 		return refuse(&s, "/dev/null: %s", strerror(errno));
-	for (; !err && *dirs; dirs++)
-		err = look_through(&s, *dirs);
+	err = config_xl_each(places->proc, places->owner, look_at, &s);
+	in_xl = s.found[0];
+	for (dir = places->dirs; !err && *dir && !in_xl; dir++)
+		err = look_through(&s, *dir);
 	fclose(s.report);
 	if (err)
 		config_file_free(specs);

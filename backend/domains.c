@@ -33,7 +33,7 @@ static void configure(struct xs_handle *xs, unsigned int own, unsigned int domid
 	snprintf(dir, sizeof(dir), "/local/domain/%u", domid);
 	if (is_decided(xs, own, domid) || !xb_read(xs, dir, "name", name, sizeof(name)))
 		return;
-	if (config_file_find(config_file_dirs, name, &specs, why, sizeof(why))) {
+	if (config_file_find(&config_places, name, &specs, why, sizeof(why))) {
 		log_error("domain %u, %s: %s", domid, name, why);
 		attach_refused(xs, own, domid, 0, why);
 		return;

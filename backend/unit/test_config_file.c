@@ -12,7 +12,9 @@
 #include "rig.h"
 
 static char first[] = "/tmp/xen-ib-config-XXXXXX", second[] = "/tmp/xen-ib-config-XXXXXX";
-static const char *dirs[] = { first, "/nowhere", second, NULL };
+static char proc[] = "/tmp/xen-ib-config-XXXXXX";
+static const char *const dirs[] = { first, "/nowhere", second, NULL };
+static struct config_places places = { .proc = proc, .dirs = dirs };
 static struct config_specs specs;
 static char why[256], last[128];
 
@@ -33,7 +35,7 @@ static void put(const char *dir, const char *name, const char *text)
 
 static int find(const char *name)
 {
-	return config_file_find(dirs, name, &specs, why, sizeof(why));
+	return config_file_find(&places, name, &specs, why, sizeof(why));
 }
 
 static void test_found(void)
@@ -96,6 +98,47 @@ static void test_wrong(void)
 	CHECK(!find("wrong") && !specs.n);
 }
 
+/* A process with this command line, whose working folder is second. */
+static void start(const char *pid, const char *command, size_t length)
+{
+	char dir[128], path[160];
+	FILE *file;
+
+	snprintf(dir, sizeof(dir), "%s/%s", proc, pid);
+	CHECK(!mkdir(dir, 0755));
+	snprintf(path, sizeof(path), "%s/cwd", dir);
+	CHECK(!symlink(second, path));
+	snprintf(path, sizeof(path), "%s/cmdline", dir);
+	file = fopen(path, "w");
+	CHECK(file && fwrite(command, 1, length, file) == length && !fclose(file));
+}
+
+#define START(pid, command) start(pid, command, sizeof(command))
+
+/* What xl was given counts, wherever it is; with its settings; and only of the right owner. */
+static void test_told(void)
+{
+	put(first, "told.cfg", "name = 'told'\nvhca = [ 'hca=other' ]\n");
+	put(second, "told.cfg", "name = 'told'\nvhca = [ 'hca=mlx5_0' ]\n");
+	CHECK(find("told") == -EINVAL);
+	START("17", "/usr/sbin/xl\0-v\0create\0-c\0told.cfg");
+	START("18", "xl\0cr\0told.cfg\0name='two'\0vhca=['hca=mlx5_7']\0memory=3");
+	START("19", "xl\0list\0told.cfg");
+	START("20", "cat\0create\0told.cfg");
+	START("21", "xl\0create\0/nowhere/at/all\0name='two'");
+	START("22", "xl\0create");
+	START("23", "xl");
+	start("24", "xl\0create\0told.cfg", 18); /* cut off */
+	start("25", "", 0);
+	CHECK(!find("told") && specs.n == 1 && !strcmp(specs.spec[0], "hca=mlx5_0"));
+	config_file_free(&specs);
+	CHECK(!find("two") && specs.n == 1 && !strcmp(specs.spec[0], "hca=mlx5_7"));
+	config_file_free(&specs);
+	places.owner++;
+	CHECK(find("told") == -EINVAL && !find("two") && !specs.n);
+	places.owner--;
+}
+
 static void remove_all(const char *dir)
 {
 	char command[128];
@@ -106,10 +149,13 @@ static void remove_all(const char *dir)
 
 int main(void)
 {
-	CHECK(mkdtemp(first) && mkdtemp(second));
+	CHECK(mkdtemp(first) && mkdtemp(second) && mkdtemp(proc));
+	places.owner = geteuid();
 	test_found();
 	test_twice();
 	test_wrong();
+	test_told();
+	remove_all(proc);
 	remove_all(first);
 	remove_all(second);
 	return EXIT_SUCCESS;
