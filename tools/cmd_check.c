@@ -73,7 +73,7 @@ static void look_at_host(struct host *host, const struct options *options)
 		host->command_line[0] = 0;
 	host->command_line[sizeof(host->command_line) - 1] = 0;
 	vhcas_from_xenstore(&vhcas, NULL);
-	guests_find(&host->guests, vhcas.list, vhcas.n, config_file_dirs);
+	guests_find(&host->guests, vhcas.list, vhcas.n, config_places.dirs);
 	vhcas_free(&vhcas);
 }
 
