@@ -16,7 +16,7 @@ SUITES ?= unit native guests
 HCAS ?= 1
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all stage install install-here deb demo lab test test-native unit fuzz clean distclean help $(ROOMS)
+.PHONY: all bench stage install install-here deb demo lab test test-native unit fuzz clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage
 
@@ -62,6 +62,9 @@ roots:
 demo: all
 	$(CURDIR)/benchmarks/demo --hcas $(HCAS)
 
+bench: all
+	$(CURDIR)/benchmarks/bench $(if $(QUICK),--quick)
+
 lab: tests/hca
 	$(LAB) up --hcas 2
 	@echo
@@ -95,6 +98,7 @@ distclean: clean
 help:
 	@echo 'make              build everything (the first time: makes the root file systems, ~3 minutes)'
 	@echo 'make demo         Xen with two guests that share an HCA, measured beside dom0 (HCAS=2: two HCAs)'
+	@echo 'make bench        guests beside dom0, figure by figure: table and plots (QUICK=1: a few minutes)'
 	@echo 'make install      into DESTDIR, below PREFIX ($(PREFIX)); what that is: docs/install.md'
 	@echo 'make deb          Debian packages, in build/deb'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Reads what benchmarks/bench measured, "FIGURE CURVE SIDE ROUND X VALUE", and prints for each point
+# "FIGURE CURVE X" and for native and guests each "MEDIAN LOW HIGH" (quartiles), then the median of the ratios of
+# neighbouring runs, guests to native. Points that one side lacks are left out. In the order of their first coming.
+
+function sort_up(v, n,    i, j, t) {
+	for (i = 2; i <= n; i++)
+		for (j = i; j > 1 && v[j] < v[j - 1]; j--) {
+			t = v[j]
+			v[j] = v[j - 1]
+			v[j - 1] = t
+		}
+}
+
+# Of sorted values; between two of them in proportion.
+function quantile(v, n, q,    at, below) {
+	at = 1 + (n - 1) * q
+	below = int(at)
+	return below == n ? v[n] : v[below] + (at - below) * (v[below + 1] - v[below])
+}
+
+function side_of(point, side,    v, n, round) {
+	for (round = 1; round <= rounds; round++)
+		if ((point, side, round) in value)
+			v[++n] = value[point, side, round]
+	if (!n)
+		return ""
+	sort_up(v, n)
+	return sprintf("%.6g %.6g %.6g", quantile(v, n, 0.5), quantile(v, n, 0.25), quantile(v, n, 0.75))
+}
+
+function ratio_of(point,    v, n, round) {
+	for (round = 1; round <= rounds; round++)
+		if ((point, "native", round) in value && (point, "guests", round) in value && value[point, "native", round] > 0)
+			v[++n] = value[point, "guests", round] / value[point, "native", round]
+	if (!n)
+		return ""
+	sort_up(v, n)
+	return sprintf("%.4f", quantile(v, n, 0.5))
+}
+
+{
+	point = $1 " " $2 " " $5
+	if (!(point in seen)) {
+		seen[point] = 1
+		points[++count] = point
+	}
+	value[point, $3, $4] = $6
+	if ($4 > rounds)
+		rounds = $4
+}
+
+END {
+	for (i = 1; i <= count; i++) {
+		native = side_of(points[i], "native")
+		guests = side_of(points[i], "guests")
+		ratio = ratio_of(points[i])
+		if (ratio != "")
+			print points[i], native, guests, ratio
+	}
+}
