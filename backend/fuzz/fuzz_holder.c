@@ -10,33 +10,10 @@
 
 #include "holder.h"
 #include "log.h"
+#include "pass_fds.h"
 #include "rig.h"
 
 #define MOST_FDS 20 /* more than the receiver has room for */
-
-static void send_one(int sock, const uint8_t *data, size_t size, unsigned int n_fds)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(MOST_FDS * sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { (void *)data, size };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-	unsigned int i;
-
-	if (n_fds) {
-		header.msg_control = control.space;
-		header.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-		c = CMSG_FIRSTHDR(&header);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-		for (i = 0; i < n_fds; i++)
-			((int *)CMSG_DATA(c))[i] = sock;
-	}
-	sendmsg(sock, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 /* The next descriptor that is opened has this number, unless one has been left open. */
 static int next_fd(void)
@@ -64,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
 	while (size >= 2) {
 		length = data[1] < size - 2 ? data[1] : size - 2;
-		send_one(pair[1], data + 2, length, data[0] % (MOST_FDS + 1));
+		pass_fds(pair[1], data + 2, length, pair[1], data[0] % (MOST_FDS + 1));
 		data += 2 + length;
 		size -= 2 + length;
 	}

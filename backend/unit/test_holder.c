@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "holder.h"
+#include "pass_fds.h"
 #include "rig.h"
 
 static int listener;
@@ -134,29 +135,9 @@ static void test_keeps(void)
 	CHECK(told.n == 2 && mark_of(5, "mlx5_0") == 'd' && mark_of(5, "mlx5_1") == 'b');
 }
 
-/* Any message, with any number of descriptors. */
 static void send_raw(int sock, const void *data, size_t size, unsigned int n_fds)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(32 * sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { (void *)data, size };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-	unsigned int i;
-
-	if (n_fds) {
-		header.msg_control = control.space;
-		header.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-		c = CMSG_FIRSTHDR(&header);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-		for (i = 0; i < n_fds; i++)
-			((int *)CMSG_DATA(c))[i] = 2;
-	}
-	CHECK(sendmsg(sock, &header, MSG_NOSIGNAL) == (ssize_t)size);
+	CHECK(pass_fds(sock, data, size, STDERR_FILENO, n_fds) == (ssize_t)size);
 }
 
 static struct holder_msg good(enum holder_op op)
