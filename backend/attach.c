@@ -140,33 +140,71 @@ static bool commit(struct nodes *n, bool *again)
 	return done && !n->failed;
 }
 
-static int make_nodes(struct nodes *n, const struct vhca_config *config, const char *missing,
-		      char *why, size_t size)
+/*
+ * change - in one transaction: has fn write what it wants. fn returns 0, or what change() is then to
+ * return, with nothing written. -EIO, with errno: xenstore.
+ */
+typedef int change_fn(struct nodes *n, const void *what);
+
+static int change(struct nodes *n, change_fn *fn, const void *what)
 {
-	bool again = false;
+	bool again;
 	int err;
 
 	do {
 		n->failed = false;
 		n->t = xs_transaction_start(n->xs);
 		if (n->t == XBT_NULL)
-			break;
-		err = choose_devid(n, config->devid);
+			return -EIO;
+		err = fn(n, what);
 		if (err) {
 			xs_transaction_end(n->xs, n->t, true);
-			return err == -EEXIST ?
-				say(err, why, size, "there is a vHCA %d already", config->devid) :
-				say(err, why, size, "more than %u vHCAs", CONFIG_VHCAS);
+			return err;
 		}
-		put_backend(n, true, missing ? XB_CLOSED : XB_INITIALISING);
-		put_config(n, config);
-		if (missing)
-			put(n, n->backend, "error", "%s", missing);
-		put_frontend(n);
 		if (commit(n, &again))
 			return 0;
 	} while (again);
-	return say(-EIO, why, size, "xenstore: %s", strerror(errno));
+	return -EIO;
+}
+
+struct vhca {
+	const struct vhca_config *config;
+	const char *missing; /* why it has to wait, or NULL */
+};
+
+static int write_vhca(struct nodes *n, const void *what)
+{
+	const struct vhca *vhca = what;
+	int err;
+
+	err = choose_devid(n, vhca->config->devid);
+	if (err)
+		return err;
+	put_backend(n, true, vhca->missing ? XB_CLOSED : XB_INITIALISING);
+	put_config(n, vhca->config);
+	if (vhca->missing)
+		put(n, n->backend, "error", "%s", vhca->missing);
+	put_frontend(n);
+	return 0;
+}
+
+static int make_nodes(struct nodes *n, const struct vhca_config *config, const char *missing,
+		      char *why, size_t size)
+{
+	const struct vhca vhca = { config, missing };
+	int err;
+
+	err = change(n, write_vhca, &vhca);
+	switch (err) {
+	case 0:
+		return 0;
+	case -EEXIST:
+		return say(err, why, size, "there is a vHCA %d already", config->devid);
+	case -ENOSPC:
+		return say(err, why, size, "more than %u vHCAs", CONFIG_VHCAS);
+	default:
+		return say(err, why, size, "xenstore: %s", strerror(errno));
+	}
 }
 
 /* Of another domain's HCAs nothing is known here. */
@@ -220,28 +258,23 @@ int attach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid,
 	return err;
 }
 
+static int write_refused(struct nodes *n, const void *why)
+{
+	if (there(n, n->backend))
+		return -EEXIST;
+	put_backend(n, false, XB_CLOSED);
+	put(n, n->backend, "error", "%s", (const char *)why);
+	return 0;
+}
+
 void attach_refused(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
 		    const char *why)
 {
 	struct nodes n = { .xs = xs, .own = own, .back = own, .domid = domid };
-	bool again = false;
 
 	set_paths(&n, devid);
-	do {
-		n.failed = false;
-		n.t = xs_transaction_start(xs);
-		if (n.t == XBT_NULL)
-			break;
-		if (there(&n, n.backend)) {
-			xs_transaction_end(xs, n.t, true);
-			return;
-		}
-		put_backend(&n, false, XB_CLOSED);
-		put(&n, n.backend, "error", "%s", why);
-		if (commit(&n, &again))
-			return;
-	} while (again);
-	log_error("writing %s: %s", n.backend, strerror(errno));
+	if (change(&n, write_refused, why) == -EIO)
+		log_error("writing %s: %s", n.backend, strerror(errno));
 }
 
 static int attach_spec(struct nodes *n, struct vhca_config *config, const char *spec, char *why,
@@ -286,46 +319,45 @@ bool attach_exists(struct xs_handle *xs, unsigned int own, unsigned int domid, u
 	return there(&n, n.backend);
 }
 
+static int write_detach(struct nodes *n, const void *how)
+{
+	if (!there(n, n->backend))
+		return -ENOENT;
+	put(n, n->backend, "detach", "%s", (const char *)how);
+	put(n, n->backend, "online", "0");
+	return 0;
+}
+
 int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
 		bool force, char *why, size_t size)
 {
 	struct nodes n = { .xs = xs, .back = own, .domid = domid };
-	bool again = false;
+	int err;
 
 	set_paths(&n, devid);
-	do {
-		n.failed = false;
-		n.t = xs_transaction_start(xs);
-		if (n.t == XBT_NULL)
-			break;
-		if (!there(&n, n.backend)) {
-			xs_transaction_end(xs, n.t, true);
-			return say(-ENOENT, why, size, "domain %u has no vHCA %u", domid, devid);
-		}
-		put(&n, n.backend, "detach", force ? "force" : "wait");
-		put(&n, n.backend, "online", "0");
-		if (commit(&n, &again))
-			return 0;
-	} while (again);
-	return say(-EIO, why, size, "xenstore: %s", strerror(errno));
+	err = change(&n, write_detach, force ? "force" : "wait");
+	if (!err)
+		return 0;
+	return err == -ENOENT ? say(err, why, size, "domain %u has no vHCA %u", domid, devid) :
+		say(err, why, size, "xenstore: %s", strerror(errno));
+}
+
+/* What is not there need not be removed. */
+static int write_removal(struct nodes *n, const void *nothing)
+{
+	(void)nothing;
+	xs_rm(n->xs, n->t, n->frontend);
+	xs_rm(n->xs, n->t, n->backend);
+	return 0;
 }
 
 bool attach_remove(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid)
 {
 	struct nodes n = { .xs = xs, .back = own, .domid = domid };
-	bool again = false;
 
 	set_paths(&n, devid);
-	do {
-		n.t = xs_transaction_start(xs);
-		if (n.t == XBT_NULL)
-			break;
-		xs_rm(xs, n.t, n.frontend);
-		xs_rm(xs, n.t, n.backend);
-		n.failed = false;
-		if (commit(&n, &again))
-			return true;
-	} while (again);
+	if (!change(&n, write_removal, NULL))
+		return true;
 	log_error("removing %s: %s", n.backend, strerror(errno));
 	return false;
 }
