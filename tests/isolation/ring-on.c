@@ -108,13 +108,15 @@ static void use_device(void)
 	      status);
 }
 
-/* Doorbells of each page of the HCA: rung for a queue of the page, and refused. */
+/* Doorbells of a page of the HCA: rung for a queue of the page, and refused. */
+struct doorbell {
+	unsigned int page;
+	unsigned long long rung, refused;
+};
+
 struct doorbells {
 	unsigned int pages;
-	struct {
-		unsigned int page;
-		unsigned long long rung, refused;
-	} of[8192];
+	struct doorbell of[8192];
 };
 
 static void ask_doorbells(struct doorbells *d)
@@ -130,45 +132,36 @@ static void ask_doorbells(struct doorbells *d)
 	require(d->pages, "the HCA has doorbell pages");
 }
 
-static unsigned long long refused_on(const struct doorbells *d, unsigned int page)
+static const struct doorbell *on_page(const struct doorbells *d, unsigned int page)
 {
+	static const struct doorbell none;
 	unsigned int i;
 
 	for (i = 0; i < d->pages; i++)
 		if (d->of[i].page == page)
-			return d->of[i].refused;
-	return 0;
-}
-
-static unsigned long long rung_on(const struct doorbells *d, unsigned int page)
-{
-	unsigned int i;
-
-	for (i = 0; i < d->pages; i++)
-		if (d->of[i].page == page)
-			return d->of[i].rung;
-	return 0;
+			return &d->of[i];
+	return &none;
 }
 
 /* Nobody heard the ringing: each doorbell on these pages was refused, and none on any other. */
 static void nobody_heard(const struct frames *f, const struct bar *bar, const struct doorbells *before,
 			 const struct doorbells *after, const char *when)
 {
-	unsigned int i;
+	const struct doorbell *was, *is;
+	unsigned int i, page;
 
 	for (i = 0; i < f->count; i++) {
-		unsigned int page = f->frame[i] - bar->first;
-
-		check(refused_on(after, page) > refused_on(before, page), "%s: the HCA hears the ringing on page %u", when,
-		      page);
-		check(rung_on(after, page) == rung_on(before, page), "%s: and refuses all of it on page %u", when, page);
+		page = f->frame[i] - bar->first;
+		was = on_page(before, page);
+		is = on_page(after, page);
+		check(is->refused > was->refused, "%s: the HCA hears the ringing on page %u", when, page);
+		check(is->rung == was->rung, "%s: and refuses all of it on page %u", when, page);
 	}
 	for (i = 0; i < after->pages; i++) {
-		unsigned int page = after->of[i].page;
-
-		if (!frames_have(f, bar->first + page))
-			check(after->of[i].refused == refused_on(before, page), "%s: nothing else was refused, on page %u",
-			      when, page);
+		is = &after->of[i];
+		if (!frames_have(f, bar->first + is->page))
+			check(is->refused == on_page(before, is->page)->refused,
+			      "%s: nothing else was refused, on page %u", when, is->page);
 	}
 }
 
