@@ -3,6 +3,7 @@
  * measure.c - see measure.h.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,10 @@
 #include <time.h>
 
 #include "measure.h"
+
+/* Options of a program that are numbers, and what getopt_long() calls the first of them. */
+#define MOST_NUMBERS 6
+#define FIRST_NUMBER 256
 
 void die(const char *fmt, ...)
 {
@@ -90,17 +95,49 @@ struct ibv_context *open_device(const char *name)
 	return ctx;
 }
 
-unsigned long number(const char *option, const char *text, unsigned long least, unsigned long most)
+static unsigned long number(const char *text, const struct number_option *option)
 {
 	unsigned long value;
 	char *end;
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || value < least || value > most) {
+	if (errno || end == text || *end || value < option->least || value > option->most) {
 		fprintf(stderr, "%s: --%s wants a number from %lu to %lu, not '%s'\n", program_invocation_short_name,
-			option, least, most, text);
+			option->name, option->least, option->most, text);
 		exit(2);
 	}
 	return value;
+}
+
+const char *read_options(int argc, char **argv, const char *usage, const struct number_option *numbers)
+{
+	struct option options[MOST_NUMBERS + 3] = {
+		{ "device", required_argument, NULL, 'd' }, { "help", no_argument, NULL, 'h' },
+	};
+	const char *device = NULL;
+	int o, i;
+
+	for (i = 0; numbers[i].name && i < MOST_NUMBERS; i++)
+		options[2 + i] = (struct option){ numbers[i].name, required_argument, NULL, FIRST_NUMBER + i };
+	while ((o = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
+		switch (o) {
+		case 'd':
+			device = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(EXIT_SUCCESS);
+		case '?':
+			fputs(usage, stderr);
+			exit(2);
+		default:
+			*numbers[o - FIRST_NUMBER].value = number(optarg, &numbers[o - FIRST_NUMBER]);
+		}
+	}
+	if (optind < argc) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+	return device;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * measure.h - what the programs that measure one kind of call share: a clock, medians, and the device.
+ * measure.h - what the programs that measure one kind of call share: a clock, medians, options, and the device.
  */
 #ifndef MEASURE_H
 #define MEASURE_H
@@ -33,7 +33,16 @@ void series_print(struct series *s, unsigned long x);
 /* Opens a device by its name; NULL: the first that there is. Belongs to the caller. */
 struct ibv_context *open_device(const char *name);
 
-/* The value of an option, a whole number from least to most. */
-unsigned long number(const char *option, const char *text, unsigned long least, unsigned long most);
+/* An option "--NAME N", a whole number from least to most. */
+struct number_option {
+	const char *name;
+	unsigned long *value, least, most;
+};
+
+/*
+ * Reads the command line: --device NAME (-d), --help (-h), and the options given, ended by one without name. Wrong usage
+ * ends the program with status 2, --help with 0. Returns the device's name; NULL if none was given.
+ */
+const char *read_options(int argc, char **argv, const char *usage, const struct number_option *numbers);
 
 #endif

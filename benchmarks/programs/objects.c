@@ -2,10 +2,8 @@
 /*
  * objects: how long it takes to make, connect and destroy what a connection needs, and how many commands a second that is.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure.h"
 
@@ -16,14 +14,17 @@ struct end {
 	struct ibv_qp *qp;
 };
 
-struct all {
-	struct series open, pd, cq, qp, init, rtr, rts, connect, destroy_qp, destroy_cq, close;
+enum step { OPEN, PD, CQ, QP, INIT, RTR, RTS, CONNECT, DESTROY_QP, DESTROY_CQ, CLOSE, STEPS };
+
+static const char *const names[] = {
+	[OPEN] = "open", [PD] = "pd", [CQ] = "cq", [QP] = "qp", [INIT] = "init", [RTR] = "rtr", [RTS] = "rts",
+	[CONNECT] = "connect", [DESTROY_QP] = "destroy-qp", [DESTROY_CQ] = "destroy-cq", [CLOSE] = "close",
 };
 
-/* The step, and its time in two series. */
-#define TIMED(series, step) do { \
+/* Does something, and adds its time to a series. */
+#define TIMED(series, something) do { \
 	double start_ = now_us(); \
-	step; \
+	something; \
 	series_add(&(series), now_us() - start_); \
 } while (0)
 
@@ -62,7 +63,7 @@ static void to_rts(struct ibv_qp *qp)
 }
 
 static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_port_attr *port, struct end *e,
-		 struct all *all)
+		 struct series *series)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -70,97 +71,68 @@ static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_po
 	};
 	double start = now_us();
 
-	TIMED(all->cq, e->cq = ibv_create_cq(ctx, 256, NULL, NULL, 0));
+	TIMED(series[CQ], e->cq = ibv_create_cq(ctx, 256, NULL, NULL, 0));
 	if (!e->cq)
 		die("no CQ: %m");
 	attr.send_cq = attr.recv_cq = e->cq;
-	TIMED(all->qp, e->qp = ibv_create_qp(pd, &attr));
+	TIMED(series[QP], e->qp = ibv_create_qp(pd, &attr));
 	if (!e->qp)
 		die("no QP: %m");
-	TIMED(all->init, to_init(e->qp));
-	TIMED(all->rtr, to_rtr(e->qp, port));
-	TIMED(all->rts, to_rts(e->qp));
-	series_add(&all->connect, now_us() - start);
+	TIMED(series[INIT], to_init(e->qp));
+	TIMED(series[RTR], to_rtr(e->qp, port));
+	TIMED(series[RTS], to_rts(e->qp));
+	series_add(&series[CONNECT], now_us() - start);
 }
 
-static void one_round(const char *device, unsigned long n, struct end *ends, struct all *all)
+static void one_round(const char *device, unsigned long n, struct end *ends, struct series *series)
 {
 	struct ibv_port_attr port;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	unsigned long i;
 
-	TIMED(all->open, ctx = open_device(device));
+	TIMED(series[OPEN], ctx = open_device(device));
 	if (ibv_query_port(ctx, PORT, &port))
 		die("querying the port: %m");
-	TIMED(all->pd, pd = ibv_alloc_pd(ctx));
+	TIMED(series[PD], pd = ibv_alloc_pd(ctx));
 	if (!pd)
 		die("no PD: %m");
 	for (i = 0; i < n; i++)
-		make(ctx, pd, &port, &ends[i], all);
+		make(ctx, pd, &port, &ends[i], series);
 	for (i = 0; i < n; i++) {
-		TIMED(all->destroy_qp, ibv_destroy_qp(ends[i].qp));
-		TIMED(all->destroy_cq, ibv_destroy_cq(ends[i].cq));
+		TIMED(series[DESTROY_QP], ibv_destroy_qp(ends[i].qp));
+		TIMED(series[DESTROY_CQ], ibv_destroy_cq(ends[i].cq));
 	}
 	ibv_dealloc_pd(pd);
-	TIMED(all->close, ibv_close_device(ctx));
+	TIMED(series[CLOSE], ibv_close_device(ctx));
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: objects [--device NAME] [--count N] [--rounds N]\n"
-	      "\n"
-	      "Opens the device, makes N (20) RC QPs, each with a CQ of its own and connected to itself,\n"
-	      "destroys them, closes the device; and that again (3). Prints lines\n"
-	      "\"STEP COUNT MEDIAN P99 MOST\", in microseconds; connect is all from the CQ to RTS.\n", to);
-}
+static const char usage[] =
+	"usage: objects [--device NAME] [--count N] [--rounds N]\n"
+	"\n"
+	"Opens the device, makes N (20) RC QPs, each with a CQ of its own and connected to itself,\n"
+	"destroys them, closes the device; and that again (3). Prints lines\n"
+	"\"STEP COUNT MEDIAN P99 MOST\", in microseconds; connect is all from the CQ to RTS.\n";
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "device", required_argument, NULL, 'd' }, { "count", required_argument, NULL, 'c' },
-		{ "rounds", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' }, { 0 },
-	};
-	static const char *const names[] = {
-		"open", "pd", "cq", "qp", "init", "rtr", "rts", "connect", "destroy-qp", "destroy-cq", "close",
-	};
 	unsigned long count = 20, rounds = 3, i;
-	const char *device = NULL;
-	struct series *series;
+	const struct number_option numbers[] = { { "count", &count, 1, 10000 }, { "rounds", &rounds, 1, 10000 }, { 0 } };
+	const char *device = read_options(argc, argv, usage, numbers);
+	struct series series[STEPS];
 	struct end *ends;
-	struct all all;
-	int o;
+	enum step step;
 
-	while ((o = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
-		switch (o) {
-		case 'd':
-			device = optarg;
-			break;
-		case 'c':
-			count = number("count", optarg, 1, 10000);
-			break;
-		case 'r':
-			rounds = number("rounds", optarg, 1, 10000);
-			break;
-		case 'h':
-			usage(stdout);
-			return EXIT_SUCCESS;
-		default:
-			usage(stderr);
-			return 2;
-		}
-	}
 	ends = calloc(count, sizeof(*ends));
 	if (!ends)
 		die("no memory");
-	series = (struct series *)&all;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		series_init(&series[i], names[i]);
+	for (step = 0; step < STEPS; step++)
+		series_init(&series[step], names[step]);
 	for (i = 0; i < rounds; i++)
-		one_round(device, count, ends, &all);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		series_print(&series[i], count);
-		series_free(&series[i]);
+		one_round(device, count, ends, series);
+	for (step = 0; step < STEPS; step++) {
+		series_print(&series[step], count);
+		series_free(&series[step]);
 	}
 	free(ends);
 	return EXIT_SUCCESS;

@@ -5,7 +5,6 @@
  * Cold: the memory is new and has been written to once. Again: the same memory another time, with no registration of it
  * left. Held: the same memory while another registration of it exists, which is what a cache of registrations makes of it.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,11 @@ static void dereg(struct ibv_mr *mr, struct series *s)
 	series_add(s, now_us() - start);
 }
 
-struct all {
-	struct series cold, again, held, dereg;
-};
+enum what { COLD, AGAIN, HELD, DEREG, WHATS };
 
-static void one_round(struct ibv_pd *pd, unsigned long pages, struct all *all)
+static const char *const names[] = { [COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg" };
+
+static void one_round(struct ibv_pd *pd, unsigned long pages, struct series *series)
 {
 	struct series unused;
 	struct ibv_mr *mr, *second;
@@ -52,76 +51,47 @@ static void one_round(struct ibv_pd *pd, unsigned long pages, struct all *all)
 		die("%lu pages of memory: %m", pages);
 	memset(at, 1, pages * PAGE);
 
-	mr = reg(pd, at, pages * PAGE, &all->cold);
-	second = reg(pd, at, pages * PAGE, &all->held);
+	mr = reg(pd, at, pages * PAGE, &series[COLD]);
+	second = reg(pd, at, pages * PAGE, &series[HELD]);
 	dereg(second, &unused);
-	dereg(mr, &all->dereg);
-	mr = reg(pd, at, pages * PAGE, &all->again);
+	dereg(mr, &series[DEREG]);
+	mr = reg(pd, at, pages * PAGE, &series[AGAIN]);
 	dereg(mr, &unused);
 	munmap(at, pages * PAGE);
 	series_free(&unused);
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: registration [--device NAME] [--most PAGES] [--rounds N]\n"
-	      "\n"
-	      "Registers 1, 2, 4, ... PAGES pages of memory (65536), each N times (5). Prints lines\n"
-	      "\"WHAT PAGES MEDIAN P99 MOST\", in microseconds; WHAT is cold, again, held or dereg.\n", to);
-}
+static const char usage[] =
+	"usage: registration [--device NAME] [--most PAGES] [--rounds N]\n"
+	"\n"
+	"Registers 1, 2, 4, ... PAGES pages of memory (65536), each N times (5). Prints lines\n"
+	"\"WHAT PAGES MEDIAN P99 MOST\", in microseconds; WHAT is cold, again, held or dereg.\n";
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "device", required_argument, NULL, 'd' }, { "most", required_argument, NULL, 'm' },
-		{ "rounds", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' }, { 0 },
-	};
 	unsigned long pages, most = MOST_PAGES, rounds = 5, i;
-	const char *device = NULL;
+	const struct number_option numbers[] = {
+		{ "most", &most, 1, MOST_PAGES }, { "rounds", &rounds, 1, 100000 }, { 0 },
+	};
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
-	struct all all;
-	int o;
+	struct series series[WHATS];
+	enum what what;
 
-	while ((o = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
-		switch (o) {
-		case 'd':
-			device = optarg;
-			break;
-		case 'm':
-			most = number("most", optarg, 1, MOST_PAGES);
-			break;
-		case 'r':
-			rounds = number("rounds", optarg, 1, 100000);
-			break;
-		case 'h':
-			usage(stdout);
-			return EXIT_SUCCESS;
-		default:
-			usage(stderr);
-			return 2;
-		}
-	}
-	ctx = open_device(device);
+	ctx = open_device(read_options(argc, argv, usage, numbers));
 	pd = ibv_alloc_pd(ctx);
 	if (!pd)
 		die("no PD: %m");
-	series_init(&all.cold, "cold");
-	series_init(&all.again, "again");
-	series_init(&all.held, "held");
-	series_init(&all.dereg, "dereg");
+	for (what = 0; what < WHATS; what++)
+		series_init(&series[what], names[what]);
 	for (pages = 1; pages <= most; pages *= 2) {
 		for (i = 0; i < rounds; i++)
-			one_round(pd, pages, &all);
-		series_print(&all.cold, pages);
-		series_print(&all.again, pages);
-		series_print(&all.held, pages);
-		series_print(&all.dereg, pages);
+			one_round(pd, pages, series);
+		for (what = 0; what < WHATS; what++)
+			series_print(&series[what], pages);
 	}
-	series_free(&all.cold);
-	series_free(&all.again);
-	series_free(&all.held);
-	series_free(&all.dereg);
+	for (what = 0; what < WHATS; what++)
+		series_free(&series[what]);
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);
 	return EXIT_SUCCESS;
