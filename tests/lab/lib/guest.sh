@@ -16,7 +16,7 @@ extra = "console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on log
 memory = $GUEST_MEM
 maxmem = $GUEST_MEM
 vcpus = $VCPUS
-$([ "$VCPUS" != 1 ] || echo "cpus = \"$((($2 - 1) % DOM0_VCPUS))\"")
+$([ "$VCPUS" != 1 ] || [ "$2" -gt "$DOM0_VCPUS" ] || echo "cpus = \"$(($2 - 1))\"")
 tsc_mode = "native"
 max_grant_frames = 1024
 vif = [ "mac=00:16:3e:77:0$1:0$2,bridge=xenbr0,script=/lab/vif" ]
