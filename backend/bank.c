@@ -78,7 +78,7 @@ static void close_bank(struct banks *banks, struct bank *bank)
 	free(bank);
 }
 
-/* Of a size that stays, so that a worker that a guest has taken over cannot cut it off under us. */
+/* Of a size that stays: whoever maps it can rely on that. */
 static int make_records(void)
 {
 	int fd = memfd_create("xen-ib-uars", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;

@@ -56,13 +56,16 @@ int broker_send(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* In the child. It keeps standard error, its socket, gntdev, the listener and life. */
-#define KEEP 5
+/* In the child. It keeps standard error, its socket, gntdev, the listener, bank, records and life. */
+#define KEEP 7
 
 _Noreturn static void become_broker(const struct broker_setup *setup, int socket, int gntdev,
 				    int listener)
 {
-	const int keep[KEEP] = { STDERR_FILENO, socket, gntdev, listener, setup->life };
+	const int keep[KEEP] = {
+		STDERR_FILENO, socket, gntdev, listener, setup->bank, setup->records, setup->life,
+	};
+	struct broker_setup own = *setup;
 	int high[KEEP], i;
 	sigset_t all;
 
@@ -80,7 +83,9 @@ _Noreturn static void become_broker(const struct broker_setup *setup, int socket
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	close_range(STDERR_FILENO + KEEP, ~0u, 0);
-	broker_serve(setup, STDERR_FILENO + 1, STDERR_FILENO + 2, STDERR_FILENO + 3);
+	own.bank = STDERR_FILENO + 4;
+	own.records = STDERR_FILENO + 5;
+	broker_serve(&own, STDERR_FILENO + 1, STDERR_FILENO + 2, STDERR_FILENO + 3);
 }
 
 /* libxenstore connects to a path only. It is root's, and gone before anything else happens. */
@@ -212,6 +217,26 @@ int broker_domain(struct broker *broker, bool *auto_translated)
 	if (!err)
 		*auto_translated = answer.auto_translated;
 	return err;
+}
+
+int broker_uar(struct broker *broker, uint32_t type, uint32_t *index)
+{
+	const struct broker_request request = { .op = BROKER_UAR, .type = type };
+	struct broker_answer answer;
+	int err;
+
+	err = ask(broker, &request, NULL, &answer);
+	if (!err)
+		*index = answer.index;
+	return err;
+}
+
+int broker_bank_alive(struct broker *broker)
+{
+	const struct broker_request request = { .op = BROKER_BANK };
+	struct broker_answer answer;
+
+	return ask(broker, &request, NULL, &answer);
 }
 
 static int ask_about_frame(struct broker *broker, enum broker_op op, uint64_t mfn, uint64_t gfn)

@@ -9,7 +9,8 @@
  * keeps these rights and uses them for one domain and one HCA:
  *
  *   - is the domain alive, and of what type
- *   - let it map a page of the HCA's doorbells, or no longer
+ *   - allocate doorbell pages of the HCA for it, on the vHCA's bank (uar.h)
+ *   - let it map one of these, or no longer
  *   - say to gntdev which of its grants the worker is about to map
  *   - write the status file
  *   - pass on what it has to say to xenstore, and to read there: broker_xenstore.h
@@ -30,6 +31,7 @@ struct broker_setup {
 	const char *hca;
 	const char *backend, *frontend; /* directories in xenstore */
 	int life;      /* a descriptor that it keeps open until it ends */
+	int bank, records; /* the vHCA's: see uar.h */
 	bool confined; /* in a sandbox of its own */
 };
 
@@ -55,7 +57,13 @@ int broker_gntdev(const struct broker *broker);
 /* broker_domain - -ESRCH: it is gone, or being destroyed. */
 int broker_domain(struct broker *broker, bool *auto_translated);
 
-/* broker_allow, broker_deny - see transport.h. */
+/* broker_uar - allocates a UAR: see hca_bank_uar(). -ENOSPC: the bank is full. */
+int broker_uar(struct broker *broker, uint32_t type, uint32_t *index);
+
+/* broker_bank_alive - -EIO if the HCA was taken from its driver since the bank was opened. */
+int broker_bank_alive(struct broker *broker);
+
+/* broker_allow, broker_deny - see transport.h. -EPERM: the frame is no UAR of the vHCA's bank. */
 int broker_allow(struct broker *broker, uint64_t mfn, uint64_t gfn);
 int broker_deny(struct broker *broker, uint64_t mfn, uint64_t gfn);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,10 +20,12 @@
 
 #include "broker_wire.h"
 #include "broker_xenstore.h"
+#include "hca.h"
 #include "hca_sysfs.h"
 #include "log.h"
 #include "sandbox.h"
 #include "status.h"
+#include "uar_records.h"
 
 /*
  * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
@@ -36,7 +39,10 @@ struct serving {
 	int gntdev;
 	bool auto_translated;
 	xc_interface *xc;
-	uint64_t first_frame, end_frame; /* that the guest may be let to map */
+	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
+	uint64_t first_frame, end_frame; /* of those where doorbells can be */
+	int bank;
+	struct uar_records *records;     /* what the guest may be let to map */
 	char path[96], temporary[112];   /* of the status file */
 	struct xenstore_gate gate;
 };
@@ -69,12 +75,27 @@ static bool is_doorbell(const struct serving *s, uint64_t mfn)
 	return mfn >= s->first_frame && mfn < s->end_frame;
 }
 
-static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
+static int new_uar(struct serving *s, uint32_t type, uint64_t *index)
+{
+	uint32_t page;
+	int err;
+
+	if (uar_records_full(s->records))
+		return -ENOSPC;
+	err = hca_bank_uar(s->bank, type, &page);
+	if (err)
+		return err;
+	if (!is_doorbell(s, s->bar_frame + page))
+		return -ERANGE;
+	uar_records_add(s->records, page, type, s->bar_frame + page);
+	*index = page;
+	return 0;
+}
+
+static int permit(struct serving *s, uint64_t mfn, uint64_t gfn)
 {
 	int err;
 
-	if (!is_doorbell(s, mfn))
-		return -EPERM;
 	err = permission(s, mfn, 1);
 	if (err || !s->auto_translated)
 		return err;
@@ -85,19 +106,42 @@ static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 	return err;
 }
 
+/*
+ * The record is written before the guest is given the right, so that whatever happens in between
+ * the next worker knows of all that the guest may have seen.
+ */
+static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
+{
+	struct uar_record *record = uar_records_find(s->records, mfn);
+	int err;
+
+	if (!record)
+		return -EPERM;
+	record->gfn = gfn;
+	record->allowed = 1;
+	err = permit(s, mfn, gfn);
+	if (err)
+		record->allowed = 0;
+	return err;
+}
+
 /* A domain that is dying has lost its frames by itself, and Xen complains when asked to take them. */
 static int deny(struct serving *s, uint64_t mfn, uint64_t gfn)
 {
+	struct uar_record *record = uar_records_find(s->records, mfn);
 	int err = 0;
 
-	if (!is_doorbell(s, mfn))
+	if (!record)
 		return -EPERM;
 	if (look_at_domain(s))
 		return 0;
 	if (s->auto_translated &&
 	    xc_domain_memory_mapping(s->xc, s->domid, gfn, mfn, 1, DPCI_REMOVE_MAPPING))
 		err = -errno;
-	return permission(s, mfn, 0) ?: err;
+	err = permission(s, mfn, 0) ?: err;
+	record->allowed = 0;
+	record->gfn = 0;
+	return err;
 }
 
 static int map(struct serving *s, uint32_t length, uint64_t *index)
@@ -146,6 +190,12 @@ static struct broker_answer answer(struct serving *s, const struct broker_reques
 		break;
 	case BROKER_DENY:
 		answer.err = deny(s, request->mfn, request->gfn);
+		break;
+	case BROKER_UAR:
+		answer.err = new_uar(s, request->type, &answer.index);
+		break;
+	case BROKER_BANK:
+		answer.err = hca_bank_alive(s->bank) ? 0 : -EIO;
 		break;
 	case BROKER_MAP:
 		answer.err = map(s, request->length, &answer.index);
@@ -225,9 +275,19 @@ static bool find_frames(struct serving *s, const char *hca)
 		log_error("BAR 0 of %s: %s", hca, strerror(-err));
 		return false;
 	}
-	s->first_frame = bar0 / PAGE_BYTES + FIRST_DOORBELL_PAGE;
+	s->bar_frame = bar0 / PAGE_BYTES;
+	s->first_frame = s->bar_frame + FIRST_DOORBELL_PAGE;
 	s->end_frame = (bar0 + bytes) / PAGE_BYTES;
 	return true;
+}
+
+static bool map_records(struct serving *s, int fd)
+{
+	s->records = mmap(NULL, sizeof(*s->records), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s->records != MAP_FAILED && uar_records_valid(s->records))
+		return true;
+	log_error("records of UARs: %s", s->records == MAP_FAILED ? strerror(errno) : "senseless");
+	return false;
 }
 
 static bool enter_sandbox(const struct broker_setup *setup)
@@ -243,7 +303,7 @@ static bool enter_sandbox(const struct broker_setup *setup)
 
 _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
-	struct serving s = { .domid = setup->domid, .gntdev = gntdev };
+	struct serving s = { .domid = setup->domid, .gntdev = gntdev, .bank = setup->bank };
 
 	prctl(PR_SET_NAME, "xen-ib-broker");
 	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
@@ -253,7 +313,7 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
-	if (!find_frames(&s, setup->hca) || !open_gate(&s, setup, listener) ||
+	if (!map_records(&s, setup->records) || !find_frames(&s, setup->hca) || !open_gate(&s, setup, listener) ||
 	    !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
 	serve(&s, socket);

@@ -17,19 +17,22 @@ enum broker_op {
 	BROKER_DOMAIN = 1,
 	BROKER_ALLOW,
 	BROKER_DENY,
+	BROKER_UAR,
+	BROKER_BANK,
 	BROKER_MAP,    /* body: grant references */
 	BROKER_STATUS, /* body: text */
 };
 
 struct broker_request {
 	uint32_t op, length;
+	uint32_t type, reserved; /* BROKER_UAR */
 	uint64_t mfn, gfn;
 };
 
 struct broker_answer {
 	int32_t err;
 	uint32_t auto_translated;
-	uint64_t index;
+	uint64_t index; /* of a mapping; of a UAR */
 };
 
 /* broker_receive, broker_send - all of it: 0 or -errno, -EPIPE at the end. */

@@ -25,7 +25,6 @@ struct hca_obj {
 };
 
 struct hca_uar {
-	uint32_t id;
 	uint32_t index;  /* on the HCA; CQs and QPs name their UAR by it */
 	uint64_t frame;  /* machine frame of the page */
 };
@@ -141,16 +140,22 @@ struct hca {
 
 /*
  * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
- * @bank: of hca_bank_open(). It belongs to the caller, and must outlive every mapping that a guest
- *        may have of one of its UARs.
+ * @broker: allocates its UARs; belongs to the caller
  * @spread: an HCA has several event queues, each with an interrupt; those who open it with
  *          different numbers here have their completion events in different ones, as far as they go
  * NULL with a line in the log if there is no such device, or of no family that is known.
  */
-struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spread);
+struct broker;
+struct hca *hca_open(const char *name, unsigned int port, struct broker *broker, uint32_t spread);
 
-/* hca_bank_open - a bank for hca_open(): a descriptor, or -errno. */
+/*
+ * hca_bank_open - a bank: a descriptor, or -errno. It must outlive every mapping that a guest may
+ * have of one of its UARs.
+ */
 int hca_bank_open(const char *name);
+
+/* hca_bank_uar - allocates a UAR (enum xen_vhca_uar_type) on a bank. *index: its page. 0 or -errno. */
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index);
 
 /*
  * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened:

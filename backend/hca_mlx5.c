@@ -19,6 +19,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "broker.h"
 #include "hca.h"
 #include "hca_qp.h"
 #include "hca_sysfs.h"
@@ -44,7 +45,7 @@ struct mlx5 {
 	struct hca hca;
 	char name[UVERBS_NAME_MAX];
 	unsigned int port;
-	int bank;
+	struct broker *broker;
 	int queries; /* a context of the daemon's own, for queries, */
 	int events;  /* and what its port and device have to say */
 	uint32_t vector; /* which of the HCA's event queues serves the completion events */
@@ -270,10 +271,9 @@ static int next_port_event(struct hca *hca, uint32_t *type)
 	return got;
 }
 
-static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index)
 {
-	struct mlx5 *m = to_mlx5(hca);
-	uint32_t page_id = 0, length = 0;
+	uint32_t length = 0;
 	uint64_t offset = 0;
 	struct uverbs_arg args[] = {
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0, 0 },
@@ -281,18 +281,23 @@ static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
 			MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF : MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC },
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, sizeof(offset), (uintptr_t)&offset },
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, sizeof(length), (uintptr_t)&length },
-		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(page_id), (uintptr_t)&page_id },
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(*index), (uintptr_t)index },
 	};
+
+	*index = 0;
+	return uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR,
+			    MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
+}
+
+static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
+{
+	struct mlx5 *m = to_mlx5(hca);
 	int err;
 
-	err = uverbs_ioctl(m->bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR,
-			   MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
-	if (err)
-		return err;
-	uar->id = args[0].data;
-	uar->index = page_id;
-	uar->frame = m->bar0 / XEN_VHCA_PAGE_SIZE + page_id;
-	return 0;
+	err = broker_uar(m->broker, type, &uar->index);
+	if (!err)
+		uar->frame = m->bar0 / XEN_VHCA_PAGE_SIZE + uar->index;
+	return err;
 }
 
 static void uar_layout(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset)
@@ -583,7 +588,7 @@ bool hca_bank_alive(int bank)
 	return !err || err == -EINVAL;
 }
 
-struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spread)
+struct hca *hca_open(const char *name, unsigned int port, struct broker *broker, uint32_t spread)
 {
 	struct mlx5 *m = calloc(1, sizeof(*m));
 	struct context_info info;
@@ -594,7 +599,7 @@ struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spr
 		return NULL;
 	m->hca.ops = &mlx5_ops;
 	m->port = port;
-	m->bank = bank;
+	m->broker = broker;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	err = hca_sysfs_driver(name, driver, sizeof(driver));
 	if (!err && strcmp(driver, "mlx5_core"))
@@ -615,10 +620,10 @@ struct hca *hca_open(const char *name, unsigned int port, int bank, uint32_t spr
 		err = m->events;
 		goto err_queries;
 	}
-	if (!hca_bank_alive(bank)) {
-		err = -EIO;
+	/* The HCA that was opened here may be a newer one than the bank's. */
+	err = broker_bank_alive(m->broker);
+	if (err)
 		goto err_events;
-	}
 	return &m->hca;
 
 err_events:

@@ -408,6 +408,17 @@ static void wait_for_events(struct supervisor *s, int timeout)
 		control_service(s->control);
 }
 
+/* Slots are kept for banks, too, when their vHCAs have been taken away. */
+static unsigned int count_vhcas(const struct supervisor *s)
+{
+	const struct slot *slot;
+	unsigned int n = 0;
+
+	LIST_FOREACH(slot, &s->slots, link)
+		n += slot->listed;
+	return n;
+}
+
 static void loop(struct supervisor *s)
 {
 	int due;
@@ -417,7 +428,7 @@ static void loop(struct supervisor *s)
 	scan(s);
 	service_ready();
 	while (!s->stop) {
-		service_vhcas(s->n_slots);
+		service_vhcas(count_vhcas(s));
 		due = keep_holder(s);
 		sooner(&due, look_after(s));
 		sooner(&due, service_alive());

@@ -65,10 +65,6 @@ int uar_pick(struct uar_bank *bank, uint32_t type, uint64_t gfn, bool *fresh)
 	return reserve(bank, n, gfn);
 }
 
-/*
- * The record is written before the guest is given the right, so that whatever happens in between
- * the next worker knows of all that the guest may have seen.
- */
 int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh)
 {
 	struct uar_record *r = &bank->records->record[n];

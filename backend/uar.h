@@ -7,12 +7,14 @@
  * become anyone else's before the domain is gone. Hence the bank:
  *
  * - an open uverbs file on which all UARs of the vHCA are allocated. They are never freed one by
- *   one; the HCA gets them back when the file is closed. Supervisor and worker both hold it, and a
+ *   one; the HCA gets them back when the file is closed. Supervisor and broker both hold it, and a
  *   process that does nothing else (holder.h), so the death of any changes nothing; the supervisor
  *   closes it once the domain is gone.
  * - records that they share as well, which say what UARs there are, so that the next worker can use
- *   them again, for this guest. A daemon that is upgraded finds the records of the old one, so their
- *   layout has to stay.
+ *   them again, for this guest: uar_records.h.
+ *
+ * A worker has neither: its broker allocates UARs, keeps the records, and lets the guest map what
+ * is in them alone. So a worker that a guest has taken over cannot give it the UARs of others.
  *
  * For an auto-translated guest the same is done, although there the mapping can be taken away: so
  * its bank can be closed as well once the vHCA has been taken from it.
@@ -26,24 +28,7 @@
 
 #include "hca.h"
 #include "transport.h"
-
-#define UAR_BANK_RECORDS 4096u
-
-struct uar_record {
-	uint32_t index;
-	uint32_t type;    /* enum xen_vhca_uar_type */
-	uint64_t frame;
-	uint64_t gfn;     /* where it is mapped or will be, of an auto-translated guest */
-	uint32_t allowed; /* the guest has the right to map it */
-	uint32_t in_use;  /* by a UAR object; for this worker alone */
-};
-
-/* What supervisor, holder and worker share. Only the domain of the HCA ever sees it. */
-struct uar_records {
-	uint32_t count;
-	uint32_t reserved;
-	struct uar_record record[UAR_BANK_RECORDS];
-};
+#include "uar_records.h"
 
 struct uar_bank {
 	struct hca *hca;
@@ -55,7 +40,7 @@ struct uar_bank {
 
 /*
  * uar_bank_init - for a worker that starts. What an earlier one left allowed is denied.
- * @records: shared memory, zeroed before its first use
+ * @records: a copy of the bank's, which the worker goes on with
  */
 void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
 		   struct uar_records *records);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -399,7 +398,7 @@ static void end_old_connection(struct worker *w)
 
 static bool open_hca(struct worker *w)
 {
-	w->hca = hca_open(w->hca_name, w->port, WORKER_BANK, w->domid);
+	w->hca = hca_open(w->hca_name, w->port, w->broker, w->domid);
 	if (!w->hca)
 		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
 	return w->hca;
@@ -427,11 +426,13 @@ static bool open_xen(struct worker *w)
 	const struct broker_setup setup = {
 		.domid = w->domid, .devid = w->devid, .hca = w->hca_name,
 		.backend = w->path, .frontend = w->frontend, .life = WORKER_LIFE,
-		.confined = !sandbox_waived(),
+		.bank = WORKER_BANK, .records = WORKER_RECORDS, .confined = !sandbox_waived(),
 	};
 	struct xs_handle *narrow;
 
 	w->broker = broker_start(&setup);
+	close(WORKER_BANK);
+	close(WORKER_RECORDS);
 	narrow = w->broker ? broker_xenstore(w->broker) : NULL;
 	if (narrow) {
 		xs_close(w->xs);
@@ -480,6 +481,19 @@ static bool start_keeper(struct worker *w)
 	return !err;
 }
 
+/* A copy: the bank's own are the broker's to write. */
+static bool copy_records(struct worker *w)
+{
+	const size_t size = sizeof(*w->records);
+
+	w->records = malloc(size);
+	if (w->records && pread(WORKER_RECORDS, w->records, size, 0) == (ssize_t)size &&
+	    uar_records_valid(w->records))
+		return true;
+	fail(w, WORKER_FAILED, "records of UARs cannot be read");
+	return false;
+}
+
 /* In this order. False: what was set up is taken down by tear_down(). */
 static bool set_up(struct worker *w)
 {
@@ -488,15 +502,8 @@ static bool set_up(struct worker *w)
 		fail(w, WORKER_FAILED, "xenstore: %s", strerror(errno));
 		return false;
 	}
-	w->records = mmap(NULL, sizeof(*w->records), PROT_READ | PROT_WRITE, MAP_SHARED,
-			  WORKER_RECORDS, 0);
-	if (w->records == MAP_FAILED) {
-		w->records = NULL;
-		fail(w, WORKER_FAILED, "records of UARs: %s", strerror(errno));
-		return false;
-	}
 	end_old_connection(w);
-	return read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
+	return copy_records(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
 	       open_hca(w) && set_watches(w);
 }
 
@@ -515,6 +522,7 @@ static void tear_down(struct worker *w)
 		w->t->ops->close(w->t);
 	broker_stop(w->broker);
 	xs_close(w->xs);
+	free(w->records);
 }
 
 int worker_main(const char *path, unsigned int domid, unsigned int devid)

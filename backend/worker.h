@@ -14,7 +14,7 @@
 
 /* Descriptors that a worker is born with. */
 enum worker_fd {
-	WORKER_BANK = 3,    /* see uar.h: the uverbs file of the UARs */
+	WORKER_BANK = 3,    /* for its broker; see uar.h: the uverbs file of the UARs */
 	WORKER_RECORDS = 4, /* and the memory of their records */
 	WORKER_LIFE = 5,    /* closed when worker and keeper are gone */
 	WORKER_FD_END = 6,

@@ -257,7 +257,7 @@ static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
 		err = -ENOMEM;
 	} else {
 		fake->uars++;
-		*uar = (struct hca_uar){ .id = fake->uars, .index = fake->uars,
+		*uar = (struct hca_uar){ .index = fake->uars,
 			.frame = 0xfe000 + fake->uars };
 	}
 	pthread_mutex_unlock(&lock);
