@@ -14,6 +14,7 @@ SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
 SUITES ?= unit native guests
 HCAS ?= 1
+JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: all bench stage install install-here deb demo lab test test-native unit fuzz clean distclean help $(ROOMS)
@@ -21,7 +22,7 @@ VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || ech
 all: $(ROOMS) stage
 
 $(ROOMS): roots
-	+$(IN_ROOT) $(MAKE) --no-print-directory -C $(CURDIR)/$@ VERSION=$(VERSION)
+	+$(IN_ROOT) $(MAKE) --no-print-directory -j$(JOBS) -C $(CURDIR)/$@ VERSION=$(VERSION)
 
 # What the lab puts on its machines, and what the packages hold.
 STAGE := $(CURDIR)/build/stage
