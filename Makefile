@@ -8,7 +8,7 @@ RUN := $(CURDIR)/tests/run
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tools tests/hca tests/verbs tests/isolation benchmarks/programs
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/verbs tests/isolation tests/mpi benchmarks/programs
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
