@@ -2,7 +2,7 @@
 #
 # Reads what benchmarks/bench measured, "FIGURE CURVE SIDE ROUND X VALUE", and prints for each point
 # "FIGURE CURVE X" and for native and guests each "MEDIAN LOW HIGH" (quartiles), then the median of the ratios of
-# neighbouring runs, guests to native. Points that one side lacks are left out. In the order of their first coming.
+# neighbouring runs, guests to native. What one side lacks is "-". Curves are in the order of their first coming, points in that of X.
 
 function sort_up(v, n,    i, j, t) {
 	for (i = 2; i <= n; i++)
@@ -25,7 +25,7 @@ function side_of(point, side,    v, n, round) {
 		if ((point, side, round) in value)
 			v[++n] = value[point, side, round]
 	if (!n)
-		return ""
+		return "- - -"
 	sort_up(v, n)
 	return sprintf("%.6g %.6g %.6g", quantile(v, n, 0.5), quantile(v, n, 0.25), quantile(v, n, 0.75))
 }
@@ -35,16 +35,19 @@ function ratio_of(point,    v, n, round) {
 		if ((point, "native", round) in value && (point, "guests", round) in value && value[point, "native", round] > 0)
 			v[++n] = value[point, "guests", round] / value[point, "native", round]
 	if (!n)
-		return ""
+		return "-"
 	sort_up(v, n)
 	return sprintf("%.4f", quantile(v, n, 0.5))
 }
 
 {
-	point = $1 " " $2 " " $5
+	curve = $1 " " $2
+	point = curve " " $5
+	if (!(curve in points))
+		curves[++count] = curve
 	if (!(point in seen)) {
 		seen[point] = 1
-		points[++count] = point
+		x[curve, ++points[curve]] = $5
 	}
 	value[point, $3, $4] = $6
 	if ($4 > rounds)
@@ -53,10 +56,14 @@ function ratio_of(point,    v, n, round) {
 
 END {
 	for (i = 1; i <= count; i++) {
-		native = side_of(points[i], "native")
-		guests = side_of(points[i], "guests")
-		ratio = ratio_of(points[i])
-		if (ratio != "")
-			print points[i], native, guests, ratio
+		curve = curves[i]
+		n = points[curve]
+		for (j = 1; j <= n; j++)
+			sorted[j] = x[curve, j]
+		sort_up(sorted, n)
+		for (j = 1; j <= n; j++) {
+			point = curve " " sorted[j]
+			print point, side_of(point, "native"), side_of(point, "guests"), ratio_of(point)
+		}
 	}
 }

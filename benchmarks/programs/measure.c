@@ -53,6 +53,15 @@ void series_add(struct series *s, double us)
 	s->us[s->count++] = us;
 }
 
+void series_move(struct series *to, struct series *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->count; i++)
+		series_add(to, from->us[i]);
+	from->count = 0;
+}
+
 void series_free(struct series *s)
 {
 	free(s->us);

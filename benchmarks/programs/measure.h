@@ -27,6 +27,16 @@ void series_init(struct series *s, const char *name);
 void series_add(struct series *s, double us);
 void series_free(struct series *s);
 
+/* Adds what is in from, which is empty then. */
+void series_move(struct series *to, struct series *from);
+
+/* Does something, and adds its time to a series. */
+#define TIMED(series, something) do { \
+	double start_ = now_us(); \
+	something; \
+	series_add(&(series), now_us() - start_); \
+} while (0)
+
 /* Prints "NAME X MEDIAN P99 MOST" (microseconds; X as given), and forgets the measurements. */
 void series_print(struct series *s, unsigned long x);
 

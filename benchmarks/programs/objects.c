@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "loopback.h"
 #include "measure.h"
-
-#define PORT 1
 
 struct end {
 	struct ibv_cq *cq;
@@ -20,47 +19,6 @@ static const char *const names[] = {
 	[OPEN] = "open", [PD] = "pd", [CQ] = "cq", [QP] = "qp", [INIT] = "init", [RTR] = "rtr", [RTS] = "rts",
 	[CONNECT] = "connect", [DESTROY_QP] = "destroy-qp", [DESTROY_CQ] = "destroy-cq", [CLOSE] = "close",
 };
-
-/* Does something, and adds its time to a series. */
-#define TIMED(series, something) do { \
-	double start_ = now_us(); \
-	something; \
-	series_add(&(series), now_us() - start_); \
-} while (0)
-
-static void modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
-{
-	if (ibv_modify_qp(qp, attr, mask))
-		die("modifying a QP: %m");
-}
-
-static void to_init(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT };
-
-	modify(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-}
-
-static void to_rtr(struct ibv_qp *qp, const struct ibv_port_attr *port)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = port->active_mtu, .dest_qp_num = qp->qp_num, .max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12, .ah_attr = { .dlid = port->lid, .port_num = PORT },
-	};
-
-	modify(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-	       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-}
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1,
-	};
-
-	modify(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-	       IBV_QP_MAX_QP_RD_ATOMIC);
-}
 
 static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_port_attr *port, struct end *e,
 		 struct series *series)
@@ -78,9 +36,9 @@ static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_po
 	TIMED(series[QP], e->qp = ibv_create_qp(pd, &attr));
 	if (!e->qp)
 		die("no QP: %m");
-	TIMED(series[INIT], to_init(e->qp));
-	TIMED(series[RTR], to_rtr(e->qp, port));
-	TIMED(series[RTS], to_rts(e->qp));
+	TIMED(series[INIT], loopback_init(e->qp));
+	TIMED(series[RTR], loopback_rtr(e->qp, port));
+	TIMED(series[RTS], loopback_rts(e->qp));
 	series_add(&series[CONNECT], now_us() - start);
 }
 
@@ -92,7 +50,7 @@ static void one_round(const char *device, unsigned long n, struct end *ends, str
 	unsigned long i;
 
 	TIMED(series[OPEN], ctx = open_device(device));
-	if (ibv_query_port(ctx, PORT, &port))
+	if (ibv_query_port(ctx, LOOPBACK_PORT, &port))
 		die("querying the port: %m");
 	TIMED(series[PD], pd = ibv_alloc_pd(ctx));
 	if (!pd)
