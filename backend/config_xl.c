@@ -15,6 +15,7 @@
 #include "config_xl.h"
 
 #define COMMAND_MAX 8192 /* bytes of a command line */
+#define ENVIRONMENT_MAX 65536
 
 /* What "xl create" was told; pointers into the command line. */
 struct told {
@@ -52,20 +53,20 @@ static bool is_of(const char *path, uid_t owner)
 	return !lstat(path, &stat) && S_ISDIR(stat.st_mode) && stat.st_uid == owner;
 }
 
-/* Arguments, each with a 0 at its end. Returns their length; 0: it cannot be read, or is too long. */
-static int read_command(const char *process, char command[COMMAND_MAX])
+/* Of a process, strings with a 0 at the end of each. Returns their length; 0: they cannot be read, or are too long. */
+static int read_strings(const char *process, const char *file, char *strings, size_t size)
 {
 	char path[2 * PATH_MAX];
 	ssize_t got;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/cmdline", process);
+	snprintf(path, sizeof(path), "%s/%s", process, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	got = read(fd, command, COMMAND_MAX);
+	got = read(fd, strings, size);
 	close(fd);
-	return got > 0 && got < COMMAND_MAX && !command[got - 1] ? got : 0;
+	return got > 0 && (size_t)got < size && !strings[got - 1] ? got : 0;
 }
 
 /* The next argument; NULL behind the last. */
@@ -115,16 +116,45 @@ static bool understand(const char *command, int length, struct told *told)
 	return told->file;
 }
 
-/* The file as that process sees it, which may be in another place for us. */
-static char *read_told(const char *process, const struct told *told, int *length)
+/* The folder in which a shell started that process. NULL if it is not known. */
+static const char *first_folder(const char *process)
 {
+	static char strings[ENVIRONMENT_MAX];
+	int length = read_strings(process, "environ", strings, sizeof(strings));
+	const char *at;
+
+	for (at = length ? strings : NULL; at; at = next(strings, length, at))
+		if (!strncmp(at, "PWD=/", 5))
+			return at + 4;
+	return NULL;
+}
+
+/*
+ * The file as that process sees it, which may be in another place for us. An xl that stays behind to
+ * start its domain again has changed its folder to "/".
+ */
+static char *read_file(const char *process, const struct told *told, int *length)
+{
+	const int extra = told->extra_length + 1;
+	bool absolute = told->file[0] == '/';
 	char path[3 * PATH_MAX];
+	const char *folder;
 	char *text;
 
-	snprintf(path, sizeof(path), "%s/%s/%s", process, told->file[0] == '/' ? "root" : "cwd", told->file);
-	text = config_read(path, length, told->extra_length + 1);
-	if (!text && told->file[0] == '/')
-		text = config_read(told->file, length, told->extra_length + 1);
+	snprintf(path, sizeof(path), "%s/%s/%s", process, absolute ? "root" : "cwd", told->file);
+	text = config_read(path, length, extra);
+	if (text || absolute)
+		return text ?: config_read(told->file, length, extra);
+	folder = first_folder(process);
+	if (!folder || snprintf(path, sizeof(path), "%s/%s", folder, told->file) >= (int)sizeof(path))
+		return NULL;
+	return config_read(path, length, extra);
+}
+
+static char *read_told(const char *process, const struct told *told, int *length)
+{
+	char *text = read_file(process, told, length);
+
 	if (!text)
 		return NULL;
 	memcpy(text + *length, told->extra, told->extra_length);
@@ -142,7 +172,7 @@ static int look_at(const char *process, uid_t owner, config_text_fn *fn, void *t
 
 	if (!is_of(process, owner))
 		return 0;
-	length = read_command(process, command);
+	length = read_strings(process, "cmdline", command, sizeof(command));
 	if (!length || !understand(command, length, &told))
 		return 0;
 	text = read_told(process, &told, &length);

@@ -13,7 +13,7 @@
 
 static char first[] = "/tmp/xen-ib-config-XXXXXX", second[] = "/tmp/xen-ib-config-XXXXXX";
 static char proc[] = "/tmp/xen-ib-config-XXXXXX";
-static const char *const dirs[] = { first, "/nowhere", second, NULL };
+static const char *dirs[] = { first, "/nowhere", second, NULL };
 static struct config_places places = { .proc = proc, .dirs = dirs };
 static struct config_specs specs;
 static char why[256], last[128];
@@ -98,19 +98,31 @@ static void test_wrong(void)
 	CHECK(!find("wrong") && !specs.n);
 }
 
-/* A process with this command line, whose working folder is second. */
-static void start(const char *pid, const char *command, size_t length)
+static void put_strings(const char *pid, const char *name, const char *strings, size_t length)
+{
+	char path[160];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", proc, pid, name);
+	file = fopen(path, "w");
+	CHECK(file && fwrite(strings, 1, length, file) == length && !fclose(file));
+}
+
+static void start_in(const char *folder, const char *pid, const char *command, size_t length)
 {
 	char dir[128], path[160];
-	FILE *file;
 
 	snprintf(dir, sizeof(dir), "%s/%s", proc, pid);
 	CHECK(!mkdir(dir, 0755));
 	snprintf(path, sizeof(path), "%s/cwd", dir);
-	CHECK(!symlink(second, path));
-	snprintf(path, sizeof(path), "%s/cmdline", dir);
-	file = fopen(path, "w");
-	CHECK(file && fwrite(command, 1, length, file) == length && !fclose(file));
+	CHECK(!symlink(folder, path));
+	put_strings(pid, "cmdline", command, length);
+}
+
+/* A process with this command line, whose working folder is second. */
+static void start(const char *pid, const char *command, size_t length)
+{
+	start_in(second, pid, command, length);
 }
 
 #define START(pid, command) start(pid, command, sizeof(command))
@@ -139,6 +151,29 @@ static void test_told(void)
 	places.owner--;
 }
 
+/* One that stays behind is in another folder than it was started in. */
+static void test_stays(void)
+{
+	static const char command[] = "xl\0create\0stays.cfg";
+	char before[] = "HOME=/root\0OLDPWD=/nowhere", strings[256];
+	size_t length = sizeof(before);
+
+	put(second, "stays.cfg", "name = 'stays'\nvhca = [ 'hca=mlx5_3' ]\n");
+	dirs[2] = NULL; /* where it would be found anyway */
+	start_in("/", "30", command, sizeof(command));
+	CHECK(!find("stays") && !specs.n);
+	put_strings("30", "environ", before, length);
+	CHECK(!find("stays") && !specs.n);
+	memcpy(strings, before, length);
+	length += snprintf(strings + length, sizeof(strings) - length, "PWD=%s", second) + 1;
+	put_strings("30", "environ", strings, length - 1); /* cut off */
+	CHECK(!find("stays") && !specs.n);
+	put_strings("30", "environ", strings, length);
+	CHECK(!find("stays") && specs.n == 1 && !strcmp(specs.spec[0], "hca=mlx5_3"));
+	config_file_free(&specs);
+	dirs[2] = second;
+}
+
 static void remove_all(const char *dir)
 {
 	char command[128];
@@ -155,6 +190,7 @@ int main(void)
 	test_twice();
 	test_wrong();
 	test_told();
+	test_stays();
 	remove_all(proc);
 	remove_all(first);
 	remove_all(second);
