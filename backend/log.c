@@ -102,18 +102,14 @@ static uint64_t now_ms(void)
 
 int log_allowed(struct log_limit *limit, unsigned int *suppressed)
 {
+	static const struct pace_rate rate = { LOG_BURST, LOG_INTERVAL_MS };
 	uint64_t now = now_ms();
-	uint64_t regained = (now - limit->last_ms) / LOG_INTERVAL_MS;
 
-	if (regained) {
-		limit->spent = limit->spent > regained ? limit->spent - regained : 0;
-		limit->last_ms = now;
-	}
-	if (limit->spent >= LOG_BURST) {
+	if (pace_wait_ms(&limit->pace, &rate, now)) {
 		limit->suppressed++;
 		return 0;
 	}
-	limit->spent++;
+	pace_spend(&limit->pace, &rate, now);
 	*suppressed = limit->suppressed;
 	limit->suppressed = 0;
 	return 1;

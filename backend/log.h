@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pace.h"
+
 enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6, LOG_DEBUG = 7 };
 
 /* log_setup - name stands before each line ("supervisor", "vhca 5/0"); it is copied. */
@@ -46,8 +48,7 @@ void log_to(bool (*writer)(const struct log_entry *entry));
 #define LOG_INTERVAL_MS 1000
 
 struct log_limit {
-	uint64_t last_ms;
-	unsigned int spent;
+	struct pace pace;
 	unsigned int suppressed;
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "pace.h"
 #include "pool.h"
 #include "session.h"
 #include "vhca_ring.h"
@@ -15,6 +16,9 @@
 #define POOL_THREADS 4
 /* Requests before the caller gets a chance to look at something else. */
 #define BATCH 64
+
+/* Notifications that bring no request; one that brings some makes up for them. */
+static const struct pace_rate idle_rate = { .burst = 64, .interval_ms = 2 };
 
 struct session {
 	struct vdev *v;
@@ -26,6 +30,8 @@ struct session {
 	struct pool *pool;
 	struct cmd *cmds; /* one for each id */
 	bool answered; /* responses wait to be pushed */
+	struct pace idle;
+	uint64_t done_at_ms; /* when the event is to be ended; 0: there is none */
 	bool broken;
 };
 
@@ -118,7 +124,7 @@ static int take(struct session *s)
 	return 1;
 }
 
-static int take_batch(struct session *s)
+static int take_batch(struct session *s, bool *any)
 {
 	unsigned int i;
 	int got;
@@ -127,20 +133,47 @@ static int take_batch(struct session *s)
 		got = take(s);
 		if (got < 0)
 			return got;
+		*any |= got;
 		if (!got && !vhca_back_more(&s->back))
 			return 0;
 	}
 	return 1;
 }
 
+static void count_kick(struct session *s)
+{
+	pthread_mutex_lock(&s->v->lock);
+	s->v->counters.kicks++;
+	pthread_mutex_unlock(&s->v->lock);
+}
+
 /*
- * The event is ended only after the ring has been looked at: a guest that rings without cause is
- * slowed down by that, and not the daemon.
+ * An event is ended only after the ring has been looked at, and later if too many brought nothing:
+ * a guest that rings without cause is slowed down by that, and not the daemon.
  */
+static void end_event(struct session *s, bool pending, bool any)
+{
+	uint64_t now = latency_now_ns() / 1000000;
+
+	if (any)
+		s->idle = (struct pace){ 0 };
+	if (pending) {
+		s->done_at_ms = now + pace_wait_ms(&s->idle, &idle_rate, now);
+		if (!any)
+			pace_spend(&s->idle, &idle_rate, now);
+		count_kick(s);
+	}
+	if (!s->done_at_ms || (!any && s->done_at_ms > now))
+		return;
+	s->done_at_ms = 0;
+	s->v->t->ops->done(s->v->t);
+}
+
 int session_service(struct session *s)
 {
 	struct transport *t = s->v->t;
 	int pending, more;
+	bool any = false;
 
 	if (s->broken)
 		return -EPROTO;
@@ -148,15 +181,19 @@ int session_service(struct session *s)
 	if (pending < 0)
 		return pending;
 	answer_slow(s);
-	more = take_batch(s);
+	more = take_batch(s, &any);
 	s->broken = more < 0;
-	if (pending) {
-		pthread_mutex_lock(&s->v->lock);
-		s->v->counters.kicks++;
-		pthread_mutex_unlock(&s->v->lock);
-		t->ops->done(t);
-	}
+	end_event(s, pending, any);
 	return more;
+}
+
+int session_timeout_ms(const struct session *s)
+{
+	uint64_t now = latency_now_ns() / 1000000;
+
+	if (!s->done_at_ms)
+		return -1;
+	return s->done_at_ms > now ? s->done_at_ms - now : 0;
 }
 
 void session_fds(const struct session *s, int fds[SESSION_FDS])

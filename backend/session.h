@@ -45,4 +45,10 @@ void session_fds(const struct session *session, int fds[SESSION_FDS]);
  */
 int session_service(struct session *session);
 
+/*
+ * session_timeout_ms - in how many milliseconds session_service() is to be called although nothing
+ * came; -1: not at all.
+ */
+int session_timeout_ms(const struct session *session);
+
 #endif

@@ -27,6 +27,9 @@
 #define RETRY_ABSENT_MS 1000    /* to see whether there is one costs nothing */
 #define SHORT_LIFE_MS 1000      /* a worker that dies so young was of no use */
 
+/* A guest that connects and disconnects in a loop has a worker started each time. */
+static const struct pace_rate start_rate = { .burst = 16, .interval_ms = 500 };
+
 uint64_t slot_now_ms(void)
 {
 	struct timespec now;
@@ -267,6 +270,7 @@ void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 	if (life < 0)
 		goto err;
 	slot->started_ms = slot_now_ms();
+	pace_spend(&slot->starts, &start_rate, slot->started_ms);
 	slot->pid = fork();
 	if (!slot->pid)
 		become_worker(slot, bank, life, verbose);
@@ -331,6 +335,14 @@ static void crashed(struct slot *slot, struct xs_handle *xs)
 	slot->not_before_ms = 0;
 }
 
+static void keep_pace(struct slot *slot)
+{
+	uint64_t now = slot_now_ms(), next = now + pace_wait_ms(&slot->starts, &start_rate, now);
+
+	if (slot->not_before_ms < next)
+		slot->not_before_ms = next;
+}
+
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 {
 	bool exited = WIFEXITED(status);
@@ -347,6 +359,7 @@ void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 	} else {
 		retry_after(slot, RETRY_MOST_MS, RETRY_MOST_MS);
 	}
+	keep_pace(slot);
 	slot->pid = 0;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "bank.h"
+#include "pace.h"
 #include "xenbus.h"
 
 enum slot_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE };
@@ -34,6 +35,7 @@ struct slot {
 	struct banks banks;
 	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */
+	struct pace starts;
 	unsigned int failures;  /* in a row */
 	char said[128];         /* why there is no worker; said once */
 	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */

@@ -31,6 +31,7 @@
 #include "holder.h"
 #include "listing.h"
 #include "log.h"
+#include "pace.h"
 #include "service.h"
 #include "slot.h"
 #include "status.h"
@@ -189,12 +190,6 @@ static void bury(struct supervisor *s, struct slot *slot)
 	remove_slot(s, slot);
 }
 
-static void sooner(int *due, int ms)
-{
-	if (ms >= 0 && (*due < 0 || ms < *due))
-		*due = ms;
-}
-
 /* Starts the worker if it is time to. Returns in how many milliseconds it will be, or -1. */
 static int start_worker(struct supervisor *s, struct slot *slot)
 {
@@ -248,12 +243,12 @@ static int look_after(struct supervisor *s)
 	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
 		next = LIST_NEXT(slot, link);
 		if (!domain_runs(s, slot->domid, &revocable)) {
-			sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
+			pace_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
 			bury(s, slot);
 		} else if (slot->detach) {
-			sooner(&due, detach(s, slot, revocable));
+			pace_sooner(&due, detach(s, slot, revocable));
 		} else if (wants_worker(s, slot)) {
-			sooner(&due, start_worker(s, slot));
+			pace_sooner(&due, start_worker(s, slot));
 		}
 	}
 	return due;
@@ -430,8 +425,8 @@ static void loop(struct supervisor *s)
 	while (!s->stop) {
 		service_vhcas(count_vhcas(s));
 		due = keep_holder(s);
-		sooner(&due, look_after(s));
-		sooner(&due, service_alive());
+		pace_sooner(&due, look_after(s));
+		pace_sooner(&due, service_alive());
 		wait_for_events(s, due);
 	}
 	service_stopping();

@@ -23,6 +23,8 @@
 #include "events.h"
 #include "guard.h"
 #include "keeper.h"
+#include "latency.h"
+#include "pace.h"
 #include "sandbox.h"
 #include "session.h"
 #include "status.h"
@@ -30,6 +32,9 @@
 #include "vhca_event.h"
 #include "worker.h"
 #include "xenbus.h"
+
+/* A look at xenstore costs it five requests, and each write of the guest to its own node asks for one. */
+static const struct pace_rate look_rate = { .burst = 32, .interval_ms = 20 };
 
 enum phase {
 	PHASE_WAIT,      /* for the frontend to let go of an earlier connection */
@@ -56,6 +61,8 @@ struct worker {
 	struct status status;
 
 	enum phase phase;
+	bool look; /* at xenstore, where something has changed */
+	struct pace looks;
 	bool stop;
 	int result;
 };
@@ -246,6 +253,22 @@ static void look_at_xenstore(struct worker *w)
 	look_at_frontend(w);
 }
 
+/* Returns in how many milliseconds it is to be called again; -1: when something has changed. */
+static int look_if_changed(struct worker *w)
+{
+	uint64_t now = latency_now_ns() / 1000000, wait;
+
+	if (!w->look)
+		return -1;
+	wait = pace_wait_ms(&w->looks, &look_rate, now);
+	if (wait)
+		return wait;
+	pace_spend(&w->looks, &look_rate, now);
+	w->look = false;
+	look_at_xenstore(w);
+	return -1;
+}
+
 /* The loop */
 
 enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD,
@@ -294,13 +317,16 @@ static void loop(struct worker *w)
 	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
 	bool more = false;
 
-	look_at_xenstore(w);
+	w->look = true;
 	while (!w->stop) {
-		timeout = -1;
+		timeout = look_if_changed(w);
+		if (w->stop)
+			break;
 		if (w->session) {
 			session_fds(w->session, fds);
 			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
-			timeout = status_update(&w->status, &w->v);
+			pace_sooner(&timeout, status_update(&w->status, &w->v));
+			pace_sooner(&timeout, session_timeout_ms(w->session));
 		}
 		for (i = 0; i < SESSION_FDS; i++)
 			polls[POLL_SESSION + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
@@ -316,8 +342,8 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, "the guest makes events without end");
 		if (!w->stop && polls[POLL_HCA].revents)
 			look_at_hca(w);
-		if (!w->stop && polls[POLL_XENSTORE].revents && xb_drain(w->xs))
-			look_at_xenstore(w);
+		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
+			w->look = true;
 		if (!w->stop && w->session)
 			look_at_session(w, &more);
 	}

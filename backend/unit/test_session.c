@@ -74,6 +74,21 @@ static void params_init(struct session_params *params)
 		.data_dir_ref = DIR_REF, .event_channel = 9 };
 }
 
+/* A guest that is connected. */
+static struct session *connect_guest(struct guest *g, struct rig *rig)
+{
+	struct session_params params;
+	struct session *s;
+	char why[96];
+
+	rig_init(rig, false, NULL);
+	guest_init(g, rig);
+	params_init(&params);
+	s = session_new(&rig->v, &params, why, sizeof(why));
+	CHECK(s);
+	return s;
+}
+
 static void send(struct guest *g, unsigned int id, struct xen_vhca_req req)
 {
 	req.id = id;
@@ -221,17 +236,11 @@ static void device_attr(struct guest *g)
 
 static void working(void)
 {
-	struct session_params params;
 	pthread_t thread;
 	struct guest g;
 	struct rig rig;
-	char why[96];
 
-	rig_init(&rig, false, NULL);
-	guest_init(&g, &rig);
-	params_init(&params);
-	session = session_new(&rig.v, &params, why, sizeof(why));
-	CHECK(session);
+	session = connect_guest(&g, &rig);
 	stop = eventfd(0, EFD_CLOEXEC);
 	CHECK(!pthread_create(&thread, NULL, serve, NULL));
 	device_attr(&g);
@@ -247,20 +256,15 @@ static void working(void)
 /* The session ends while commands are at work. */
 static void sudden_end(void)
 {
-	struct session_params params;
 	xen_vhca_handle_t pd;
 	pthread_t thread;
 	struct guest g;
 	struct rig rig;
 	unsigned int id;
-	char why[96];
 
-	rig_init(&rig, false, NULL);
-	guest_init(&g, &rig);
-	params_init(&params);
-	session = session_new(&rig.v, &params, why, sizeof(why));
+	session = connect_guest(&g, &rig);
 	stop = eventfd(0, EFD_CLOEXEC);
-	CHECK(session && !pthread_create(&thread, NULL, serve, NULL));
+	CHECK(!pthread_create(&thread, NULL, serve, NULL));
 	open_process(&g, &pd);
 	for (id = 0; id < ENTRIES; id++) {
 		fill_refs(&g, id, 512);
@@ -301,18 +305,13 @@ static void bad_parameters(void)
 
 static void broken_ring(void)
 {
-	struct session_params params;
 	struct xen_vhca_sring *sring;
 	struct session *s;
 	struct guest g;
 	struct rig rig;
-	char why[96];
 
-	rig_init(&rig, false, NULL);
-	guest_init(&g, &rig);
-	params_init(&params);
-	s = session_new(&rig.v, &params, why, sizeof(why));
-	CHECK(s && !session_service(s));
+	s = connect_guest(&g, &rig);
+	CHECK(!session_service(s));
 	sring = shm_page(rig.shm, RING_REF);
 	sring->req_prod = 1000;
 	CHECK(session_service(s) == -EPROTO);
@@ -322,8 +321,45 @@ static void broken_ring(void)
 	rig_fini(&rig);
 }
 
+static unsigned int ring_until_late(struct session *s, struct rig *rig)
+{
+	unsigned int n;
+
+	for (n = 0; session_timeout_ms(s) < 0; n++) {
+		CHECK(n < 100000);
+		eventfd_write(rig->shm->to_back, 1);
+		CHECK(!session_service(s));
+	}
+	return n;
+}
+
+/* A guest that rings and rings: after a few times it is heard later, until it has something to say. */
+static void idle_kicks(void)
+{
+	unsigned int heard, i;
+	struct session *s;
+	struct guest g;
+	struct rig rig;
+
+	s = connect_guest(&g, &rig);
+	CHECK(!session_service(s) && session_timeout_ms(s) == -1);
+	i = ring_until_late(s, &rig);
+	heard = rig.shm->done;
+	CHECK(i >= 64 && heard == i - 1 && rig.v.counters.kicks == i);
+	while (session_timeout_ms(s))
+		;
+	CHECK(!session_service(s) && rig.shm->done == heard + 1 && session_timeout_ms(s) == -1);
+	ring_until_late(s, &rig);
+	heard = rig.shm->done;
+	send(&g, 0, (struct xen_vhca_req){ .op = XEN_VHCA_OP_DEVICE_QUERY });
+	CHECK(!session_service(s) && rig.shm->done == heard + 1 && session_timeout_ms(s) == -1);
+	session_free(s);
+	rig_fini(&rig);
+}
+
 int main(void)
 {
+	idle_kicks();
 	bad_parameters();
 	broken_ring();
 	working();

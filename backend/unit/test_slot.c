@@ -205,6 +205,28 @@ static void test_young(void)
 	slot_free(slot);
 }
 
+/* A guest that connects and disconnects as fast as it can: some at once, then a few a second. */
+static void test_paced(void)
+{
+	struct slot *slot = new_slot();
+	unsigned int at_once = 0, paced = 0;
+
+	while (paced < 3) {
+		slot_start(slot, NULL, false);
+		CHECK(!kill(slot->pid, SIGKILL) && waitpid(slot->pid, NULL, 0) == slot->pid);
+		slot_ended(slot, NULL, W_EXITCODE(WORKER_DONE, 0));
+		CHECK(life_ends(slot, 10000));
+		slot_released(slot, NULL);
+		if (due_in(slot))
+			paced++;
+		else
+			at_once++;
+		CHECK(due_in(slot) <= paced * 500);
+	}
+	CHECK(at_once >= 15); /* and more if the test itself takes its time */
+	slot_free(slot);
+}
+
 static void test_no_hca(void)
 {
 	struct slot *slot = new_slot();
@@ -341,6 +363,7 @@ int main(int argc, char **argv)
 	log_setup("test", 0);
 	test_crash();
 	test_young();
+	test_paced();
 	test_no_hca();
 	test_adopted();
 	test_gone_meanwhile();

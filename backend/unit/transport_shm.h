@@ -19,6 +19,7 @@ struct shm {
 	int fail_in;                /* the n-th mapping or permission from now fails; 0: none */
 	int took_reservation;       /* a failing map has unmapped what was there, as Linux does */
 	unsigned int allowed;       /* frames that the guest may map now */
+	unsigned int done;          /* notifications that have been ended */
 };
 
 struct shm *shm_new(bool auto_translated);
