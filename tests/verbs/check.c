@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,6 +86,13 @@ pid_t check_fork(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	failures = 0;
 	return 0;
+}
+
+bool told_to_stop(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, 0) == 1;
 }
 
 void note(const char *fmt, ...)

@@ -10,6 +10,9 @@
 /* A pair whose completions raise events. */
 void bell_make(struct vp_both *bell);
 
-extern const struct check_table events_completion, events_storm, events_async;
+/* Between nothing and 300 us, mostly little. @state: of rand_r(). */
+void storm_pause(unsigned int *state);
+
+extern const struct check_table events_completion, events_storm, events_many, events_async;
 
 #endif

@@ -30,8 +30,7 @@ static unsigned long storm_count(void)
 	return opt.count ? opt.count : STANDARD_COUNT;
 }
 
-/* Between nothing and 300 us, mostly little. */
-static void pause_a_little(unsigned int *state)
+void storm_pause(unsigned int *state)
 {
 	int kind = rand_r(state) % 8;
 	struct timespec pause = { .tv_nsec = rand_r(state) % 300000 };
@@ -62,7 +61,7 @@ static void *sender(void *arg)
 			w.wr.send_flags |= s->solicited_only ? IBV_SEND_SOLICITED : 0;
 			vp_send(a, &w.wr);
 			posted++;
-			pause_a_little(&state);
+			storm_pause(&state);
 		}
 		errno = ibv_req_notify_cq(a->scq.cq, 0);
 		require(!errno, "arm the send CQ");
