@@ -2,21 +2,11 @@
 /*
  * neighbour: honest traffic, to run in one guest while something else misbehaves in another.
  */
-#include <poll.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "beside.h"
 
 #define ROUNDS 20
-
-/* Something to read, or its end. */
-static bool told_to_stop(void)
-{
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	return poll(&in, 1, 0) == 1;
-}
 
 static void work(unsigned long rounds)
 {
