@@ -176,6 +176,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->ring = ring;
 	dev->events = events;
 	dev->gfns = gfns;
+	xenib_spaces_init(&dev->spaces);
 
 	err = query_backend(dev);
 	if (err)
@@ -198,6 +199,7 @@ err_dealloc:
 void xenib_dev_remove(struct xenib_dev *dev)
 {
 	xenib_events_stop(dev->events);
+	xenib_spaces_revoke(&dev->spaces);
 	ib_unregister_device(&dev->ibdev);
 	ib_dealloc_device(&dev->ibdev);
 }

@@ -194,10 +194,14 @@ static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struc
 	struct page *nothing;
 	int err;
 
+	err = xenib_space_note(ctx, vma);
+	if (err)
+		return err;
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	/*
 	 * An entry of the page table with a machine frame reads as if nothing were there. Nothing
 	 * may make it anew out of what it reads, as mprotect() does for any rights but none.
+	 * uar_revoke.c ends that with the device.
 	 */
 	vm_flags_clear(vma, VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC);
 	err = map_machine_frame(vma, uar);

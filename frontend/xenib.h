@@ -19,6 +19,13 @@
 
 #define XENIB_PORT 1
 
+/* Processes of a PV guest that have mapped doorbell pages. */
+struct xenib_spaces {
+	struct list_head list;
+	struct mutex lock; /* of all here; inside of a process's mmap_lock */
+	bool revoked;      /* the device goes: there are to be no more mappings */
+};
+
 struct xenib_dev {
 	struct ib_device ibdev;
 	struct xenbus_device *xbdev;
@@ -30,6 +37,7 @@ struct xenib_dev {
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
+	struct xenib_spaces spaces;
 };
 
 struct xenib_ucontext {
@@ -162,6 +170,16 @@ void xenib_disassociate_ucontext(struct ib_ucontext *ibuc);
 /* uar.c */
 extern const struct uapi_definition xenib_uar_defs[];
 int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
+
+/*
+ * uar_revoke.c: xenib_space_note() before a process of a PV guest maps a doorbell page, with its
+ * mmap_lock held; -EIO once the device goes. xenib_spaces_forget() with the context;
+ * xenib_spaces_revoke() before the device is unregistered.
+ */
+void xenib_spaces_init(struct xenib_spaces *spaces);
+int xenib_space_note(struct xenib_ucontext *ctx, const struct vm_area_struct *vma);
+void xenib_spaces_forget(struct xenib_ucontext *ctx);
+void xenib_spaces_revoke(struct xenib_spaces *spaces);
 void xenib_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* The context's doorbell page of that index, for a queue; NULL if there is none. */

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "events.h"
 
@@ -190,6 +191,25 @@ static void port_flap(const void *arg)
 }
 
 /* Somebody outside breaks the first device. Its users are told, and can let go of everything. */
+/*
+ * Work for a device that is gone is lost, and does no harm: neither before the kernel has taken the doorbells away, nor
+ * then, nor afterwards.
+ */
+static void post_for_nothing(struct vp_end *end)
+{
+	struct ibv_sge sge = { (uintptr_t)end->mr->addr, 8, end->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		ibv_post_send(end->qp, &wr, &bad);
+		ibv_req_notify_cq(end->scq.cq, 0);
+		ibv_poll_cq(end->scq.cq, 1, &wc);
+		usleep(20000);
+	}
+}
+
 static void device_fatal(const void *arg)
 {
 	struct ibv_async_event event;
@@ -204,6 +224,7 @@ static void device_fatal(const void *arg)
 		require(vp_async(&both.dev_a, &event, OUTSIDE_MS), "an event comes");
 		note("event \"%s\"", ibv_event_type_str(event.event_type));
 	} while (event.event_type != IBV_EVENT_DEVICE_FATAL);
+	post_for_nothing(&both.pair.a);
 	/* Whether the kernel still knows the objects or not: letting go must end. */
 	ibv_destroy_qp(both.pair.a.qp);
 	ibv_dereg_mr(both.pair.a.mr);
