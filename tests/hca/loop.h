@@ -76,7 +76,7 @@ static inline bool loop_work_pending(const struct loop_work *work)
  * Returns the number of handlers called, or -errno.
  */
 int loop_turn(struct loop *loop, int timeout_ms);
-/* Turns until loop_stop(). */
+/* Turns until loop_stop(). Work that the work of a turn has queued need not wait for the next one: see loop.c. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 

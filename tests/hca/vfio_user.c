@@ -259,7 +259,7 @@ static bool keep_fds(struct vfio_user *v, struct msghdr *m)
 	return fine;
 }
 
-/* One read. 1: something came, 0: nothing there, -1: the client is gone. */
+/* One read. 1: there may be more, 0: nothing is left for now, -1: the client is gone. */
 static int read_input(struct vfio_user *v)
 {
 	union {
@@ -290,7 +290,7 @@ static int read_input(struct vfio_user *v)
 		protocol_error(v, "too many descriptors");
 		return -1;
 	}
-	return 1;
+	return (size_t)n == iov.iov_len;
 }
 
 static void client_ready(struct loop_fd *fd, uint32_t events)
@@ -307,7 +307,9 @@ static void client_ready(struct loop_fd *fd, uint32_t events)
 	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
 		return;
 	for (int i = 0; i < READS_PER_TURN && !v->out_len; i++) {
-		if (read_input(v) <= 0 || !take_messages(v))
+		int more = read_input(v);
+
+		if (more < 0 || !take_messages(v) || !more)
 			return;
 	}
 }
