@@ -8,7 +8,7 @@ RUN := $(CURDIR)/tests/run
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tools tests/hca tests/verbs tests/isolation tests/mpi benchmarks/programs
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/verbs tests/isolation tests/mpi benchmarks/programs
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
@@ -66,7 +66,7 @@ demo: all
 bench: all
 	$(CURDIR)/benchmarks/bench $(if $(QUICK),--quick)
 
-lab: tests/hca
+lab: tests/hca tests/lab/qemu
 	$(LAB) up --hcas 2
 	@echo
 	@echo 'The lab is up: Xen, a Debian dom0, two HCAs. Try:'
@@ -77,7 +77,7 @@ lab: tests/hca
 test: all
 	$(RUN) $(SUITES)
 
-test-native: tests/hca tests/verbs backend
+test-native: tests/hca tests/lab/qemu tests/verbs backend
 	$(RUN) native
 
 unit: tests/hca

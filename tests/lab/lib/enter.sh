@@ -25,10 +25,11 @@ in_tools() { enter "$(root_dir tools)" "$@"; }
 # tool_words PROGRAM: sets TOOL to the words that run a program of the tools
 # root on the host, through that root's own loader and libraries: no chroot, so
 # no root and no mounts, and no matter how old the host's own libraries are.
+# TOOL_PRELOAD may name a library that goes before all others.
 tool_words() {
 	local root
 	root=$(root_dir tools)
-	TOOL=("$root/usr/lib64/ld-linux-x86-64.so.2"
+	TOOL=("$root/usr/lib64/ld-linux-x86-64.so.2" ${TOOL_PRELOAD:+--preload "$TOOL_PRELOAD"}
 		--library-path "$root/usr/lib/x86_64-linux-gnu" "$root/usr/bin/$1")
 }
 

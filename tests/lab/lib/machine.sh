@@ -4,6 +4,7 @@
 
 readonly QEMU_MIN=11.0 # the first whose user network forwards unix sockets
 readonly XEN_MIB=224   # what Xen itself takes of a machine's memory
+readonly PATIENT_LOCK=$TOP/build/tests/lab/patient-lock.so
 
 # The run folder of the lab that --name or LAB_NAME chose.
 state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
@@ -119,6 +120,8 @@ start_machine() {
 			-device '{"driver":"vfio-user-pci","bus":"rp'"$g"'","socket":{"type":"unix","path":"'"$(hca_socket "$m" "$g")"'"}}')
 	done
 	root=$(root_dir tools)
+	# Quicker with it, but fine without, where nothing has been built yet.
+	[ ! -e "$PATIENT_LOCK" ] || local TOOL_PRELOAD=$PATIENT_LOCK
 	tool qemu-system-x86_64 -L "$root/usr/share/qemu" -L "$root/usr/share/seabios" \
 		-daemonize -pidfile "$dir/${prefix}qemu.pid" "${args[@]}" 9>&- 2>"$dir/${prefix}qemu.err" || {
 		sed 's/^/    /' "$dir/${prefix}qemu.err" >&2
