@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hop: one-way time between two domains by event channel and shared memory, by the size of the message (USENIX 2006,
- * section 6.3): half of what a message takes there and back. Whoever gets one is woken by its event, copies it out, copies
- * it in again and tells the other.
+ * hop: one-way time between two domains by event channel and shared memory, by the size of the message (as in
+ * the paper of USENIX 2006): half of what a message takes there and back. Whoever gets one is woken by its event, copies
+ * it out, copies it in again and tells the other.
  */
 #include <stdio.h>
 #include <stdlib.h>

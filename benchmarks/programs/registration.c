@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * registration: how long ibv_reg_mr() and ibv_dereg_mr() take, by the number of pages (USENIX 2006, section 6.4).
+ * registration: how long ibv_reg_mr() and ibv_dereg_mr() take, by the number of pages.
  *
  * Cold: the memory is new and has been written to once. Again: the same memory another time, with no registration of it
- * left. Held: the same memory while another registration of it exists, which is what a cache of registrations makes of it.
+ * left. Held: the same memory while another registration of it exists.
  */
 #include <stdio.h>
 #include <stdlib.h>
