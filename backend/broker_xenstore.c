@@ -20,6 +20,7 @@
 /* What a backend says, and takes back: keys of its directory. */
 static const char *const keys[] = {
 	"state", "error", "versions", "max-ring-page-order", "feature-events",
+	"feature-kept-regions",
 };
 
 struct message {

@@ -15,7 +15,7 @@
 
 struct operation {
 	cmd_fn *run;
-	bool slow; /* whatever it is asked for */
+	bool slow; /* whatever it is asked for; for others see cmd_is_slow() */
 };
 
 static const struct operation operations[XEN_VHCA_OPS] = {
@@ -31,9 +31,9 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_PD_FREE] = { cmd_pd_free, false },
 	[XEN_VHCA_OP_MEM_CREATE] = { cmd_mem_create, false },
 	[XEN_VHCA_OP_MEM_ADD] = { cmd_mem_add, false },
-	[XEN_VHCA_OP_MEM_DESTROY] = { cmd_mem_destroy, true },
+	[XEN_VHCA_OP_MEM_DESTROY] = { cmd_mem_destroy, false },
 	[XEN_VHCA_OP_MR_REG] = { cmd_mr_reg, false },
-	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, true },
+	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, false },
 	[XEN_VHCA_OP_MW_ALLOC] = { cmd_mw_alloc, false },
 	[XEN_VHCA_OP_MW_FREE] = { cmd_mw_free, false },
 	[XEN_VHCA_OP_CQ_CREATE] = { cmd_cq_create, false },
@@ -52,13 +52,42 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_AH_CREATE] = { cmd_ah_create, false },
 };
 
-bool cmd_is_slow(const struct xen_vhca_req *req)
+/* Under the lock. Unmapping takes its time, as mapping does. */
+static bool is_large(const struct mem *mem)
 {
-	if (req->op >= XEN_VHCA_OPS)
-		return false;
-	if (req->op == XEN_VHCA_OP_MR_REG && req->u.mr_reg.length >= SLOW_BYTES)
-		return true;
-	return operations[req->op].slow || vhca_request_pages(req) >= SLOW_PAGES;
+	return mem && mem->charged >= SLOW_PAGES;
+}
+
+/* What has to be undone is as slow as it was to do. There may be nothing: that is told quickly. */
+static bool undo_is_slow(struct vdev *v, const struct xen_vhca_req *req)
+{
+	const xen_vhca_handle_t handle = req->u.object.handle;
+	const struct mr *mr;
+	bool slow;
+
+	pthread_mutex_lock(&v->lock);
+	if (req->op == XEN_VHCA_OP_MEM_DESTROY) {
+		slow = is_large((struct mem *)handle_find(&v->handles, handle, OBJ_MEM));
+	} else {
+		mr = (struct mr *)handle_find(&v->handles, handle, OBJ_MR);
+		slow = mr && (mr->length >= SLOW_BYTES || is_large(mr->own));
+	}
+	pthread_mutex_unlock(&v->lock);
+	return slow;
+}
+
+bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req)
+{
+	switch (req->op) {
+	case XEN_VHCA_OP_MR_REG:
+		return req->u.mr_reg.length >= SLOW_BYTES || req->u.mr_reg.pages >= SLOW_PAGES;
+	case XEN_VHCA_OP_MR_DEREG:
+	case XEN_VHCA_OP_MEM_DESTROY:
+		return undo_is_slow(v, req);
+	default:
+		return req->op < XEN_VHCA_OPS &&
+		       (operations[req->op].slow || vhca_request_pages(req) >= SLOW_PAGES);
+	}
 }
 
 enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...)
@@ -215,21 +244,44 @@ enum xen_vhca_status cmd_new(struct cmd *cmd, enum obj_type type, size_t size, s
 	return status;
 }
 
-void cmd_publish(struct cmd *cmd, struct object *obj)
+static void need(struct object *obj, struct object *dep)
+{
+	obj->deps[obj->n_deps++] = dep;
+	dep->refs++;
+}
+
+/* Under the lock. */
+static void publish(struct cmd *cmd, struct object *obj)
 {
 	struct vdev *v = cmd->v;
 	unsigned int i;
 
-	pthread_mutex_lock(&v->lock);
-	for (i = 0; i < cmd->n_used; i++) {
-		obj->deps[obj->n_deps++] = cmd->used[i];
-		cmd->used[i]->refs++;
-	}
+	for (i = 0; i < cmd->n_used; i++)
+		need(obj, cmd->used[i]);
 	if (obj->type == OBJ_CTX)
 		LIST_INSERT_HEAD(&v->contexts, (struct context *)obj, link);
 	else
 		LIST_INSERT_HEAD(&obj->ctx->objects, obj, link);
 	handle_publish(&v->handles, obj->handle, obj);
+}
+
+void cmd_publish(struct cmd *cmd, struct object *obj)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	publish(cmd, obj);
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, bool named)
+{
+	struct vdev *v = cmd->v;
+
+	pthread_mutex_lock(&v->lock);
+	LIST_INSERT_HEAD(&part->ctx->objects, part, link);
+	if (named)
+		handle_publish(&v->handles, part->handle, part);
+	need(obj, part);
+	publish(cmd, obj);
 	pthread_mutex_unlock(&v->lock);
 }
 

@@ -43,8 +43,11 @@ struct cmd {
 	struct cmd *next; /* of the pool's queues */
 };
 
-/* cmd_is_slow - whether it may take long, and is not to be done in the thread of the ring. */
-bool cmd_is_slow(const struct xen_vhca_req *req);
+/*
+ * cmd_is_slow - whether it may take long, and is not to be done in the thread of the ring. The
+ * request need not have been checked yet. Takes the lock.
+ */
+bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req);
 
 /*
  * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The
@@ -80,6 +83,13 @@ void cmd_publish(struct cmd *cmd, struct object *obj);
 void cmd_drop(struct cmd *cmd, struct object *obj);
 
 /*
+ * cmd_publish_both - cmd_publish() for two objects that one command has made: part, which needs
+ * nothing but its context, and obj, which needs part as well. At once, so that nobody can destroy
+ * part in between. Unless it is named, the guest has no handle for part: obj owns it.
+ */
+void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, bool named);
+
+/*
  * cmd_take - step 1, for a destruction: the object's handle names nothing any more. E_BUSY if it is
  * needed or in use. Then either cmd_gone(), which frees it, or cmd_keep(), as it was.
  */
@@ -91,6 +101,18 @@ void cmd_keep(struct cmd *cmd, struct object *obj);
 /* cmd_charge - takes pages of the quota of bytes. Undone by cmd_uncharge(). */
 enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages);
 void cmd_uncharge(struct cmd *cmd, uint32_t pages);
+
+/*
+ * cmd_region_make - cmd_new() of a region (struct mem) of so many pages: charged, and with the
+ * references of the request mapped, from its first page on. Then it is published, or
+ * cmd_region_drop() undoes all that.
+ */
+enum xen_vhca_status cmd_region_make(struct cmd *cmd, uint32_t pages, bool read_only,
+				     struct object **obj);
+void cmd_region_drop(struct cmd *cmd, struct object *obj);
+
+/* cmd_region_gone - cmd_gone() of a region that nobody needs: unmaps it, and gives back its pages. */
+void cmd_region_gone(struct cmd *cmd, struct object *obj);
 
 /* The operations, by the files that hold them. */
 typedef enum xen_vhca_status cmd_fn(struct cmd *cmd);

@@ -16,26 +16,22 @@ static enum xen_vhca_status map_status(struct cmd *cmd, int err)
 			  cmd->n_refs, cmd->refs[0]);
 }
 
-enum xen_vhca_status cmd_mem_create(struct cmd *cmd)
+enum xen_vhca_status cmd_region_make(struct cmd *cmd, uint32_t pages, bool read_only,
+				     struct object **obj)
 {
-	const struct xen_vhca_mem_create *a = &cmd->req.u.mem_create;
 	enum xen_vhca_status status;
-	struct object *obj, *ctx;
 	struct mem *mem;
 	int err;
 
-	status = cmd_use(cmd, a->ctx, OBJ_CTX, &ctx);
+	status = cmd_charge(cmd, pages);
 	if (status)
 		return status;
-	status = cmd_charge(cmd, a->pages);
-	if (status)
-		return status;
-	status = cmd_new(cmd, OBJ_MEM, sizeof(*mem), &obj);
+	status = cmd_new(cmd, OBJ_MEM, sizeof(*mem), obj);
 	if (status)
 		goto err_uncharge;
-	mem = (struct mem *)obj;
-	mem->charged = a->pages;
-	err = region_init(&mem->region, a->pages, a->flags & XEN_VHCA_MEM_READ_ONLY);
+	mem = (struct mem *)*obj;
+	mem->charged = pages;
+	err = region_init(&mem->region, pages, read_only);
 	status = map_status(cmd, err);
 	if (status)
 		goto err_drop;
@@ -46,17 +42,52 @@ enum xen_vhca_status cmd_mem_create(struct cmd *cmd)
 	status = map_status(cmd, err);
 	if (status)
 		goto err_region;
-	cmd->rsp.u.object.handle = obj->handle;
-	cmd_publish(cmd, obj);
 	return XEN_VHCA_OK;
 
 err_region:
 	region_fini(&mem->region);
 err_drop:
-	cmd_drop(cmd, obj);
+	cmd_drop(cmd, *obj);
 err_uncharge:
-	cmd_uncharge(cmd, a->pages);
+	cmd_uncharge(cmd, pages);
 	return status;
+}
+
+static void end_region(struct cmd *cmd, struct object *obj,
+		       void (*end)(struct cmd *cmd, struct object *obj))
+{
+	uint32_t pages = ((struct mem *)obj)->charged;
+
+	region_fini(&((struct mem *)obj)->region);
+	end(cmd, obj);
+	cmd_uncharge(cmd, pages);
+}
+
+void cmd_region_drop(struct cmd *cmd, struct object *obj)
+{
+	end_region(cmd, obj, cmd_drop);
+}
+
+void cmd_region_gone(struct cmd *cmd, struct object *obj)
+{
+	end_region(cmd, obj, cmd_gone);
+}
+
+enum xen_vhca_status cmd_mem_create(struct cmd *cmd)
+{
+	const struct xen_vhca_mem_create *a = &cmd->req.u.mem_create;
+	enum xen_vhca_status status;
+	struct object *obj, *ctx;
+
+	status = cmd_use(cmd, a->ctx, OBJ_CTX, &ctx);
+	if (status)
+		return status;
+	status = cmd_region_make(cmd, a->pages, a->flags & XEN_VHCA_MEM_READ_ONLY, &obj);
+	if (status)
+		return status;
+	cmd->rsp.u.object.handle = obj->handle;
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
 }
 
 enum xen_vhca_status cmd_mem_add(struct cmd *cmd)
@@ -90,14 +121,9 @@ enum xen_vhca_status cmd_mem_destroy(struct cmd *cmd)
 {
 	enum xen_vhca_status status;
 	struct object *obj;
-	uint32_t pages;
 
 	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_MEM, &obj);
-	if (status)
-		return status;
-	pages = ((struct mem *)obj)->charged;
-	region_fini(&((struct mem *)obj)->region);
-	cmd_gone(cmd, obj);
-	cmd_uncharge(cmd, pages);
-	return XEN_VHCA_OK;
+	if (!status)
+		cmd_region_gone(cmd, obj);
+	return status;
 }

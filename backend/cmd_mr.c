@@ -2,8 +2,6 @@
 /*
  * cmd_mr.c - protection domains, memory regions and memory windows.
  */
-#include <errno.h>
-
 #include "cmd.h"
 
 static struct hca_ctx *hca_ctx(const struct cmd *cmd)
@@ -54,79 +52,39 @@ enum xen_vhca_status cmd_pd_free(struct cmd *cmd)
 	return status;
 }
 
-/* The pages that came with the request, as a region that only this MR has. */
-static enum xen_vhca_status make_region(struct cmd *cmd, struct mem *mr)
-{
-	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
-	struct vdev *v = cmd->v;
-	enum xen_vhca_status status;
-	bool taken;
-	int err;
-
-	status = cmd_charge(cmd, a->pages);
-	if (status)
-		return status;
-	pthread_mutex_lock(&v->lock);
-	taken = quota_take(&v->quota.objects[OBJ_MEM], 1);
-	pthread_mutex_unlock(&v->lock);
-	if (!taken) {
-		status = cmd_refuse(cmd, XEN_VHCA_E_LIMIT, "no more regions");
-		goto err_uncharge;
-	}
-	err = region_init(&mr->region, a->pages, !(a->access & VHCA_ACCESS_WRITES));
-	if (err) {
-		status = cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "no addresses for %u pages", a->pages);
-		goto err_quota;
-	}
-	region_claim(&mr->region, 0, a->pages);
-	err = region_map(&mr->region, v->t, 0, cmd->refs, a->pages);
-	region_settle(&mr->region, 0, a->pages, err);
-	if (err) {
-		status = cmd_refuse(cmd, err == -ENOMEM ? XEN_VHCA_E_NOMEM : XEN_VHCA_E_GRANT,
-				    "mapping %u pages", a->pages);
-		goto err_region;
-	}
-	mr->charged = a->pages;
-	return XEN_VHCA_OK;
-
-err_region:
-	region_fini(&mr->region);
-err_quota:
-	pthread_mutex_lock(&v->lock);
-	quota_give(&v->quota.objects[OBJ_MEM], 1);
-	pthread_mutex_unlock(&v->lock);
-err_uncharge:
-	cmd_uncharge(cmd, a->pages);
-	return status;
-}
-
-static void drop_region(struct cmd *cmd, struct mem *mr)
-{
-	struct vdev *v = cmd->v;
-
-	if (!mr->charged)
-		return;
-	region_fini(&mr->region);
-	pthread_mutex_lock(&v->lock);
-	quota_give(&v->quota.objects[OBJ_MEM], 1);
-	quota_give(&v->quota.bytes, (uint64_t)mr->charged * XEN_VHCA_PAGE_SIZE);
-	pthread_mutex_unlock(&v->lock);
-	mr->charged = 0;
-}
-
-/* Where the memory is: in a region of the guest's, or in one that is made here. */
-static enum xen_vhca_status place_mr(struct cmd *cmd, struct mem *mr, uint64_t *addr)
+/*
+ * Where the memory is: in a region of the guest's, or in one that is made of the request's pages.
+ * @made: the latter, or NULL
+ */
+static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made, uint64_t *addr)
 {
 	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
 	enum xen_vhca_status status;
 
+	*made = NULL;
 	if (!(a->flags & XEN_VHCA_MR_REG_INLINE))
 		return cmd_use_place(cmd, &a->place, a->length,
 				     a->access & VHCA_ACCESS_WRITES, addr);
-	status = make_region(cmd, mr);
+	status = cmd_region_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), made);
 	if (!status)
-		*addr = (uintptr_t)mr->region.base + a->place.offset;
+		*addr = (uintptr_t)((struct mem *)*made)->region.base + a->place.offset;
 	return status;
+}
+
+/* A region that is to be kept is the guest's from now on; else it belongs to the MR. */
+static void publish_mr(struct cmd *cmd, struct mr *mr, struct object *made)
+{
+	const bool keep = cmd->req.u.mr_reg.flags & XEN_VHCA_MR_REG_KEEP;
+
+	if (!made) {
+		cmd_publish(cmd, &mr->obj);
+		return;
+	}
+	if (keep)
+		cmd->rsp.u.mr.mem = made->handle;
+	else
+		mr->own = (struct mem *)made;
+	cmd_publish_both(cmd, &mr->obj, made, keep);
 }
 
 enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
@@ -135,32 +93,34 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_mr_attr attr = { .access = a->access, .length = a->length, .iova = a->iova };
 	enum xen_vhca_status status;
-	struct object *obj, *pd;
-	struct hca_mr mr;
+	struct object *obj, *pd, *made;
+	struct hca_mr hca;
 
 	status = cmd_use(cmd, a->pd, OBJ_PD, &pd);
 	if (status)
 		return status;
 	attr.pd = pd->hca_id;
-	status = cmd_new(cmd, OBJ_MR, sizeof(struct mem), &obj);
+	status = cmd_new(cmd, OBJ_MR, sizeof(struct mr), &obj);
 	if (status)
 		return status;
-	status = place_mr(cmd, (struct mem *)obj, &attr.addr);
+	status = place_mr(cmd, &made, &attr.addr);
 	if (status)
 		goto err_drop;
-	status = cmd_hca(cmd, ops->mr_reg(hca_ctx(cmd), &attr, &mr), "registering memory");
+	status = cmd_hca(cmd, ops->mr_reg(hca_ctx(cmd), &attr, &hca), "registering memory");
 	if (status)
 		goto err_region;
-	obj->hca_id = mr.id;
-	obj->number = mr.lkey;
+	obj->hca_id = hca.id;
+	obj->number = hca.lkey;
+	((struct mr *)obj)->length = a->length;
 	cmd->rsp.u.mr = (struct xen_vhca_new_mr){
-		.handle = obj->handle, .lkey = mr.lkey, .rkey = mr.rkey,
+		.handle = obj->handle, .lkey = hca.lkey, .rkey = hca.rkey,
 	};
-	cmd_publish(cmd, obj);
+	publish_mr(cmd, (struct mr *)obj, made);
 	return XEN_VHCA_OK;
 
 err_region:
-	drop_region(cmd, (struct mem *)obj);
+	if (made)
+		cmd_region_drop(cmd, made);
 err_drop:
 	cmd_drop(cmd, obj);
 	return status;
@@ -171,6 +131,7 @@ enum xen_vhca_status cmd_mr_dereg(struct cmd *cmd)
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	enum xen_vhca_status status;
 	struct object *obj;
+	struct mem *own;
 
 	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_MR, &obj);
 	if (status)
@@ -180,8 +141,10 @@ enum xen_vhca_status cmd_mr_dereg(struct cmd *cmd)
 		cmd_keep(cmd, obj);
 		return status;
 	}
-	drop_region(cmd, (struct mem *)obj);
+	own = ((struct mr *)obj)->own;
 	cmd_gone(cmd, obj);
+	if (own) /* nobody could name it, so nobody needs it any more */
+		cmd_region_gone(cmd, &own->obj);
 	return XEN_VHCA_OK;
 }
 

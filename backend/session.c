@@ -114,7 +114,7 @@ static int take(struct session *s)
 	cmd->v = s->v;
 	cmd->req = req;
 	cmd->taken_ns = latency_now_ns();
-	if (cmd_is_slow(&req)) {
+	if (cmd_is_slow(s->v, &req)) {
 		pool_submit(s->pool, cmd);
 		return 1;
 	}

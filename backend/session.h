@@ -2,8 +2,8 @@
 /*
  * session.h - the command ring of a connected vHCA: takes requests, has them done, answers.
  *
- * Quick commands are done at once, in the thread of the ring; those that map or register much go to
- * a pool of threads, so that they hold up nobody.
+ * Quick commands are done at once, in the thread of the ring; those that map or register much, or
+ * undo that, go to a pool of threads, so that they hold up nobody.
  */
 #ifndef XEN_IB_SESSION_H
 #define XEN_IB_SESSION_H

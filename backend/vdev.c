@@ -92,23 +92,14 @@ void vdev_leave(struct vdev *v, struct context *ctx)
 	pthread_mutex_unlock(&v->lock);
 }
 
-static struct mem *memory_of(struct object *obj)
-{
-	if (obj->type != OBJ_MEM && obj->type != OBJ_MR)
-		return NULL;
-	return ((struct mem *)obj)->charged ? (struct mem *)obj : NULL;
-}
-
 /* What takes long. Nobody else can reach the objects of a dying context, so no lock is needed. */
 static void take_back(struct vdev *v, struct context *ctx)
 {
 	struct object *obj;
 
 	LIST_FOREACH(obj, &ctx->objects, link) {
-		struct mem *mem = memory_of(obj);
-
-		if (mem)
-			region_fini(&mem->region);
+		if (obj->type == OBJ_MEM)
+			region_fini(&((struct mem *)obj)->region);
 		if (obj->type == OBJ_UAR)
 			uar_deny(&v->bank, ((struct uar *)obj)->record);
 	}
@@ -116,15 +107,12 @@ static void take_back(struct vdev *v, struct context *ctx)
 
 static void forget(struct vdev *v, struct object *obj)
 {
-	struct mem *mem = memory_of(obj);
-
 	LIST_REMOVE(obj, link);
 	handle_release(&v->handles, obj->handle);
 	quota_give(&v->quota.objects[obj->type], 1);
-	if (mem)
-		quota_give(&v->quota.bytes, (uint64_t)mem->charged * XEN_VHCA_PAGE_SIZE);
-	if (mem && obj->type == OBJ_MR)
-		quota_give(&v->quota.objects[OBJ_MEM], 1);
+	if (obj->type == OBJ_MEM)
+		quota_give(&v->quota.bytes,
+			   (uint64_t)((struct mem *)obj)->charged * XEN_VHCA_PAGE_SIZE);
 	if (obj->type == OBJ_UAR)
 		uar_settle(&v->bank, ((struct uar *)obj)->record, false);
 	free(obj);

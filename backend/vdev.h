@@ -37,11 +37,16 @@ struct context {
 
 LIST_HEAD(context_list, context);
 
-/* MEM_CREATE, and MR_REG with its pages inline: the latter has a region of its own. */
 struct mem {
 	struct object obj;
 	struct region region;
-	uint32_t charged; /* pages of it in the quota; 0: an MR without a region of its own */
+	uint32_t charged; /* its pages, as the quota has them */
+};
+
+struct mr {
+	struct object obj;
+	uint64_t length;
+	struct mem *own; /* the region of an inline registration that ends with it; else NULL */
 };
 
 struct uar {

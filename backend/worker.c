@@ -204,6 +204,7 @@ static void offer(struct worker *w)
 	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
 	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
 	xb_write(w->xs, w->path, "feature-events", "1");
+	xb_write(w->xs, w->path, "feature-kept-regions", "1");
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
 	xb_set_state(w->xs, w->path, XB_INIT_WAIT);

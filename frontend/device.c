@@ -5,6 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
+#include <xen/xenbus.h>
 
 #include "vhca_check.h"
 #include "xenib.h"
@@ -177,6 +178,8 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->events = events;
 	dev->gfns = gfns;
 	xenib_spaces_init(&dev->spaces);
+	xenib_keeper_init(&dev->keeper, dev,
+			  xenbus_read_unsigned(xbdev->otherend, "feature-kept-regions", 0));
 
 	err = query_backend(dev);
 	if (err)
@@ -201,5 +204,6 @@ void xenib_dev_remove(struct xenib_dev *dev)
 	xenib_events_stop(dev->events);
 	xenib_spaces_revoke(&dev->spaces);
 	ib_unregister_device(&dev->ibdev);
+	xenib_keeper_exit(&dev->keeper);
 	ib_dealloc_device(&dev->ibdev);
 }

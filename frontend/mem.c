@@ -122,7 +122,26 @@ int xenib_region_offer(struct xenib_ucontext *ctx, struct xenib_region *region)
 	region->handle = cmd.rsp.u.object.handle;
 	if (count == pages)
 		return 0;
-	return offer_rest(ctx->dev, region, count, pages);
+	err = offer_rest(ctx->dev, region, count, pages);
+	if (err) {
+		xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_MEM_DESTROY, region->handle);
+		region->handle = XEN_VHCA_NO_HANDLE;
+	}
+	return err;
+}
+
+static int pin_and_offer(struct xenib_ucontext *ctx, struct xenib_region *region, u64 addr,
+			 u64 length)
+{
+	int err;
+
+	err = xenib_region_pin(ctx->dev, region, addr, length, IB_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	err = xenib_region_offer(ctx, region);
+	if (err)
+		xenib_region_release(ctx->dev, region);
+	return err;
 }
 
 int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region, u64 addr,
@@ -132,12 +151,9 @@ int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region,
 
 	if (!PAGE_ALIGNED(addr))
 		return -EINVAL;
-	err = xenib_region_pin(ctx->dev, region, addr, length, IB_ACCESS_LOCAL_WRITE);
-	if (err)
-		return err;
-	err = xenib_region_offer(ctx, region);
-	if (err)
-		xenib_region_release(ctx->dev, region);
+	err = pin_and_offer(ctx, region, addr, length);
+	if (err == -ENOMEM && xenib_kept_flush(&ctx->dev->keeper))
+		err = pin_and_offer(ctx, region, addr, length);
 	return err;
 }
 

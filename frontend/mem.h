@@ -32,7 +32,7 @@ struct xenib_region {
 int xenib_region_pin(struct xenib_dev *dev, struct xenib_region *region, u64 addr, u64 length,
 		     int access);
 
-/* Offers a pinned region to the backend. */
+/* Offers a pinned region to the backend: all of it, or nothing. */
 int xenib_region_offer(struct xenib_ucontext *ctx, struct xenib_region *region);
 
 /*

@@ -35,25 +35,41 @@ static u32 access_to_wire(int access)
 	return wire;
 }
 
-/* Small: the references travel with the registration. Large: a region is offered before. */
-static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr, struct xenib_cmd *cmd)
+/*
+ * A small region that is new: its references travel with the registration, and where the backend
+ * can do that, it outlives the MR. A large one is offered before.
+ */
+static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr,
+		       const struct xen_vhca_mr_reg *what)
 {
-	size_t pages = ib_umem_num_pages(mr->region.umem);
-	struct xen_vhca_mr_reg *req = &cmd->req.u.mr_reg;
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG, .req.u.mr_reg = *what };
+	struct xenib_region *region = &mr->kept->region;
+	size_t pages = ib_umem_num_pages(region->umem);
+	struct xen_vhca_mr_reg *req = &cmd.req.u.mr_reg;
 	int err;
 
-	if (pages <= XEN_VHCA_DATA_REFS) {
+	if (region->handle == XEN_VHCA_NO_HANDLE && pages <= XEN_VHCA_DATA_REFS) {
 		req->flags = XEN_VHCA_MR_REG_INLINE;
+		if (xenib_kept_may_outlive(mr->kept))
+			req->flags |= XEN_VHCA_MR_REG_KEEP;
 		req->pages = pages;
-		cmd->data = mr->region.refs;
-		cmd->data_size = pages * sizeof(*mr->region.refs);
-	} else {
-		err = xenib_region_offer(ctx, &mr->region);
+		cmd.data = region->refs;
+		cmd.data_size = pages * sizeof(*region->refs);
+	} else if (region->handle == XEN_VHCA_NO_HANDLE) {
+		err = xenib_region_offer(ctx, region);
 		if (err)
 			return err;
 	}
-	req->place = xenib_region_place(&mr->region);
-	return xenib_cmd_exec(ctx->dev->ring, cmd);
+	req->place.mem = region->handle;
+	err = xenib_cmd_exec(ctx->dev->ring, &cmd);
+	if (err)
+		return err;
+	if (req->flags & XEN_VHCA_MR_REG_KEEP)
+		region->handle = cmd.rsp.u.mr.mem;
+	mr->handle = cmd.rsp.u.mr.handle;
+	mr->ibmr.lkey = cmd.rsp.u.mr.lkey;
+	mr->ibmr.rkey = cmd.rsp.u.mr.rkey;
+	return 0;
 }
 
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
@@ -61,7 +77,13 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 {
 	struct xenib_ucontext *ctx = xenib_udata_ctx(udata);
 	struct xenib_dev *dev = to_xdev(ibpd->device);
-	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG };
+	const struct xen_vhca_mr_reg what = {
+		.pd = to_xpd(ibpd)->handle,
+		.place.offset = offset_in_page(start),
+		.length = length,
+		.iova = iova,
+		.access = access_to_wire(access),
+	};
 	struct xenib_mr *mr;
 	int err;
 
@@ -77,26 +99,23 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = xenib_region_pin(dev, &mr->region, start, length, access);
-	if (err)
+	mr->kept = xenib_kept_get(ctx, start, length, access);
+	if (IS_ERR(mr->kept)) {
+		err = PTR_ERR(mr->kept);
 		goto err_free;
-
-	cmd.req.u.mr_reg.pd = to_xpd(ibpd)->handle;
-	cmd.req.u.mr_reg.length = length;
-	cmd.req.u.mr_reg.iova = iova;
-	cmd.req.u.mr_reg.access = access_to_wire(access);
-	err = register_mr(ctx, mr, &cmd);
+	}
+	err = register_mr(ctx, mr, &what);
+	if (err == -ENOMEM && xenib_kept_flush(&dev->keeper))
+		err = register_mr(ctx, mr, &what);
 	if (err)
-		goto err_release;
+		goto err_put;
 
-	mr->handle = cmd.rsp.u.mr.handle;
-	mr->ibmr.lkey = cmd.rsp.u.mr.lkey;
-	mr->ibmr.rkey = cmd.rsp.u.mr.rkey;
+	xenib_kept_share(mr->kept);
 	mr->ibmr.length = length;
 	return &mr->ibmr;
 
-err_release:
-	xenib_region_release(dev, &mr->region);
+err_put:
+	xenib_kept_put(mr->kept);
 err_free:
 	kfree(mr);
 	return ERR_PTR(err);
@@ -112,7 +131,7 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MR_DEREG, mr->handle);
 	if (err)
 		return err;
-	xenib_region_release(dev, &mr->region);
+	xenib_kept_put(mr->kept);
 	kfree(mr);
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "events.h"
 #include "gfn.h"
+#include "kept.h"
 #include "mem.h"
 #include "ring.h"
 #include "xenib-abi.h"
@@ -38,6 +39,7 @@ struct xenib_dev {
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
 	struct xenib_spaces spaces;
+	struct xenib_keeper keeper;
 };
 
 struct xenib_ucontext {
@@ -68,7 +70,7 @@ struct xenib_pd {
 
 struct xenib_mr {
 	struct ib_mr ibmr;
-	struct xenib_region region;
+	struct xenib_kept *kept;
 	xen_vhca_handle_t handle;
 };
 

@@ -61,6 +61,7 @@
  * /local/domain/0/backend/vhca/5/0/versions = "1"
  * /local/domain/0/backend/vhca/5/0/max-ring-page-order = "4"
  * /local/domain/0/backend/vhca/5/0/feature-events = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-kept-regions = "1"
  *
  * ------------------------ in the frontend's directory -----------------------
  * /local/domain/5/device/vhca/0/backend-id = "0"
@@ -92,6 +93,9 @@
  * feature-events
  *      "1": completion and asynchronous events are supported. Without it a
  *      frontend offers polling alone.
+ * feature-kept-regions
+ *      "1": MR_REG_KEEP is supported. Without it a frontend does not use the flag; a
+ *      backend that does not know it answers E_RESERVED.
  * error
  *      Why the backend closed the device or refused the frontend's parameters: one
  *      line for people.
@@ -272,7 +276,8 @@ struct xen_vhca_ctx_open {
 
 /* CTX_CLOSE, PD_FREE, UAR_FREE, MEM_DESTROY, MR_DEREG, MW_FREE, *_DESTROY, *_QUERY: one object.
  * CTX_CLOSE destroys all that the context still has. The others answer E_BUSY while another
- * object needs this one. MR_DEREG of an MR with MR_REG_INLINE returns its pages as well. */
+ * object needs this one. MR_DEREG of an MR with MR_REG_INLINE returns its pages as well, unless they
+ * were to be kept (MR_REG_KEEP). */
 struct xen_vhca_object {
 	xen_vhca_handle_t handle;
 	uint32_t reserved;
@@ -323,10 +328,20 @@ struct xen_vhca_mem_add {
 /*
  * MR_REG: registers [offset, offset + length) of a region; the HCA knows it as [iova, iova + length).
  * iova and offset are equal modulo the page size. access: as enum ib_access_flags / ibv_access_flags.
- * With MR_REG_INLINE there is no region yet: place.mem is 0 and pages (1 to 1024) references are in
- * the data page; the MR owns them.
+ * With MR_REG_INLINE there is no region yet: place.mem is 0, place.offset is below the page size, and
+ * pages (1 to 1024) references are in the data page. They become a region that has all its pages, and
+ * is read-only (as by MEM_READ_ONLY) if access lets the HCA write nothing: none of LOCAL_WRITE,
+ * REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND. It counts as a region and by its pages, as any other. The MR
+ * owns it: it has no handle, and ends with MR_DEREG.
+ * With MR_REG_KEEP as well the region is the guest's: the response names it (mem), and from then on it
+ * is as one that MEM_CREATE has made, in the context of the PD. The MR needs it: MEM_DESTROY answers
+ * E_BUSY until MR_DEREG, which leaves the region. Other objects can be made on it meanwhile and after
+ * that, an MR by its place without MR_REG_INLINE. MEM_DESTROY and CTX_CLOSE end it: until then its
+ * grants are mapped. If MR_REG is refused there is no region either. MR_REG_KEEP without
+ * MR_REG_INLINE is E_ARG. Only with feature-kept-regions.
  */
 #define XEN_VHCA_MR_REG_INLINE (1u << 0)
+#define XEN_VHCA_MR_REG_KEEP (1u << 1)
 
 enum xen_vhca_access {
 	XEN_VHCA_ACCESS_LOCAL_WRITE = 1 << 0,
@@ -541,7 +556,7 @@ struct xen_vhca_new_uar {
 struct xen_vhca_new_mr {
 	xen_vhca_handle_t handle;
 	uint32_t lkey, rkey;
-	uint32_t reserved;
+	xen_vhca_handle_t mem; /* MR_REG_KEEP: the region, never the MR's handle; else XEN_VHCA_NO_HANDLE */
 };
 
 /* To CQ_CREATE, SRQ_CREATE, QP_CREATE: number is what WQEs, CQEs and doorbells name. */

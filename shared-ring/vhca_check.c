@@ -74,6 +74,7 @@ SIZE(xen_vhca_new_uar, 24);
 OFFSET(xen_vhca_new_uar, frame, 8);
 OFFSET(xen_vhca_new_uar, bf_offset, 20);
 SIZE(xen_vhca_new_mr, 16);
+OFFSET(xen_vhca_new_mr, mem, 12);
 SIZE(xen_vhca_new_queue, 8);
 SIZE(xen_vhca_srq_attr, 16);
 SIZE(xen_vhca_qp_info, 104);
@@ -297,8 +298,10 @@ static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
 	const struct xen_vhca_mr_reg *m = &req->u.mr_reg;
 	enum xen_vhca_status status;
 
-	if (m->flags & ~XEN_VHCA_MR_REG_INLINE)
+	if (m->flags & ~(XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP))
 		return XEN_VHCA_E_RESERVED;
+	if (m->flags == XEN_VHCA_MR_REG_KEEP)
+		return XEN_VHCA_E_ARG;
 	if (!m->pd)
 		return XEN_VHCA_E_HANDLE;
 	status = check_access(m->access);

@@ -78,6 +78,14 @@ static int uar_ok(const struct xen_vhca_new_uar *u)
 	       u->bf_size <= (XEN_VHCA_PAGE_SIZE - u->bf_offset) / 2;
 }
 
+/* A region if one was to be kept, and only then. A handle names one object. */
+static int mr_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_mr *m)
+{
+	int keep = req->op == XEN_VHCA_OP_MR_REG && req->u.mr_reg.flags & XEN_VHCA_MR_REG_KEEP;
+
+	return m->handle && m->mem != m->handle && !m->mem == !keep;
+}
+
 static int queue_ok(const struct xen_vhca_new_queue *q)
 {
 	return q->handle && q->number && q->number <= VHCA_MAX_24;
@@ -95,7 +103,8 @@ static int qp_ok(const struct xen_vhca_qp_attr *a)
 }
 
 /* What an answer of this operation is like: the length of its part, and whether it makes sense. */
-static int answer_ok(const struct xen_vhca_rsp *rsp, unsigned int *length)
+static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *rsp,
+		     unsigned int *length)
 {
 	*length = 0;
 	switch (rsp->op) {
@@ -120,7 +129,7 @@ static int answer_ok(const struct xen_vhca_rsp *rsp, unsigned int *length)
 	case XEN_VHCA_OP_MR_REG:
 	case XEN_VHCA_OP_MW_ALLOC:
 		*length = sizeof(rsp->u.mr);
-		return rsp->u.mr.handle && !rsp->u.mr.reserved;
+		return mr_ok(req, &rsp->u.mr);
 	case XEN_VHCA_OP_CQ_CREATE:
 	case XEN_VHCA_OP_SRQ_CREATE:
 	case XEN_VHCA_OP_QP_CREATE:
@@ -146,7 +155,7 @@ int vhca_check_response(const struct xen_vhca_req *req, const struct xen_vhca_rs
 		return -EPROTO;
 	if (rsp->hca_errno && rsp->status != XEN_VHCA_E_HCA)
 		return -EPROTO;
-	if (rsp->status == XEN_VHCA_OK && !answer_ok(rsp, &length))
+	if (rsp->status == XEN_VHCA_OK && !answer_ok(req, rsp, &length))
 		return -EPROTO;
 	for (i = length; i < sizeof(rsp->u.octets); i++)
 		if (rsp->u.octets[i])

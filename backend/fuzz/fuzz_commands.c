@@ -52,6 +52,14 @@ static void place_handles(struct input *in, struct xen_vhca_req *req,
 	}
 }
 
+/* A registration by place as one that brings its pages, which become a region to be kept. */
+static void bring_pages(struct xen_vhca_mr_reg *m, unsigned int pages, bool keep)
+{
+	m->flags = XEN_VHCA_MR_REG_INLINE | (keep ? XEN_VHCA_MR_REG_KEEP : 0);
+	m->place.mem = 0;
+	m->pages = pages;
+}
+
 /* Some bytes of a good request changed, or all of it made up. */
 static void next_request(struct input *in, struct xen_vhca_req *req,
 			 const xen_vhca_handle_t recent[RECENT])
@@ -65,6 +73,8 @@ static void next_request(struct input *in, struct xen_vhca_req *req,
 	}
 	*req = example_request(op % XEN_VHCA_OPS);
 	place_handles(in, req, recent);
+	if (req->op == XEN_VHCA_OP_MR_REG && op >= XEN_VHCA_OPS)
+		bring_pages(&req->u.mr_reg, octet(in), op / XEN_VHCA_OPS & 1);
 	while (changes--) {
 		unsigned int where = octet(in);
 
@@ -84,6 +94,16 @@ static void next_event(struct input *in, struct rig *rig,
 	fake_async(&rig->fake, recent[what % RECENT], what >> 4);
 	if (what == 0xff)
 		page->cons = (uint32_t)octet(in) << (octet(in) & 24);
+}
+
+/* What the quota has given it has back. */
+static void close_all(struct rig *rig)
+{
+	struct context *ctx;
+
+	while ((ctx = LIST_FIRST(&rig->v.contexts)))
+		CHECK(!rig_object(rig, XEN_VHCA_OP_CTX_CLOSE, ctx->obj.handle));
+	CHECK(rig_is_empty(rig));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -111,9 +131,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rig.refs[octet(&in)] = octet(&in) << 6;
 		if (!rig_do(&rig, &req) && rig.handle)
 			recent[n % RECENT] = rig.handle;
+		if (req.op == XEN_VHCA_OP_MR_REG && rig.cmd->rsp.u.mr.mem)
+			recent[(n + RECENT / 2) % RECENT] = rig.cmd->rsp.u.mr.mem;
 		if (kind & 2)
 			next_event(&in, &rig, recent);
 	}
+	if (kind & 8)
+		close_all(&rig);
 	rig_fini(&rig);
 	return 0;
 }

@@ -121,6 +121,10 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p)
 	     .length = 100000, .iova = 0x7f0000000123, .access = 7);
 	MAKE(MR_REG, mr_reg, &p->inline_mr, .pd = p->pd, .flags = XEN_VHCA_MR_REG_INLINE,
 	     .pages = 3, .place.offset = 0x10, .length = 12000, .iova = 0x10, .access = 1);
+	MAKE(MR_REG, mr_reg, &p->kept_mr, .pd = p->pd,
+	     .flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP, .pages = 2, .length = 8192,
+	     .access = 1);
+	p->kept = rig->cmd->rsp.u.mr.mem;
 	MAKE(MW_ALLOC, mw_alloc, &p->mw, .pd = p->pd, .type = 2);
 	return XEN_VHCA_OK;
 }
@@ -128,6 +132,8 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p)
 void rig_exit(struct rig *rig, const struct rig_process *p)
 {
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MW_FREE, p->mw));
+	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->kept_mr));
+	CHECK(!rig_object(rig, XEN_VHCA_OP_MEM_DESTROY, p->kept));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->inline_mr));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->mr));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_QP_DESTROY, p->qp));

@@ -17,7 +17,7 @@ static void lifecycle(bool auto_translated)
 	CHECK(!rig_process(&rig, &p));
 	CHECK(!rig_process(&rig, &q));
 	CHECK(rig.v.quota.objects[OBJ_CTX].used == 2 && rig.shm->allowed == 2);
-	CHECK(rig.v.quota.bytes.used == 2 * 1503 * 4096);
+	CHECK(rig.v.quota.bytes.used == 2 * 1505 * 4096);
 	rig_exit(&rig, &p);
 	rig_exit(&rig, &q);
 	CHECK(rig_is_empty(&rig));
@@ -72,6 +72,7 @@ static void in_use(void)
 	CHECK(rig_object(&rig, XEN_VHCA_OP_SRQ_DESTROY, p.srq) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_PD_FREE, p.pd) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.mem) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.kept) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_UAR_FREE, p.uar) == XEN_VHCA_E_BUSY);
 	rig_exit(&rig, &p);
 	CHECK(rig_is_empty(&rig));
@@ -189,6 +190,282 @@ static void regions(void)
 	rig_fini(&rig);
 }
 
+/* A registration whose region of two pages is kept. */
+static struct xen_vhca_req kept_mr(xen_vhca_handle_t pd, uint32_t access)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
+		.flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP, .pages = 2,
+		.place.offset = 0x10, .iova = 0x7f0000000010, .length = 8000, .access = access } };
+}
+
+static struct xen_vhca_req mr_on(xen_vhca_handle_t pd, xen_vhca_handle_t mem, uint32_t access)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
+		.place.mem = mem, .length = 8192, .access = access } };
+}
+
+/* What is in use. */
+struct usage {
+	uint64_t mr, mem, bytes;
+	unsigned int live; /* on the HCA */
+};
+
+static struct usage usage_of(const struct rig *rig)
+{
+	const struct quota *q = &rig->v.quota;
+
+	return (struct usage){ q->objects[OBJ_MR].used, q->objects[OBJ_MEM].used, q->bytes.used,
+		rig->fake.live };
+}
+
+/* A vHCA with one process. Returns what that uses. */
+static struct usage start(struct rig *rig, struct rig_process *p)
+{
+	rig_init(rig, false, NULL);
+	CHECK(!rig_process(rig, p));
+	return usage_of(rig);
+}
+
+static bool grown(const struct rig *rig, const struct usage *since, int mrs, int regions)
+{
+	struct usage now = usage_of(rig);
+
+	return now.mr == since->mr + mrs && now.live == since->live + mrs &&
+	       now.mem == since->mem + regions && now.bytes == since->bytes + regions * 8192;
+}
+
+/* The region outlives its MR, has others before and after that, and ends when it is told to. */
+static void kept_regions(void)
+{
+	xen_vhca_handle_t mr, mem, other;
+	struct rig_process p, q;
+	struct usage before;
+	struct xen_vhca_req req;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p) && !rig_process(&rig, &q));
+	before = usage_of(&rig);
+	req = kept_mr(p.pd, 1);
+	CHECK(!rig_do(&rig, &req));
+	mr = rig.handle;
+	mem = rig.cmd->rsp.u.mr.mem;
+	CHECK(mr != mem && rig.cmd->rsp.u.mr.lkey && grown(&rig, &before, 1, 1));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mr) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MR_DEREG, mem) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_PD_FREE, p.pd) == XEN_VHCA_E_BUSY);
+	req = mr_on(q.pd, mem, 1);
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
+	req = mr_on(p.pd, mem, 7);
+	CHECK(!rig_do(&rig, &req) && !rig.cmd->rsp.u.mr.mem);
+	other = rig.handle;
+	CHECK(grown(&rig, &before, 2, 1));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, mr));
+	CHECK(grown(&rig, &before, 1, 1));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem) == XEN_VHCA_E_BUSY);
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, other));
+	CHECK(grown(&rig, &before, 0, 1));
+	CHECK(!rig_do(&rig, &req)); /* as often as one wants */
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
+	req.u.mr_reg.length++;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_RANGE);
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_MEM_ADD,
+		.u.mem_add = { .mem = mem, .first = 1, .count = 1 } };
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_COUNT); /* it has all its pages */
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem));
+	CHECK(grown(&rig, &before, 0, 0));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem) == XEN_VHCA_E_HANDLE);
+	rig_fini(&rig);
+}
+
+/* It needs nothing but its context: the PD may go before it. */
+static void kept_without_pd(void)
+{
+	struct xen_vhca_req alloc = { .op = XEN_VHCA_OP_PD_ALLOC }, req;
+	xen_vhca_handle_t mem, pd;
+	struct rig_process p;
+	struct usage before;
+	struct rig rig;
+
+	before = start(&rig, &p);
+	alloc.u.pd_alloc.ctx = p.ctx;
+	CHECK(!rig_do(&rig, &alloc));
+	pd = rig.handle;
+	req = kept_mr(pd, 1);
+	CHECK(!rig_do(&rig, &req));
+	mem = rig.cmd->rsp.u.mr.mem;
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_PD_FREE, pd));
+	req = mr_on(p.pd, mem, 1);
+	CHECK(!rig_do(&rig, &req));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem));
+	CHECK(grown(&rig, &before, 0, 0));
+	rig_fini(&rig);
+}
+
+/* The grants of a registration that writes nothing are read-only, and so they stay. */
+static void kept_read_only(void)
+{
+	struct xen_vhca_req req;
+	xen_vhca_handle_t mem;
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	req = kept_mr(p.pd, XEN_VHCA_ACCESS_REMOTE_READ);
+	CHECK(!rig_do(&rig, &req));
+	mem = rig.cmd->rsp.u.mr.mem;
+	req = mr_on(p.pd, mem, XEN_VHCA_ACCESS_LOCAL_WRITE);
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
+	req = mr_on(p.pd, mem, 0);
+	CHECK(!rig_do(&rig, &req));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx)); /* with both MRs on it */
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
+/* Regions that nobody uses at the moment, and one that is used: CTX_CLOSE, or the guest's end. */
+static void kept_until_closed(bool vanish)
+{
+	struct xen_vhca_req req;
+	struct rig_process p;
+	struct rig rig;
+	unsigned int i;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	req = kept_mr(p.pd, 1);
+	for (i = 0; i < 5; i++) {
+		CHECK(!rig_do(&rig, &req));
+		if (i)
+			CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
+	}
+	if (!vanish) {
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+		CHECK(rig_is_empty(&rig));
+		CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.kept) == XEN_VHCA_E_HANDLE);
+	}
+	rig_fini(&rig);
+}
+
+/* Over each limit, and by each thing that can fail: nothing is left, and the next one works. */
+static void kept_refused(void)
+{
+	struct xen_vhca_req req;
+	struct rig_process p;
+	struct usage before;
+	struct rig rig;
+
+	before = start(&rig, &p);
+	req = kept_mr(p.pd, 1);
+	rig.v.quota.objects[OBJ_MR].limit = before.mr;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT && grown(&rig, &before, 0, 0));
+	rig.v.quota.objects[OBJ_MR].limit++;
+	rig.v.quota.objects[OBJ_MEM].limit = before.mem;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT && grown(&rig, &before, 0, 0));
+	rig.v.quota.objects[OBJ_MEM].limit++;
+	rig.v.quota.bytes.limit = before.bytes + 8191;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT && grown(&rig, &before, 0, 0));
+	rig.v.quota.bytes.limit++;
+	rig.shm->fail_in = 1;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_NOMEM && grown(&rig, &before, 0, 0));
+	rig.refs[1] = SHM_PAGES;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_GRANT && grown(&rig, &before, 0, 0));
+	rig.refs[1] = 17;
+	rig.fake.fail_in = 1;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_NOMEM && grown(&rig, &before, 0, 0));
+	req.u.mr_reg.flags = XEN_VHCA_MR_REG_KEEP;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG && grown(&rig, &before, 0, 0));
+	req = kept_mr(p.pd, 1);
+	CHECK(!rig_do(&rig, &req) && grown(&rig, &before, 1, 1));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
+static bool undo_is_slow(struct rig *rig, unsigned int op, xen_vhca_handle_t handle)
+{
+	struct xen_vhca_req req = { .op = op, .u.object.handle = handle };
+
+	return cmd_is_slow(&rig->v, &req);
+}
+
+/* Makes it, says whether it has to be slow to make, and to undo; and undoes it. */
+static void check_mr_speed(struct rig *rig, struct xen_vhca_req req, bool make, bool dereg,
+			   bool destroy)
+{
+	xen_vhca_handle_t mr, mem;
+
+	CHECK(cmd_is_slow(&rig->v, &req) == make);
+	CHECK(!rig_do(rig, &req));
+	mr = rig->handle;
+	mem = rig->cmd->rsp.u.mr.mem;
+	CHECK(undo_is_slow(rig, XEN_VHCA_OP_MR_DEREG, mr) == dereg);
+	CHECK(!undo_is_slow(rig, XEN_VHCA_OP_MEM_DESTROY, mr));
+	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, mr));
+	CHECK(!undo_is_slow(rig, XEN_VHCA_OP_MR_DEREG, mr));
+	CHECK(undo_is_slow(rig, XEN_VHCA_OP_MEM_DESTROY, mem) == destroy);
+	if (mem)
+		CHECK(!rig_object(rig, XEN_VHCA_OP_MEM_DESTROY, mem));
+}
+
+/* What goes to the pool of threads: mapping and unmapping 64 pages, registering 1 MiB, and back. */
+static void speed(void)
+{
+	struct xen_vhca_req req, large;
+	struct rig_process p;
+	struct rig rig;
+
+	rig_init(&rig, false, NULL);
+	CHECK(!rig_process(&rig, &p));
+	req = kept_mr(p.pd, 1);
+	req.u.mr_reg.pages = 63;
+	check_mr_speed(&rig, req, false, false, false);
+	req.u.mr_reg.pages = 64;
+	check_mr_speed(&rig, req, true, false, true);
+	req.u.mr_reg.flags = XEN_VHCA_MR_REG_INLINE;
+	check_mr_speed(&rig, req, true, true, false);
+	req.u.mr_reg.pages = 63;
+	check_mr_speed(&rig, req, false, false, false);
+	large = mr_on(p.pd, p.mem, 1); /* of 1500 pages */
+	large.u.mr_reg.length = (1 << 20) - 1;
+	check_mr_speed(&rig, large, false, false, false);
+	large.u.mr_reg.length++;
+	check_mr_speed(&rig, large, true, true, false);
+	CHECK(undo_is_slow(&rig, XEN_VHCA_OP_MEM_DESTROY, p.mem));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MR_DEREG, p.mem));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MEM_DESTROY, 0));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MEM_DESTROY, ~0u));
+	CHECK(undo_is_slow(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp));
+	CHECK(!undo_is_slow(&rig, 255, p.qp));
+	rig_fini(&rig);
+}
+
+/* The region of a registration that keeps none has no handle, whatever the guest guesses. */
+static void own_region(void)
+{
+	struct rig_process p;
+	struct usage before;
+	struct rig rig;
+	uint32_t i;
+
+	before = start(&rig, &p);
+	for (i = 0; i < 64; i++) {
+		if (i == p.mem || i == p.kept)
+			continue;
+		CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, i) == XEN_VHCA_E_HANDLE);
+	}
+	CHECK(grown(&rig, &before, 0, 0));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, p.inline_mr));
+	CHECK(usage_of(&rig).mem == before.mem - 1);
+	CHECK(usage_of(&rig).bytes == before.bytes - 3 * 4096);
+	rig_fini(&rig);
+}
+
 /* Every command in one place: by its operation, or among those that do not exist. */
 static void counters(void)
 {
@@ -284,10 +561,10 @@ static void failures(bool auto_translated)
 
 	for (n = 1; failure(auto_translated, n, 0); n++)
 		;
-	CHECK(n == 10);
+	CHECK(n == 11);
 	for (n = 1; failure(auto_translated, 0, n); n++)
 		;
-	CHECK(n == 5);
+	CHECK(n == 6);
 }
 
 /* UARs are used again for this guest, and never go back to the HCA while the bank exists. */
@@ -353,6 +630,14 @@ int main(void)
 	handles();
 	generations();
 	regions();
+	kept_regions();
+	kept_without_pd();
+	kept_read_only();
+	kept_until_closed(false);
+	kept_until_closed(true);
+	kept_refused();
+	own_region();
+	speed();
 	counters();
 	limits();
 	address_handles();

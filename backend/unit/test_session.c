@@ -164,7 +164,7 @@ static xen_vhca_handle_t open_process(struct guest *g, xen_vhca_handle_t *pd)
 /* Registrations in all slots but one; in that one, the context is closed under them. */
 static void closing_under_load(struct guest *g)
 {
-	struct xen_vhca_req close = { .op = XEN_VHCA_OP_CTX_CLOSE };
+	struct xen_vhca_req close = { .op = XEN_VHCA_OP_CTX_CLOSE }, mr;
 	unsigned int round, id, pages;
 	xen_vhca_handle_t pd;
 
@@ -175,7 +175,10 @@ static void closing_under_load(struct guest *g)
 			fill_refs(g, id, pages);
 			if (id == round % ENTRIES)
 				send(g, 0, close);
-			send(g, id, inline_mr(pd, pages));
+			mr = inline_mr(pd, pages);
+			if (id & 1)
+				mr.u.mr_reg.flags |= XEN_VHCA_MR_REG_KEEP;
+			send(g, id, mr);
 		}
 		if (!g->busy[0] && round % ENTRIES == 0)
 			send(g, 0, close);

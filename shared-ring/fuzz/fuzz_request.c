@@ -19,6 +19,8 @@ static void promises(const struct xen_vhca_req *req)
 	switch (req->op) {
 	case XEN_VHCA_OP_MR_REG:
 		PROMISE(m->place.offset + m->length >= m->length);
+		PROMISE(!(m->flags & XEN_VHCA_MR_REG_KEEP) || m->flags & XEN_VHCA_MR_REG_INLINE);
+		PROMISE(!m->pages == !(m->flags & XEN_VHCA_MR_REG_INLINE));
 		break;
 	case XEN_VHCA_OP_QP_CREATE:
 		PROMISE(!(q->buf.offset & 4095) && !(q->dbr.offset & 7));

@@ -92,7 +92,8 @@ static void memory(void)
 	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG);
 	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_READ, OK);
 	BREAK(MR_REG, mr_reg.pages, 1, E_COUNT);
-	BREAK(MR_REG, mr_reg.flags, 2, E_RESERVED);
+	BREAK(MR_REG, mr_reg.flags, XEN_VHCA_MR_REG_KEEP, E_ARG);
+	BREAK(MR_REG, mr_reg.flags, 4, E_RESERVED);
 	BREAK(MW_ALLOC, mw_alloc.type, 3, E_ARG);
 }
 
@@ -107,6 +108,11 @@ static void inline_mr(void)
 	EXPECT("region as well", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
 	m->place.mem = 0;
 	EXPECT("inline", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	m->flags = XEN_VHCA_MR_REG_KEEP;
+	EXPECT("kept, not inline", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
+	m->flags |= XEN_VHCA_MR_REG_INLINE;
+	EXPECT("kept", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	EXPECT("references", vhca_request_pages(&req), 2);
 	m->length = 2 * 4096 - 0x123;
 	EXPECT("to the end", vhca_check_request(&req, &limits), XEN_VHCA_OK);
 	m->length++;
@@ -223,6 +229,42 @@ static void responses(void)
 	EXPECT("status", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
+/* The region of a registration: there if and only if it was to be kept. */
+static void kept_regions(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_MR_REG);
+	struct xen_vhca_rsp rsp;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	rsp.u.mr = (struct xen_vhca_new_mr){ .handle = 1, .lkey = 3, .rkey = 3 };
+	EXPECT("by place", vhca_check_response(&req, &rsp), 0);
+	rsp.u.mr.mem = 2;
+	EXPECT("by place, a region", vhca_check_response(&req, &rsp), -EPROTO);
+	req.u.mr_reg.flags = XEN_VHCA_MR_REG_INLINE;
+	EXPECT("inline, a region", vhca_check_response(&req, &rsp), -EPROTO);
+	req.u.mr_reg.flags |= XEN_VHCA_MR_REG_KEEP;
+	EXPECT("kept", vhca_check_response(&req, &rsp), 0);
+	rsp.u.mr.mem = 1;
+	EXPECT("one handle for two", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr.mem = 0;
+	EXPECT("kept, no region", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr = (struct xen_vhca_new_mr){ .mem = 2 };
+	EXPECT("no MR", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.status = XEN_VHCA_E_LIMIT;
+	EXPECT("refused, a region", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr.mem = 0;
+	EXPECT("refused", vhca_check_response(&req, &rsp), 0);
+	/* In MW_ALLOC's request there is something else where the flags are. */
+	req = example_request(XEN_VHCA_OP_MW_ALLOC);
+	rsp.op = req.op;
+	rsp.status = XEN_VHCA_OK;
+	rsp.u.mr = (struct xen_vhca_new_mr){ .handle = 1, .rkey = 3 };
+	EXPECT("MW", vhca_check_response(&req, &rsp), 0);
+	rsp.u.mr.mem = 2;
+	EXPECT("MW, a region", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
 static void statuses(void)
 {
 	unsigned int status;
@@ -270,6 +312,7 @@ int main(void)
 	modify();
 	qkey();
 	responses();
+	kept_regions();
 	statuses();
 	device();
 	places();

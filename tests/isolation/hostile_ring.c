@@ -108,13 +108,14 @@ static void run_many(const void *arg)
 		refs[i] = p.pages.refs[VFP_DATA];
 	req[0] = port_query(0);
 	req[1] = vf_object(XEN_VHCA_OP_QP_QUERY, p.qp);
-	req[2] = vf_object(XEN_VHCA_OP_MEM_DESTROY, p.mem); /* slow, and refused */
+	req[2] = vf_reg_mr(&p);
+	req[2].u.mr_reg.length = 1 << 20; /* slow, and refused */
 	req[3] = vf_create_mem(p.ctx, ARRAY_SIZE(refs));
 	req[3].u.mem_create.pages = 0;
 	for (i = 0; i < MANY; i++)
 		vf_send(&v, &req[i % 4], refs, ARRAY_SIZE(refs));
 	vf_collect(&v, 0);
-	check(v.tally.refused[XEN_VHCA_OP_MEM_DESTROY][XEN_VHCA_E_BUSY] == MANY / 4, "each answer came");
+	check(v.tally.refused[XEN_VHCA_OP_MR_REG][XEN_VHCA_E_RANGE] == MANY / 4, "each answer came");
 	hostile_counted(&v);
 	vf_process_free(&v, &p);
 	vf_disconnect(&v);

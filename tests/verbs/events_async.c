@@ -190,7 +190,6 @@ static void port_flap(const void *arg)
 	vp_both_free(&both);
 }
 
-/* Somebody outside breaks the first device. Its users are told, and can let go of everything. */
 /*
  * Work for a device that is gone is lost, and does no harm: neither before the kernel has taken the doorbells away, nor
  * then, nor afterwards.
@@ -210,6 +209,7 @@ static void post_for_nothing(struct vp_end *end)
 	}
 }
 
+/* Somebody outside breaks the first device. Its users are told, and can let go of everything. */
 static void device_fatal(const void *arg)
 {
 	struct ibv_async_event event;

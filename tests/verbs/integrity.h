@@ -41,6 +41,14 @@ void sink_prepare(struct vp_end *sink, size_t off, size_t len);
 /* Waits until the pattern is there, and checks the guards. */
 void sink_check(struct vp_end *sink, size_t off, size_t len, uint64_t pattern, const char *what);
 
-extern const struct check_table integrity_transfer, integrity_memory, integrity_order, integrity_xrc, integrity_mw;
+/*
+ * Writes @len bytes from @from's memory at @source to @to's memory at @sink, by the given registrations, and reads them
+ * back to @source. @remote is the address that the peer's registration goes by.
+ */
+void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink, uint64_t remote,
+		    struct ibv_mr *mr_sink, size_t len);
+
+extern const struct check_table integrity_transfer, integrity_memory, integrity_remap, integrity_order, integrity_xrc,
+	integrity_mw;
 
 #endif

@@ -22,12 +22,8 @@ static uint8_t *map(size_t len)
 	return at;
 }
 
-/*
- * Writes @len bytes from @from's memory at @source to @to's memory at @sink, by the given registrations, and reads them
- * back to @source. @remote is the address that the peer's registration goes by.
- */
-static void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink,
-			   uint64_t remote, struct ibv_mr *mr_sink, size_t len)
+void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink, uint64_t remote,
+		    struct ibv_mr *mr_sink, size_t len)
 {
 	uint64_t pattern = vp_fresh();
 	struct vp_wr w;
