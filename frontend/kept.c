@@ -36,10 +36,15 @@ static u64 key_of(const struct xenib_ucontext *ctx, u64 first)
 	return (first >> PAGE_SHIFT) ^ (unsigned long)ctx;
 }
 
+/* With the lock held. Without users and known: what nobody may find is released, or about to be. */
+static bool is_idle(const struct xenib_kept *kept)
+{
+	return !kept->users && !hlist_unhashed(&kept->known);
+}
+
 /* With the lock held. */
 static void leave_idle(struct xenib_kept *kept)
 {
-	kept->idle = false;
 	kept->keeper->idle_pages -= kept->pages;
 	kept->keeper->idle_regions--;
 	list_del(&kept->list);
@@ -48,7 +53,6 @@ static void leave_idle(struct xenib_kept *kept)
 /* With the lock held. */
 static void enter_idle(struct xenib_kept *kept)
 {
-	kept->idle = true;
 	kept->keeper->idle_pages += kept->pages;
 	kept->keeper->idle_regions++;
 	list_add_tail(&kept->list, &kept->keeper->idle);
@@ -62,6 +66,15 @@ static void doom(struct xenib_kept *kept)
 	list_add_tail(&kept->list, &kept->keeper->doomed);
 }
 
+/* With the lock held. Returns whether there is anything to release. */
+static bool start_release(struct xenib_keeper *keeper)
+{
+	if (list_empty(&keeper->doomed))
+		return false;
+	queue_work(system_unbound_wq, &keeper->work);
+	return true;
+}
+
 /* What is there changes, or may. Called with locks of the process's memory held. */
 static bool memory_changes(struct mmu_interval_notifier *notifier,
 			   const struct mmu_notifier_range *range, unsigned long seq)
@@ -72,9 +85,9 @@ static bool memory_changes(struct mmu_interval_notifier *notifier,
 	spin_lock(&keeper->lock);
 	mmu_interval_set_seq(notifier, seq);
 	kept->stale = true;
-	if (kept->idle) {
+	if (is_idle(kept)) {
 		doom(kept);
-		queue_work(system_unbound_wq, &keeper->work);
+		start_release(keeper);
 	} else {
 		hash_del(&kept->known);
 	}
@@ -95,25 +108,20 @@ static void release(struct xenib_kept *kept)
 	kfree(kept);
 }
 
-static void release_all(struct list_head *list)
-{
-	struct xenib_kept *kept, *next;
-
-	list_for_each_entry_safe(kept, next, list, list) {
-		release(kept);
-		cond_resched();
-	}
-}
-
+/* All that is doomed is released here, so who waits for the work item waits for all of it. */
 static void release_work(struct work_struct *work)
 {
 	struct xenib_keeper *keeper = container_of(work, struct xenib_keeper, work);
+	struct xenib_kept *kept, *next;
 	LIST_HEAD(doomed);
 
 	spin_lock(&keeper->lock);
 	list_splice_init(&keeper->doomed, &doomed);
 	spin_unlock(&keeper->lock);
-	release_all(&doomed);
+	list_for_each_entry_safe(kept, next, &doomed, list) {
+		release(kept);
+		cond_resched();
+	}
 }
 
 void xenib_keeper_init(struct xenib_keeper *keeper, struct xenib_dev *dev, bool small)
@@ -153,9 +161,9 @@ static struct xenib_kept *use_again(struct xenib_keeper *keeper, const struct xe
 	spin_lock(&keeper->lock);
 	kept = find(keeper, like);
 	if (kept) {
-		kept->users++;
-		if (kept->idle)
+		if (is_idle(kept))
 			leave_idle(kept);
+		kept->users++;
 	}
 	spin_unlock(&keeper->lock);
 	return kept;
@@ -238,8 +246,7 @@ static void make_room(struct xenib_keeper *keeper)
 
 	while (keeper->idle_pages > most || keeper->idle_regions > MOST_IDLE)
 		doom(list_first_entry(&keeper->idle, struct xenib_kept, list));
-	if (!list_empty(&keeper->doomed))
-		queue_work(system_unbound_wq, &keeper->work);
+	start_release(keeper);
 }
 
 void xenib_kept_put(struct xenib_kept *kept)
@@ -260,25 +267,19 @@ void xenib_kept_put(struct xenib_kept *kept)
 		release(kept);
 }
 
-/* Releases what is idle, of one context or of all, and waits for what is doomed. */
+/* Releases what is idle, of one context or of all, and waits for all that is doomed. */
 static bool release_idle(struct xenib_keeper *keeper, const struct xenib_ucontext *ctx)
 {
 	struct xenib_kept *kept, *next;
-	LIST_HEAD(mine);
 	bool any;
 
 	spin_lock(&keeper->lock);
-	any = !list_empty(&keeper->doomed);
 	list_for_each_entry_safe(kept, next, &keeper->idle, list) {
-		if (ctx && kept->ctx != ctx)
-			continue;
-		leave_idle(kept);
-		hash_del(&kept->known);
-		list_add_tail(&kept->list, &mine);
-		any = true;
+		if (!ctx || kept->ctx == ctx)
+			doom(kept);
 	}
+	any = start_release(keeper);
 	spin_unlock(&keeper->lock);
-	release_all(&mine);
 	return flush_work(&keeper->work) || any;
 }
 

@@ -48,7 +48,6 @@ struct xenib_kept {
 	size_t pages;
 	bool writable;
 	unsigned int users;
-	bool idle;  /* on that list */
 	bool stale; /* the process has something else there by now */
 };
 
