@@ -61,7 +61,7 @@ await_guests() {
 		name=$(prefix_of "$m")guest$g
 		wait_for "$name boots" 300 guest_ready "$m" "$g" || die "$EX_FAIL" \
 			"$name was not up within 300 s" "its console: $(guest_log "$m" "$g")"
-		wait_for "$name answers" 30 connect "$name" || no_answer "$name"
+		wait_for "$name answers" 60 connect "$name" || no_answer "$name"
 	done
 }
 

@@ -53,7 +53,7 @@ disconnect() { ssh -F "$(ssh_config)" -O exit "$1" >/dev/null 2>&1 || true; }
 # counts as one that does not answer.
 remote() {
 	connect "$1" || return "$EX_CONNECT"
-	timeout --foreground 60 ssh -F "$(ssh_config)" "$1" "$REMOTE_PATH; $2"
+	timeout --foreground 180 ssh -F "$(ssh_config)" "$1" "$REMOTE_PATH; $2"
 }
 
 no_answer() {

@@ -47,7 +47,7 @@ start_all() {
 	done
 	for ((m = 1; m <= MACHINES; m++)); do
 		dom0=$(prefix_of "$m")dom0
-		wait_for "$dom0 boots" 180 dom0_ready "$m" ||
+		wait_for "$dom0 boots" 300 dom0_ready "$m" ||
 			die "$EX_FAIL" "$dom0 was not up within 180 s" "its console: $dir/$dom0.log"
 		wait_for "$dom0 answers" 60 connect "$dom0" ||
 			die "$EX_FAIL" "$dom0 does not answer over ssh" "see $dir/ssh.err and $dir/$dom0.log"
