@@ -25,7 +25,7 @@ in_tools() { enter "$(root_dir tools)" "$@"; }
 # tool_words PROGRAM: sets TOOL to the words that run a program of the tools
 # root on the host, through that root's own loader and libraries: no chroot, so
 # no root and no mounts, and no matter how old the host's own libraries are.
-# TOOL_PRELOAD may name a library that goes before all others.
+# TOOL_PRELOAD may name libraries that go before all others, with colons between them.
 tool_words() {
 	local root
 	root=$(root_dir tools)

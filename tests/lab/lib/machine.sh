@@ -4,7 +4,7 @@
 
 readonly QEMU_MIN=11.0 # the first whose user network forwards unix sockets
 readonly XEN_MIB=224   # what Xen itself takes of a machine's memory
-readonly PATIENT_LOCK=$TOP/build/tests/lab/patient-lock.so
+readonly QEMU_PRELOADS=("$TOP/build/tests/lab/patient-lock.so" "$TOP/build/tests/lab/vmrun-once.so")
 
 # The run folder of the lab that --name or LAB_NAME chose.
 state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
@@ -63,6 +63,16 @@ check_memory() {
 
 machine_mib() { echo $((MEM + XEN_MIB + SPARE + GUESTS * (GUEST_MEM + 16))); }
 
+# qemu_preloads: those that are there, with colons between them. QEMU is better with them, but runs without, where nothing
+# has been built yet.
+qemu_preloads() {
+	local library there=
+	for library in "${QEMU_PRELOADS[@]}"; do
+		[ ! -e "$library" ] || there+=:$library
+	done
+	printf '%s' "${there#:}"
+}
+
 # start_machine M: returns when QEMU runs; Xen boots on from there.
 start_machine() {
 	local m=$1 dir boot mib prefix g forwards xen linux root
@@ -120,13 +130,14 @@ start_machine() {
 			-device '{"driver":"vfio-user-pci","bus":"rp'"$g"'","socket":{"type":"unix","path":"'"$(hca_socket "$m" "$g")"'"}}')
 	done
 	root=$(root_dir tools)
-	# Quicker with it, but fine without, where nothing has been built yet.
-	[ ! -e "$PATIENT_LOCK" ] || local TOOL_PRELOAD=$PATIENT_LOCK
+	local TOOL_PRELOAD
+	TOOL_PRELOAD=$(qemu_preloads)
 	tool qemu-system-x86_64 -L "$root/usr/share/qemu" -L "$root/usr/share/seabios" \
 		-daemonize -pidfile "$dir/${prefix}qemu.pid" "${args[@]}" 9>&- 2>"$dir/${prefix}qemu.err" || {
 		sed 's/^/    /' "$dir/${prefix}qemu.err" >&2
 		die "$EX_FAIL" "QEMU did not start machine $m"
 	}
+	grep '^vmrun-once: ' "$dir/${prefix}qemu.err" >&2 || true
 }
 
 # machine_ready M ROLE: did dom0 say that it is up? Dies when QEMU is gone.
