@@ -10,22 +10,23 @@
 
 #define DEPTH 16
 
+static FILE *to;
 static char ends[DEPTH];
 static bool any[DEPTH]; /* has a value already */
 static unsigned int depth;
 
 static void write_string(const char *text)
 {
-	putchar('"');
+	putc('"', to);
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
-			putchar('\\');
+			putc('\\', to);
 		if (*text >= ' ' && *text <= '~')
-			putchar(*text);
+			putc(*text, to);
 		else
-			printf("\\u%04x", (unsigned char)*text);
+			fprintf(to, "\\u%04x", (unsigned char)*text);
 	}
-	putchar('"');
+	putc('"', to);
 }
 
 static void begin(const char *key)
@@ -33,20 +34,28 @@ static void begin(const char *key)
 	if (!depth)
 		return;
 	if (any[depth - 1])
-		putchar(',');
+		putc(',', to);
 	any[depth - 1] = true;
-	printf("\n%*s", 2 * depth, "");
+	fprintf(to, "\n%*s", 2 * depth, "");
 	if (key) {
 		write_string(key);
-		fputs(": ", stdout);
+		fputs(": ", to);
 	}
+}
+
+void json_to(FILE *file)
+{
+	assert(!depth);
+	to = file;
 }
 
 void json_open(const char *key, char bracket)
 {
 	assert(depth < DEPTH);
+	if (!to)
+		to = stdout;
 	begin(key);
-	putchar(bracket);
+	putc(bracket, to);
 	ends[depth] = bracket == '{' ? '}' : ']';
 	any[depth++] = false;
 }
@@ -56,10 +65,12 @@ void json_close(void)
 	assert(depth);
 	depth--;
 	if (any[depth])
-		printf("\n%*s", 2 * depth, "");
-	putchar(ends[depth]);
-	if (!depth)
-		putchar('\n');
+		fprintf(to, "\n%*s", 2 * depth, "");
+	putc(ends[depth], to);
+	if (depth)
+		return;
+	putc('\n', to);
+	to = NULL;
 }
 
 void json_text(const char *key, const char *text)
@@ -71,17 +82,17 @@ void json_text(const char *key, const char *text)
 void json_number(const char *key, uint64_t number)
 {
 	begin(key);
-	printf("%" PRIu64, number);
+	fprintf(to, "%" PRIu64, number);
 }
 
 void json_real(const char *key, double number)
 {
 	begin(key);
-	printf("%.3f", number);
+	fprintf(to, "%.3f", number);
 }
 
 void json_bool(const char *key, bool value)
 {
 	begin(key);
-	fputs(value ? "true" : "false", stdout);
+	fputs(value ? "true" : "false", to);
 }

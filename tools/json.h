@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * json.h - writes JSON to standard output. Values in an object have a key, those in a list have none (NULL).
+ * json.h - writes JSON, to standard output unless told otherwise. Values in an object have a key, those in a list have
+ * none (NULL).
  */
 #ifndef XEN_IB_JSON_H
 #define XEN_IB_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* json_to - the next document goes there. */
+void json_to(FILE *file);
 
 /* json_open - '{' or '['; the first one without a key is the document. json_close() ends the innermost. */
 void json_open(const char *key, char bracket);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "json.h"
 #include "tool.h"
 
 #define COMMON "hjS"
@@ -85,7 +86,7 @@ static void usage(FILE *to, const struct command *command)
 				(int)strcspn(each->help, "\n"), each->help);
 		fputs("\n'xen-ib COMMAND --help' tells more, and so does xen-ib(8).\n\n", to);
 	}
-	fputs("  -j, --json            as JSON, for programs\n"
+	fputs("  -j, --json            as JSON, for programs; errors as well\n"
 	      "      --socket PATH     the daemon's control socket (" CONTROL_SOCKET ")\n"
 	      "  -h, --help\n", to);
 	if (!command)
@@ -95,8 +96,19 @@ static void usage(FILE *to, const struct command *command)
 		      "4 no such domain or vHCA, 5 it takes longer than --wait.\n", to);
 }
 
-static void say(const char *what, const char *format, va_list args)
+/* What is wrong, until it is told as JSON. */
+static struct {
+	bool json;
+	char error[512], hint[512];
+} complaint;
+
+static void say(const char *what, char kept[512], const char *format, va_list args)
 {
+	if (complaint.json) {
+		if (!*kept)
+			vsnprintf(kept, sizeof(complaint.error), format, args);
+		return;
+	}
 	fprintf(stderr, "xen-ib: %s", what);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
@@ -107,7 +119,7 @@ void complain(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say("error: ", format, args);
+	say("error: ", complaint.error, format, args);
 	va_end(args);
 }
 
@@ -116,8 +128,19 @@ void hint(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say("  ", format, args);
+	say("  ", complaint.hint, format, args);
 	va_end(args);
+}
+
+static void tell_complaint(void)
+{
+	if (!*complaint.error)
+		return;
+	json_to(stderr);
+	json_open(NULL, '{');
+	json_text("error", complaint.error);
+	json_text("hint", complaint.hint);
+	json_close();
 }
 
 bool parse_number(const char *text, uint64_t most, uint64_t *number)
@@ -183,11 +206,28 @@ static bool take_value(struct options *options, int option, const char *value)
 	}
 }
 
-/* Returns -1, or the exit status if it is all that there is to do. */
-static int take_option(struct options *options, const struct command *command, int option)
+/* An option that getopt does not take; word is the last one it looked at. */
+static void complain_of_option(int option, const char *word)
 {
-	if (option == '?' || (!strchr(COMMON, option) && !strchr(command->options, option))) {
-		if (option != '?')
+	if (option == ':')
+		complain("-%c wants a value", optopt);
+	else if (!optopt)
+		complain("there is no option %s", word);
+	else if (strstr(word, "="))
+		complain("-%c takes no value", optopt);
+	else
+		complain("there is no option -%c", optopt);
+}
+
+/* Returns -1, or the exit status if it is all that there is to do. */
+static int take_option(struct options *options, const struct command *command, int option, const char *word)
+{
+	const bool unknown = option == '?' || option == ':';
+
+	if (unknown || (!strchr(COMMON, option) && !strchr(command->options, option))) {
+		if (unknown)
+			complain_of_option(option, word);
+		else
 			complain("%s takes no -%c", command->name, option);
 		hint("see: xen-ib %s --help", command->name);
 		return TOOL_USAGE;
@@ -197,7 +237,7 @@ static int take_option(struct options *options, const struct command *command, i
 		usage(stdout, command);
 		return TOOL_OK;
 	case 'j':
-		options->json = true;
+		options->json = complaint.json = true;
 		break;
 	case 'f':
 		options->force = true;
@@ -229,8 +269,8 @@ static int run_command(const struct command *command, struct options *options, i
 {
 	int option, result;
 
-	while ((option = getopt_long(argc, argv, "hjS:Vw:fsn:d:o:", long_options, NULL)) != -1) {
-		result = take_option(options, command, option);
+	while ((option = getopt_long(argc, argv, ":hjS:Vw:fsn:d:o:", long_options, NULL)) != -1) {
+		result = take_option(options, command, option, argv[optind - 1]);
 		if (result >= 0)
 			return result;
 	}
@@ -242,11 +282,10 @@ static int run_command(const struct command *command, struct options *options, i
 	return TOOL_USAGE;
 }
 
-int tool_run(int argc, char **argv, const char *release)
+static int run(int argc, char **argv, const char *release)
 {
 	struct options options = { .socket = CONTROL_SOCKET, .wait = 30, .delay = 2 };
 	const struct command *command;
-	int result;
 
 	if (argc < 2) {
 		usage(stderr, NULL);
@@ -267,10 +306,29 @@ int tool_run(int argc, char **argv, const char *release)
 		return TOOL_USAGE;
 	}
 	optind = 0; /* anew, for tests */
-	result = run_command(command, &options, argc - 1, argv + 1);
+	return run_command(command, &options, argc - 1, argv + 1);
+}
+
+/* What is wrong with the words before it is JSON, too. */
+static bool wants_json(char **words)
+{
+	for (; *words && strcmp(*words, "--"); words++)
+		if (!strcmp(*words, "--json") || !strcmp(*words, "-j"))
+			return true;
+	return false;
+}
+
+int tool_run(int argc, char **argv, const char *release)
+{
+	int result;
+
+	memset(&complaint, 0, sizeof(complaint));
+	complaint.json = wants_json(argv);
+	result = run(argc, argv, release);
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("writing: %s", strerror(errno));
-		return result ? result : TOOL_FAILED;
+		result = result ?: TOOL_FAILED;
 	}
+	tell_complaint();
 	return result;
 }

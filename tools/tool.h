@@ -53,7 +53,10 @@ int cmd_check(const struct options *options, int argc, char **argv);
 /* tool_run - a whole command line; argv[0] is the program's name. Returns the exit status. */
 int tool_run(int argc, char **argv, const char *release);
 
-/* complain - a line on standard error: "xen-ib: error: ..."; hint: what to do about it, in a line below. */
+/*
+ * complain - a line on standard error: "xen-ib: error: ..."; hint: what to do about it, in a line below. With --json
+ * the first of each are kept, and become an object there when the command is through.
+ */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void hint(const char *format, ...);
 

@@ -27,7 +27,8 @@
 } while (0)
 
 static char dir[] = "/tmp/xen-ib-tool-XXXXXX", path[64];
-static char printed[65536]; /* standard output of the last command */
+static char printed[65536];   /* by the last command, on both outputs */
+static char complained[4096]; /* on standard error alone */
 
 /* The daemon */
 
@@ -98,32 +99,48 @@ static void *serve(void *arg)
 
 /* The command */
 
+/* From now on the output goes to a file without a name. Returns it; saved is where it went before. */
+static int divert(int output, int *saved)
+{
+	int to = open(dir, O_RDWR | O_TMPFILE, 0600);
+
+	CHECK(to >= 0);
+	*saved = dup(output);
+	dup2(to, output);
+	return to;
+}
+
+static size_t restore(int output, int saved, int to, char *text, size_t size)
+{
+	ssize_t got;
+
+	dup2(saved, output);
+	close(saved);
+	got = pread(to, text, size - 1, 0);
+	close(to);
+	text[got > 0 ? got : 0] = 0;
+	return strlen(text);
+}
+
 /* Runs "xen-ib --socket ... WORDS", the words separated by '|'. Returns its exit status. */
 static int run(const char *words)
 {
-	char *copy = strdup(words), *rest = copy, *argv[16] = { "xen-ib" }, file[96];
-	int argc = 1, out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), to, status;
-	ssize_t got;
+	char *copy = strdup(words), *rest = copy, *argv[16] = { "xen-ib" };
+	int argc = 1, out, err, to_out, to_err, status;
+	size_t length;
 
 	while ((argv[argc] = strsep(&rest, "|")))
 		argc++;
 	argv[argc++] = "--socket";
 	argv[argc++] = path;
-	snprintf(file, sizeof(file), "%s/out", dir);
-	to = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	dup2(to, STDOUT_FILENO);
-	dup2(to, STDERR_FILENO);
+	to_out = divert(STDOUT_FILENO, &out);
+	to_err = divert(STDERR_FILENO, &err);
 	asked = 0;
 	status = tool_run(argc, argv, "1.0");
 	fflush(stdout);
-	dup2(out, STDOUT_FILENO);
-	dup2(err, STDERR_FILENO);
-	got = pread(to, printed, sizeof(printed) - 1, 0);
-	printed[got > 0 ? got : 0] = 0;
-	close(to);
-	close(out);
-	close(err);
-	unlink(file);
+	restore(STDERR_FILENO, err, to_err, complained, sizeof(complained));
+	length = restore(STDOUT_FILENO, out, to_out, printed, sizeof(printed));
+	snprintf(printed + length, sizeof(printed) - length, "%s", complained);
 	free(copy);
 	return status;
 }
@@ -142,6 +159,9 @@ static void test_usage(void)
 	CHECK(run("attach|guest1") == TOOL_USAGE && says("usage: xen-ib attach"));
 	CHECK(run("list|--force") == TOOL_USAGE && says("list takes no -f"));
 	CHECK(run("attach|guest1|hca=x|--wait|soon") == TOOL_USAGE && says("'soon'"));
+	CHECK(run("list|-x") == TOOL_USAGE && says("no option -x"));
+	CHECK(run("list|--colour") == TOOL_USAGE && says("error: there is no option --colour\n"));
+	CHECK(run("list|--json=no") == TOOL_USAGE && says("-j takes no value"));
 	CHECK(run("top|--delay|0") == TOOL_USAGE);
 	CHECK(run("top|--order|name") == TOOL_USAGE);
 	CHECK(run("detach|guest1|first") == TOOL_USAGE && says("no number"));
@@ -202,6 +222,62 @@ static void test_no_daemon(void)
 	CHECK(run("metrics|--json") == TOOL_NO_DAEMON);
 	CHECK(run("check") == TOOL_USAGE && says("problem  daemon:"));
 	CHECK(run("check|--json") == TOOL_USAGE && says("\"ready\": false"));
+}
+
+/* Standard error is this object, and nothing else. */
+static bool complains(const char *error, const char *hint)
+{
+	char want[1024];
+
+	snprintf(want, sizeof(want), "{\n  \"error\": \"%s\",\n  \"hint\": \"%s\"\n}\n", error, hint);
+	return !strcmp(complained, want);
+}
+
+#define START_IT "start it: systemctl start xen-ibback; or see why it ended: journalctl -u xen-ibback"
+
+static void test_json_no_daemon(void)
+{
+	CHECK(run("show|--json") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
+	CHECK(!strcmp(printed, complained));
+	CHECK(run("top|-j|-n|1") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
+	CHECK(run("list|--json") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
+	/* What it finds is its result, and no failure of its own. */
+	CHECK(run("check|--json") == TOOL_USAGE && !strstr(complained, "\"error\""));
+}
+
+static void test_json_errors(void)
+{
+	CHECK(run("attach|nobody|hca=x|--json") == TOOL_NOT_FOUND &&
+	      complains("there is no domain nobody", "which domains there are: xl list"));
+	CHECK(!strcmp(printed, complained));
+	CHECK(run("attach|guest1|nonsense|--json") == TOOL_USAGE &&
+	      complains("nonsense: not KEY=VALUE", "the keys of a vHCA are in xen-ib(8)"));
+	/* What there is of a result is on standard output nevertheless. */
+	becomes = BROKEN;
+	CHECK(run("attach|guest1|hca=mlx5_7|--json") == TOOL_FAILED && complains("HCA mlx5_7: No such device",
+	      "the vHCA stays, and the daemon tries again; take it back: xen-ib detach 5 0"));
+	CHECK(*printed == '{' && says("\"state\": \"closed\""));
+	becomes = OFFERED;
+	CHECK(run("detach|guest1|0|-w|1|-j") == TOOL_TIMEOUT && *printed == '{' && says("\"worker\": 812") &&
+	      strstr(complained, "not released after 1 s"));
+	/* Wrong usage, wherever --json stands; and no octet of it gets out as it is. */
+	CHECK(run("colour|--json") == TOOL_USAGE && complains("there is no command 'colour'", "see: xen-ib --help"));
+	CHECK(run("co\"l\033|-j") == TOOL_USAGE &&
+	      complains("there is no command 'co\\\"l\\u001b'", "see: xen-ib --help"));
+	CHECK(run("attach|guest1|--json") == TOOL_USAGE &&
+	      complains("usage: xen-ib attach [OPTION]... DOMAIN SPEC", ""));
+	CHECK(run("list|--colour|--json") == TOOL_USAGE &&
+	      complains("there is no option --colour", "see: xen-ib list --help"));
+	CHECK(run("list|--force|--json") == TOOL_USAGE && complains("list takes no -f", "see: xen-ib list --help"));
+	CHECK(run("detach|guest1|first|--json") == TOOL_USAGE &&
+	      complains("'first' is no number of a vHCA", "which there are: xen-ib list guest1"));
+	CHECK(run("list|nobody|--js") == TOOL_NOT_FOUND && complains("there is no domain nobody", ""));
+	/* Not asked for, or only looking so. */
+	CHECK(run("list|nobody") == TOOL_NOT_FOUND &&
+	      !strcmp(complained, "xen-ib: error: there is no domain nobody\n"));
+	CHECK(run("colour|--|--json") == TOOL_USAGE && !strncmp(complained, "xen-ib: error: ", 15));
+	/* All is well. */
+	CHECK(run("list|--json") == TOOL_OK && !*complained);
 }
 
 /* Parts */
@@ -289,6 +365,7 @@ int main(void)
 	CHECK(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/socket", dir);
 	test_no_daemon();
+	test_json_no_daemon();
 	becomes = CONNECTED;
 	control = control_open(path, answer, NULL);
 	CHECK(control && !pthread_create(&thread, NULL, serve, NULL));
@@ -296,6 +373,7 @@ int main(void)
 	test_attach();
 	test_detach();
 	test_looking();
+	test_json_errors();
 	stop = true;
 	pthread_join(thread, NULL);
 	control_close(control);
