@@ -20,7 +20,7 @@
 /* What a backend says, and takes back: keys of its directory. */
 static const char *const keys[] = {
 	"state", "error", "versions", "max-ring-page-order", "feature-events",
-	"feature-kept-regions",
+	"feature-kept-regions", "feature-blueflame",
 };
 
 struct message {

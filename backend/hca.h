@@ -106,7 +106,10 @@ struct hca_ops {
 
 	/* UARs belong to no context and live as long as the bank. type: enum xen_vhca_uar_type */
 	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
-	/* Of UARs of this type: bytes of one BlueFlame buffer (0: none), place of the first. */
+	/*
+	 * Of UARs of this type: bytes of one BlueFlame buffer, place of the first. 0 bytes: no
+	 * BlueFlame; of UAR_BF, that uar_alloc() has no such UARs.
+	 */
 	void (*uar_layout)(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset);
 
 	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);

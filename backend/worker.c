@@ -197,6 +197,14 @@ static void disconnect_frontend(struct worker *w)
 	log_info("disconnected");
 }
 
+static bool has_blueflame(struct worker *w)
+{
+	uint32_t size, offset;
+
+	w->hca->ops->uar_layout(w->hca, XEN_VHCA_UAR_BF, &size, &offset);
+	return size;
+}
+
 static void offer(struct worker *w)
 {
 	char path[XB_PATH_MAX];
@@ -205,6 +213,7 @@ static void offer(struct worker *w)
 	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
 	xb_write(w->xs, w->path, "feature-events", "1");
 	xb_write(w->xs, w->path, "feature-kept-regions", "1");
+	xb_write(w->xs, w->path, "feature-blueflame", "%d", has_blueflame(w));
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
 	xb_set_state(w->xs, w->path, XB_INIT_WAIT);

@@ -177,6 +177,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->ring = ring;
 	dev->events = events;
 	dev->gfns = gfns;
+	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
 	xenib_spaces_init(&dev->spaces);
 	xenib_keeper_init(&dev->keeper, dev,
 			  xenbus_read_unsigned(xbdev->otherend, "feature-kept-regions", 0));

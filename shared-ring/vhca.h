@@ -62,6 +62,7 @@
  * /local/domain/0/backend/vhca/5/0/max-ring-page-order = "4"
  * /local/domain/0/backend/vhca/5/0/feature-events = "1"
  * /local/domain/0/backend/vhca/5/0/feature-kept-regions = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-blueflame = "1"
  *
  * ------------------------ in the frontend's directory -----------------------
  * /local/domain/5/device/vhca/0/backend-id = "0"
@@ -96,6 +97,10 @@
  * feature-kept-regions
  *      "1": MR_REG_KEEP is supported. Without it a frontend does not use the flag; a
  *      backend that does not know it answers E_RESERVED.
+ * feature-blueflame
+ *      "0": the HCA has no write combining here, so there are no doorbell pages of the
+ *      type UAR_BF. A frontend that asks for one nevertheless gets E_UNSUPPORTED, and so
+ *      may one whose backend does not say.
  * error
  *      Why the backend closed the device or refused the frontend's parameters: one
  *      line for people.
