@@ -18,7 +18,7 @@
 
 #define LARGE (1 << 20) /* more than a socket takes at once */
 
-static char path[64];
+static char dir[] = "/tmp/xen-ib-control-XXXXXX", path[64];
 static unsigned int answered;
 
 static void answer(void *from, const struct control_request *req, struct control_reply *reply)
@@ -217,7 +217,8 @@ static void test_socket(void)
 	struct control *c;
 	int fd;
 
-	snprintf(path, sizeof(path), "/tmp/xen-ib-control-%d", getpid());
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/socket", dir);
 	fd = open(path, O_CREAT | O_WRONLY, 0600); /* what a daemon that was killed leaves */
 	CHECK(fd >= 0);
 	close(fd);
@@ -231,7 +232,7 @@ static void test_socket(void)
 	test_flood(c);
 	fd = client();
 	control_close(c);
-	CHECK(access(path, F_OK));
+	CHECK(!rmdir(dir)); /* it is empty again */
 	close(fd);
 	control_close(NULL);
 	control_service(NULL);

@@ -18,6 +18,7 @@
 #include "pass_fds.h"
 #include "rig.h"
 
+static char dir[] = "/tmp/xen-ib-holder-XXXXXX";
 static int listener;
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static pthread_t thread;
@@ -275,7 +276,8 @@ static void test_end(void)
 
 int main(void)
 {
-	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/xen-ib-holder-%d", getpid());
+	CHECK(mkdtemp(dir));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", dir);
 	listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	CHECK(listener >= 0 && !bind(listener, (struct sockaddr *)&address, sizeof(address)) &&
 	      !listen(listener, 4));
@@ -286,6 +288,6 @@ int main(void)
 	test_silence();
 	test_end();
 	close(listener);
-	unlink(address.sun_path);
+	CHECK(!unlink(address.sun_path) && !rmdir(dir));
 	return EXIT_SUCCESS;
 }

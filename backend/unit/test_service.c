@@ -42,16 +42,18 @@ static void check_told(void)
 int main(void)
 {
 	struct sockaddr_un where = { .sun_family = AF_UNIX };
+	char dir[] = "/tmp/xen-ib-service-XXXXXX";
 
 	CHECK(!unsetenv("NOTIFY_SOCKET") && !unsetenv("WATCHDOG_USEC"));
 	service_ready();
 	service_stopping();
 	CHECK(service_alive() == -1);
-	snprintf(where.sun_path, sizeof(where.sun_path), "/tmp/service.%d", getpid());
+	CHECK(mkdtemp(dir));
+	snprintf(where.sun_path, sizeof(where.sun_path), "%s/socket", dir);
 	systemd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	CHECK(systemd >= 0 && !bind(systemd, (struct sockaddr *)&where, sizeof(where)));
 	CHECK(!setenv("NOTIFY_SOCKET", where.sun_path, 1));
 	check_told();
-	unlink(where.sun_path);
+	CHECK(!unlink(where.sun_path) && !rmdir(dir));
 	return EXIT_SUCCESS;
 }

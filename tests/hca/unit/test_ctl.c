@@ -369,11 +369,13 @@ TEST(clients_are_bounded)
 TEST(the_path_is_private)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	char dir[] = "/tmp/test-ctl-XXXXXX";
 	struct stat st;
 
 	fresh();
 	close(client);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/test-ctl-%d", (int)getpid());
+	REQUIRE(mkdtemp(dir));
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", dir);
 	CHECK_EQ(ctl_listen(ctl, addr.sun_path), 0);
 	CHECK_EQ(stat(addr.sun_path, &st), 0);
 	CHECK_EQ(st.st_mode & 0777, 0600);
@@ -381,5 +383,5 @@ TEST(the_path_is_private)
 	CHECK_EQ(connect(client, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	ANSWERS("ping", "ok\n");
 	done();
-	CHECK(stat(addr.sun_path, &st));
+	CHECK_EQ(rmdir(dir), 0); /* it is empty again */
 }

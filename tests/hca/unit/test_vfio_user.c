@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The vfio-user server: connections, messages, and the descriptors that come with them. */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/un.h>
@@ -234,10 +235,11 @@ static int dial(const char *path)
 
 TEST(one_machine_at_a_time)
 {
-	char path[64], c;
+	char dir[] = "/tmp/test-vfio-user-XXXXXX", path[64], c;
 	int second, third;
 
-	snprintf(path, sizeof(path), "/tmp/test-vfio-user-%d", (int)getpid());
+	REQUIRE(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/socket", dir);
 	fresh();
 	close(client);
 	turns();
@@ -259,7 +261,7 @@ TEST(one_machine_at_a_time)
 	turns();
 	hello();
 	vfio_user_free(server);
-	CHECK(access(path, F_OK));
+	CHECK_EQ(rmdir(dir), 0); /* it is empty again */
 	server = vfio_user_new(loop, &hca);
 	done();
 }
