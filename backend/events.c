@@ -5,8 +5,15 @@
  * The descriptors are watched for edges: one that reports the end, or whose context is being
  * closed, reports it once and does not keep the thread awake. So each is read until it is empty,
  * or, after BATCHES of them, put behind the others.
+ *
+ * Each completion may wake the thread and notify the guest. A guest that clears its bits and arms
+ * its CQs as fast as it can would have the thread do nothing else, so it reads at a pace: beyond
+ * that it sleeps for a millisecond or two when it has read all, and what comes meanwhile is read
+ * together. The kernel keeps it until then, so none is lost, and it is no more than the HCA can
+ * tell of in that time.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +24,16 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "pace.h"
 #include "vhca_event.h"
 
 #define READY 32 /* descriptors looked at in one round */
 #define BATCH 64 /* events read before the guest is told */
 #define BATCHES 16
 #define STREAK 4096 /* times BATCHES and BATCH, 4 Mi events, without an end: a flood */
+
+/* Descriptors that had something: 2,048 at once, and 32 in each millisecond. */
+static const struct pace_rate read_rate = { .burst = 64, .interval_ms = 1, .parts = 32 };
 
 /* How long to wait for room in the ring. */
 #define RETRY_MS 1
@@ -43,6 +54,8 @@ struct events {
 	/* Of the thread alone: */
 	unsigned int retry_ms;
 	uint64_t retry_at_ms;
+	struct pace reads;
+	bool more; /* a descriptor was left with something in it */
 };
 
 /* What a descriptor is: a context's handle, and which one of its two. */
@@ -225,6 +238,7 @@ static void put_behind(struct events *e, struct context *ctx, int fd, uint64_t s
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = source };
 
 	epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &event);
+	e->more = true;
 	if (++ctx->streak == STREAK)
 		eventfd_write(e->flood, 1);
 }
@@ -317,6 +331,18 @@ static bool is_stopped(struct events *e)
 	return stop;
 }
 
+/* After a look at n descriptors. Who is behind is not to be held up: what waits is in the kernel. */
+static void keep_pace(struct events *e, unsigned int n)
+{
+	uint64_t now = now_ms();
+
+	if (e->more)
+		return;
+	pace_spend_parts(&e->reads, &read_rate, n, now);
+	if (pace_wait_ms(&e->reads, &read_rate, now))
+		poll(NULL, 0, pace_wait_ms(&e->reads, &read_rate, now));
+}
+
 static void *run(void *arg)
 {
 	struct epoll_event ready[READY];
@@ -326,12 +352,15 @@ static void *run(void *arg)
 
 	while (!is_stopped(e)) {
 		n = epoll_wait(e->epoll, ready, READY, catch_up(e));
+		e->more = false;
 		for (i = 0; i < n; i++) {
 			if (ready[i].data.u64 == SOURCE_WAKE)
 				eventfd_read(e->wake, &count);
 			else
 				serve(e, ready[i].data.u64);
 		}
+		if (n > 0)
+			keep_pace(e, n);
 	}
 	return NULL;
 }

@@ -102,7 +102,7 @@ static uint64_t now_ms(void)
 
 int log_allowed(struct log_limit *limit, unsigned int *suppressed)
 {
-	static const struct pace_rate rate = { LOG_BURST, LOG_INTERVAL_MS };
+	static const struct pace_rate rate = { .burst = LOG_BURST, .interval_ms = LOG_INTERVAL_MS };
 	uint64_t now = now_ms();
 
 	if (pace_wait_ms(&limit->pace, &rate, now)) {

@@ -21,6 +21,25 @@ static unsigned int all_within(struct pace *pace, uint64_t now, uint64_t ms)
 	return n;
 }
 
+/* Eight parts at a time, of which five make one; whenever it is allowed, for so long. */
+static void check_parts(void)
+{
+	const struct pace_rate fine = { .burst = 4, .interval_ms = 1, .parts = 5 };
+	struct pace pace = { 0 };
+	unsigned int n = 0;
+	uint64_t now;
+
+	pace_spend_parts(&pace, &fine, 4, 500);
+	CHECK(!pace.even_ms); /* not one yet */
+	pace_spend_parts(&pace, &fine, 1, 500);
+	CHECK(pace.even_ms == 501);
+	for (now = 1000; now < 2000; now++)
+		for (; !pace_wait_ms(&pace, &fine, now); n += 8)
+			pace_spend_parts(&pace, &fine, 8, now);
+	CHECK(n >= 1000 * 5 && n <= (4 + 1000) * 5 + 8);
+	CHECK(pace_wait_ms(&pace, &fine, 1999) <= 2);
+}
+
 static void check_sooner(void)
 {
 	int timeout = -1;
@@ -53,6 +72,7 @@ int main(void)
 	CHECK(!pace_wait_ms(&pace, &one, 0));
 	pace_spend(&pace, &one, 0);
 	CHECK(pace_wait_ms(&pace, &one, 0) == 5 && !pace_wait_ms(&pace, &one, 5));
+	check_parts();
 	check_sooner();
 	return EXIT_SUCCESS;
 }
