@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
 		hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring, hostile_fetch,
-		hostile_connect, hostile_life, hostile_events,
+		hostile_connect, hostile_life, hostile_events, hostile_kept,
 	};
 
 	ask_setup(&argc, argv);

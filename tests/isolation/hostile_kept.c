@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Regions that outlive the registration which brought them (MR_REG_KEEP): dropped in any order and while something needs
+ * them, named as something else or by handles of the past, more than the limits allow.
+ *
+ * What is left of all that is asked of the daemon: regions, MRs and bytes in use are again what they were.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hostile.h"
+
+#define LOOK_US 100000
+#define SLOW_PAGES 64 /* of a region that the backend's ring thread does not unmap by itself */
+
+struct kept {
+	xen_vhca_handle_t mr, mem;
+};
+
+/* -- what is in use -- */
+
+struct usage {
+	unsigned long regions, mrs, bytes;
+};
+
+/* 0: it does not say (yet). */
+static unsigned long number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoul(at + strlen(key), NULL, 10) : 0;
+}
+
+static struct usage usage_of(const struct hostile *h)
+{
+	struct usage usage;
+	char question[32], *text;
+
+	snprintf(question, sizeof(question), "status %u", h->v.devid);
+	text = ask(question);
+	usage = (struct usage){
+		.regions = number_after(text, "\nobject region "), .mrs = number_after(text, "\nobject MR "),
+		.bytes = number_after(text, "\nbytes "),
+	};
+	free(text);
+	return usage;
+}
+
+/* The process of hostile_begin() has a region, two MRs of which one has its own region, and nothing else. */
+static void expect_more(const struct hostile *h, unsigned int regions, unsigned int mrs, unsigned int pages)
+{
+	const struct usage should = { 2 + regions, 2 + mrs, (VFP_PAGES + 2ul + pages) * VF_PAGE };
+	uint64_t until = now_ms() + opt.deadline_ms;
+	struct usage is;
+
+	if (!ask_possible())
+		return;
+	do
+		is = usage_of(h);
+	while (memcmp(&is, &should, sizeof(is)) && now_ms() < until && !usleep(LOOK_US));
+	check(!memcmp(&is, &should, sizeof(is)), "%u regions, %u MRs and %u pages beside the process's are in use: "
+	      "%lu, %lu and %lu bytes in all", regions, mrs, pages, is.regions, is.mrs, is.bytes);
+}
+
+static void begin(struct hostile *h)
+{
+	hostile_begin(h);
+	expect_more(h, 0, 0, 0);
+}
+
+static void end(struct hostile *h)
+{
+	expect_more(h, 0, 0, 0);
+	hostile_end(h);
+}
+
+/* -- requests -- */
+
+static struct xen_vhca_req reg_kept(xen_vhca_handle_t pd, uint32_t pages)
+{
+	struct xen_vhca_req req = vf_reg_inline(pd, pages);
+
+	req.u.mr_reg.flags |= XEN_VHCA_MR_REG_KEEP;
+	return req;
+}
+
+/* An MR on a region that is there, of its first page. */
+static struct xen_vhca_req reg_on(xen_vhca_handle_t pd, xen_vhca_handle_t mem)
+{
+	return (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_MR_REG,
+		.u.mr_reg = {
+			.pd = pd, .place = { .mem = mem }, .length = VF_PAGE, .access = XEN_VHCA_ACCESS_LOCAL_WRITE,
+		},
+	};
+}
+
+static struct kept keep(struct hostile *h, xen_vhca_handle_t pd, uint32_t pages)
+{
+	const struct xen_vhca_req req = reg_kept(pd, pages);
+	uint32_t refs[XEN_VHCA_DATA_REFS];
+	struct kept kept;
+
+	hostile_refs(h, refs, pages);
+	kept.mr = vf_make(&h->v, &req, refs, pages);
+	kept.mem = h->v.rsp[h->v.next_id].u.mr.mem;
+	return kept;
+}
+
+static xen_vhca_handle_t make(struct hostile *h, struct xen_vhca_req req)
+{
+	return vf_make(&h->v, &req, NULL, 0);
+}
+
+static void done(struct hostile *h, unsigned int op, xen_vhca_handle_t handle)
+{
+	const struct xen_vhca_req req = vf_object(op, handle);
+
+	require(!vf_do(&h->v, &req)->status, "%s is done", vhca_op_name(op));
+}
+
+#define OBJECT(h, op, handle, status, what) do { \
+	const struct xen_vhca_req req_ = vf_object(XEN_VHCA_OP_##op, handle); \
+	REFUSED(&(h)->v, &req_, status, what); \
+} while (0)
+
+/* -- cases -- */
+
+/* A region is needed by the MR that brought it, by others, by queues; it needs none of them, and no PD. */
+static void run_in_use(const void *arg)
+{
+	xen_vhca_handle_t pd, other, cq;
+	struct xen_vhca_req req;
+	struct kept kept;
+	struct hostile h;
+
+	(void)arg;
+	begin(&h);
+	pd = make(&h, vf_alloc_pd(h.p.ctx));
+	kept = keep(&h, pd, 2);
+	OBJECT(&h, MEM_DESTROY, kept.mem, E_BUSY, "a region under the MR that brought it");
+	OBJECT(&h, PD_FREE, pd, E_BUSY, "a PD with an MR whose region is kept");
+	other = make(&h, reg_on(h.p.pd, kept.mem));
+	req = vf_create_cq(&h.p);
+	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = kept.mem };
+	req.u.cq_create.dbr = (struct xen_vhca_place){ .mem = kept.mem, .offset = VF_PAGE };
+	cq = make(&h, req);
+	expect_more(&h, 1, 2, 2);
+	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
+	done(&h, XEN_VHCA_OP_PD_FREE, pd);
+	OBJECT(&h, MEM_DESTROY, kept.mem, E_BUSY, "a region under another MR and a CQ");
+	done(&h, XEN_VHCA_OP_MR_DEREG, other);
+	OBJECT(&h, MEM_DESTROY, kept.mem, E_BUSY, "a region under a CQ");
+	done(&h, XEN_VHCA_OP_CQ_DESTROY, cq);
+	expect_more(&h, 1, 0, 2);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+	OBJECT(&h, MEM_DESTROY, kept.mem, E_HANDLE, "a region twice");
+	OBJECT(&h, MR_DEREG, kept.mr, E_HANDLE, "an MR whose region is gone");
+	end(&h);
+}
+
+/* Dropped out of order: some whose MR is still there, the last one first, each twice. */
+static void run_order(const void *arg)
+{
+	struct kept kept[16];
+	struct hostile h;
+	unsigned int pages = 0, i;
+
+	(void)arg;
+	begin(&h);
+	for (i = 0; i < ARRAY_SIZE(kept); i++)
+		kept[i] = keep(&h, h.p.pd, 1 + i % 3);
+	for (i = 1; i < ARRAY_SIZE(kept); i += 2)
+		done(&h, XEN_VHCA_OP_MR_DEREG, kept[i].mr);
+	for (i = ARRAY_SIZE(kept); i--;) {
+		if (i % 2)
+			done(&h, XEN_VHCA_OP_MEM_DESTROY, kept[i].mem);
+		else
+			OBJECT(&h, MEM_DESTROY, kept[i].mem, E_BUSY, "a region before its MR");
+	}
+	for (i = 0; i < ARRAY_SIZE(kept); i += 2)
+		pages += 1 + i % 3;
+	expect_more(&h, ARRAY_SIZE(kept) / 2, ARRAY_SIZE(kept) / 2, pages);
+	for (i = 0; i < ARRAY_SIZE(kept); i++) {
+		if (i % 2) {
+			OBJECT(&h, MEM_DESTROY, kept[i].mem, E_HANDLE, "a region twice");
+			OBJECT(&h, MR_DEREG, kept[i].mr, E_HANDLE, "an MR twice");
+		} else {
+			done(&h, XEN_VHCA_OP_MR_DEREG, kept[i].mr);
+			done(&h, XEN_VHCA_OP_MEM_DESTROY, kept[i].mem);
+		}
+	}
+	end(&h);
+}
+
+/* Whatever names a region, by a handle that is none, or none any more. */
+static void names_nothing(struct hostile *h, xen_vhca_handle_t handle, const char *what)
+{
+	struct xen_vhca_req req;
+
+	OBJECT(h, MEM_DESTROY, handle, E_HANDLE, what);
+	req = reg_on(h->p.pd, handle);
+	REFUSED(&h->v, &req, E_HANDLE, what);
+	req = vf_add_mem(handle, 0, 1);
+	REFUSED_REFS(&h->v, &req, h->pool.refs, 1, E_HANDLE, what);
+	req = vf_create_cq(&h->p);
+	req.u.cq_create.buf.mem = handle;
+	REFUSED(&h->v, &req, E_HANDLE, what);
+}
+
+static void run_handles(const void *arg)
+{
+	static const unsigned int others[] = {
+		XEN_VHCA_OP_MR_DEREG, XEN_VHCA_OP_MW_FREE, XEN_VHCA_OP_PD_FREE, XEN_VHCA_OP_UAR_FREE, XEN_VHCA_OP_CQ_DESTROY,
+		XEN_VHCA_OP_SRQ_DESTROY, XEN_VHCA_OP_QP_DESTROY, XEN_VHCA_OP_QP_QUERY, XEN_VHCA_OP_CTX_CLOSE,
+	};
+	struct vf_process other;
+	struct xen_vhca_req req;
+	struct kept kept;
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	begin(&h);
+	vf_process_make(&h.v, &other);
+	kept = keep(&h, h.p.pd, 2);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		req = vf_object(others[i], kept.mem);
+		REFUSED(&h.v, &req, E_HANDLE, "a region as something else");
+	}
+	req = reg_on(kept.mem, h.p.mem);
+	REFUSED(&h.v, &req, E_HANDLE, "a region as a PD");
+	names_nothing(&h, kept.mr, "an MR as a region");
+	names_nothing(&h, h.p.inline_mr, "an MR as its own region, which has no name");
+	for (i = 5; i < 32; i++) /* below are the neighbours' */
+		names_nothing(&h, kept.mem ^ 1u << i, "a region that was never given out");
+	req = reg_on(other.pd, kept.mem);
+	REFUSED(&h.v, &req, E_CONTEXT, "a region of another context");
+	req = vf_create_cq(&other);
+	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = kept.mem };
+	REFUSED(&h.v, &req, E_CONTEXT, "a CQ in a region of another context");
+	req = vf_add_mem(kept.mem, 1, 1);
+	REFUSED_REFS(&h.v, &req, h.pool.refs, 1, E_COUNT, "pages for a region that has all");
+	req = reg_on(h.p.pd, kept.mem);
+	req.u.mr_reg.length = 2 * VF_PAGE + 1;
+	REFUSED(&h.v, &req, E_RANGE, "a byte more than the region has");
+	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+	vf_process_free(&h.v, &other);
+	end(&h);
+}
+
+/* The entry of a handle is used again, in other generations. */
+static void run_stale(const void *arg)
+{
+	struct kept gone, others[24];
+	struct hostile h;
+	unsigned int i, round;
+
+	(void)arg;
+	begin(&h);
+	gone = keep(&h, h.p.pd, 1);
+	done(&h, XEN_VHCA_OP_MR_DEREG, gone.mr);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, gone.mem);
+	for (round = 0; round < 3; round++) {
+		names_nothing(&h, gone.mem, "a region that is gone");
+		for (i = 0; i < ARRAY_SIZE(others); i++)
+			others[i] = keep(&h, h.p.pd, 1);
+		names_nothing(&h, gone.mem, "a region that is gone, after others were kept");
+		for (i = 0; i < ARRAY_SIZE(others); i++) {
+			done(&h, XEN_VHCA_OP_MR_DEREG, others[i].mr);
+			done(&h, XEN_VHCA_OP_MEM_DESTROY, others[i].mem);
+		}
+	}
+	end(&h);
+}
+
+/* What is refused leaves no region. */
+static void run_refused(const void *arg)
+{
+	uint32_t refs[XEN_VHCA_DATA_REFS];
+	struct xen_vhca_req req;
+	struct vf_pages pages;
+	struct hostile h;
+	struct kept kept;
+
+	(void)arg;
+	begin(&h);
+	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
+#define KEPT(field, value, status, what) do { \
+	req = reg_kept(h.p.pd, 2); \
+	req.u.mr_reg.field = (value); \
+	REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
+} while (0)
+	KEPT(flags, XEN_VHCA_MR_REG_KEEP, E_ARG, "without pages of its own");
+	KEPT(flags, XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP | 1u << 2, E_RESERVED, "a flag that does not exist");
+	KEPT(place.mem, h.p.mem, E_ARG, "a region as well");
+	KEPT(pages, 0, E_COUNT, "no pages");
+	KEPT(pages, 1025, E_COUNT, "more pages than a list holds");
+	KEPT(length, 2 * VF_PAGE + 1, E_RANGE, "a byte more than its pages have");
+	KEPT(length, 0, E_ARG, "no bytes");
+	KEPT(access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG, "remote writes without local ones");
+	KEPT(pd, h.p.mr, E_HANDLE, "an MR for its PD");
+#undef KEPT
+	req = reg_on(h.p.pd, h.p.mem);
+	req.u.mr_reg.flags = XEN_VHCA_MR_REG_KEEP;
+	REFUSED(&h.v, &req, E_ARG, "a region that is the guest's anyway");
+	refs[1] = 0x7fffffff;
+	req = reg_kept(h.p.pd, 2);
+	REFUSED_REFS(&h.v, &req, refs, 2, E_GRANT, "a reference beyond the grant table");
+	expect_more(&h, 0, 0, 0);
+
+	/* Of read-only grants: kept to be read, and no more than that. */
+	vf_share(&h.v, &pages, 2, h.v.backend, false);
+	req = reg_kept(h.p.pd, 2);
+	REFUSED_REFS(&h.v, &req, pages.refs, 2, E_GRANT, "a read-only grant where the HCA is to write");
+	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
+	kept.mr = vf_make(&h.v, &req, pages.refs, 2);
+	kept.mem = h.v.rsp[h.v.next_id].u.mr.mem;
+	req = reg_on(h.p.pd, kept.mem);
+	REFUSED(&h.v, &req, E_ARG, "a read-only region to write to");
+	req = vf_create_cq(&h.p);
+	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = kept.mem };
+	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only region");
+	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+	vf_unshare(&h.v, &pages);
+	end(&h);
+}
+
+/*
+ * More than max-mem-bytes: what is kept counts, whether it is registered or not. All but five pages are taken by a region
+ * that announces them and never brings them.
+ */
+static void run_quota(const void *arg)
+{
+	uint32_t refs[XEN_VHCA_DATA_REFS], most;
+	xen_vhca_handle_t large, mr;
+	struct xen_vhca_req req;
+	struct kept a, b, c;
+	struct hostile h;
+
+	(void)arg;
+	begin(&h);
+	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
+	most = h.v.attr.max_mem_bytes / VF_PAGE - VFP_PAGES - 2 - 5;
+	req = vf_create_mem(h.p.ctx, most);
+	large = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
+	a = keep(&h, h.p.pd, 2);
+	b = keep(&h, h.p.pd, 2);
+	req = reg_kept(h.p.pd, 2);
+	REFUSED_REFS(&h.v, &req, refs, 2, E_LIMIT, "a page more than there may be");
+	c = keep(&h, h.p.pd, 1);
+	req = reg_kept(h.p.pd, 1);
+	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page when all are kept");
+	done(&h, XEN_VHCA_OP_MR_DEREG, a.mr);
+	done(&h, XEN_VHCA_OP_MR_DEREG, b.mr);
+	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page when all are kept, and some are not registered");
+	req = vf_reg_inline(h.p.pd, 1);
+	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page that is not to be kept");
+	mr = make(&h, reg_on(h.p.pd, a.mem)); /* costs no page */
+	done(&h, XEN_VHCA_OP_MR_DEREG, mr);
+	expect_more(&h, 4, 1, most + 5);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, b.mem);
+	b = keep(&h, h.p.pd, 2);
+	done(&h, XEN_VHCA_OP_MR_DEREG, b.mr);
+	done(&h, XEN_VHCA_OP_MR_DEREG, c.mr);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, c.mem);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, large);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, a.mem);
+	done(&h, XEN_VHCA_OP_MEM_DESTROY, b.mem);
+	end(&h);
+}
+
+/*
+ * A region is dropped and registered at the same time; it is large enough to be dropped by another thread of the backend
+ * than the one that registers. One of the two comes first, and the other one is refused.
+ */
+static void run_race(const void *arg)
+{
+	unsigned int destroy, reg, won = 0, i;
+	enum xen_vhca_status gone, made;
+	struct xen_vhca_req req;
+	struct hostile h;
+	struct kept kept;
+
+	(void)arg;
+	begin(&h);
+	for (i = 0; i < 40; i++) {
+		kept = keep(&h, h.p.pd, SLOW_PAGES);
+		done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
+		req = vf_object(XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+		destroy = vf_send(&h.v, &req, NULL, 0);
+		req = reg_on(h.p.pd, kept.mem);
+		reg = vf_send(&h.v, &req, NULL, 0);
+		vf_collect(&h.v, 0);
+		gone = h.v.rsp[destroy].status;
+		made = h.v.rsp[reg].status;
+		if (!gone) {
+			check(made == XEN_VHCA_E_HANDLE, "a region that goes is registered (%s)", vhca_status_name(made));
+			continue;
+		}
+		check(gone == XEN_VHCA_E_BUSY && !made, "a region that is registered is dropped (%s, %s)",
+		      vhca_status_name(gone), vhca_status_name(made));
+		won++;
+		done(&h, XEN_VHCA_OP_MR_DEREG, h.v.rsp[reg].u.mr.handle);
+		done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+	}
+	note("registered first: %u of 40", won);
+	end(&h);
+}
+
+/* A context closes, and then the connection, with regions that are used and regions that are not. */
+static void run_closed(const void *arg)
+{
+	struct kept kept[8], last;
+	struct xen_vhca_req req;
+	struct vf_process p;
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	begin(&h);
+	vf_process_make(&h.v, &p);
+	for (i = 0; i < ARRAY_SIZE(kept); i++) {
+		kept[i] = keep(&h, p.pd, 1 + i);
+		if (i % 2)
+			done(&h, XEN_VHCA_OP_MR_DEREG, kept[i].mr);
+	}
+	req = vf_object(XEN_VHCA_OP_MEM_DESTROY, kept[1].mem);
+	vf_send(&h.v, &req, NULL, 0);
+	done(&h, XEN_VHCA_OP_CTX_CLOSE, p.ctx);
+	vf_unshare(&h.v, &p.pages);
+	for (i = 0; i < ARRAY_SIZE(kept); i++)
+		OBJECT(&h, MEM_DESTROY, kept[i].mem, E_HANDLE, "a region of a context that was closed");
+	expect_more(&h, 0, 0, 0);
+	hostile_counted(&h.v);
+	for (i = 0; i < ARRAY_SIZE(kept); i++) {
+		last = keep(&h, h.p.pd, SLOW_PAGES);
+		if (i % 2)
+			done(&h, XEN_VHCA_OP_MR_DEREG, last.mr);
+	}
+	vf_disconnect(&h.v);
+	vf_unshare(&h.v, &h.p.pages);
+	vf_unshare(&h.v, &h.pool);
+	hostile_works(&h.v);
+	vf_close(&h.v);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("kept-in-use", run_in_use, "kept regions dropped while something needs them"),
+	CHECK_CASE("kept-order", run_order, "kept regions dropped out of order, and twice"),
+	CHECK_CASE("kept-handle", run_handles, "kept regions as something else, and something else as a region"),
+	CHECK_CASE("kept-stale", run_stale, "handles of kept regions that are gone"),
+	CHECK_CASE("kept-refused", run_refused, "regions that cannot be kept"),
+	CHECK_CASE("kept-quota", run_quota, "more kept than there may be"),
+	CHECK_CASE("kept-race", run_race, "kept regions dropped and registered at the same time", .seconds = 120),
+	CHECK_CASE("kept-closed", run_closed, "contexts and connections that end with regions kept"),
+};
+
+const struct check_table hostile_kept = { cases, ARRAY_SIZE(cases) };
