@@ -9,6 +9,7 @@
 #include "hostile.h"
 
 #define PROBES 512
+#define MOST_FOREIGN 16 /* are enough */
 
 /* A list of good references but for one, in a region and inline. */
 static void refused(struct hostile *h, uint32_t ref, const char *what)
@@ -63,12 +64,12 @@ static void run_other_domain(const void *arg)
 }
 
 /*
- * A number under which another guest has granted a page to the same backend, and this one has not. Both give out their
+ * Numbers under which another guest has granted pages to the same backend, and this one has not. Both give out their
  * numbers in about the same order: so before it connects this one takes as many as it can, and gives them back then.
  */
 static void run_foreign(const void *arg)
 {
-	unsigned int tried = 0, i;
+	unsigned int tried = 0, seen = 0, i;
 	char *foreign, *at, *rest;
 	uint32_t refs[PROBES];
 	struct vf_pages pages;
@@ -83,9 +84,10 @@ static void run_foreign(const void *arg)
 	memcpy(refs, pages.refs, sizeof(refs));
 	vf_unshare(&h.v, &pages);
 	foreign = ask("foreign-refs");
-	for (rest = foreign; (at = strsep(&rest, "\n"));) {
-		uint32_t ref = strtoul(at, NULL, 10);
+	for (rest = foreign; tried < MOST_FOREIGN && (at = strsep(&rest, "\n"));) {
+		uint32_t ref = strtoul(at, NULL, 16);
 
+		seen++;
 		for (i = 0; i < PROBES && refs[i] != ref; i++)
 			;
 		if (i == PROBES)
@@ -93,7 +95,7 @@ static void run_foreign(const void *arg)
 		refused(&h, ref, "a number under which another guest has granted a page");
 		tried++;
 	}
-	check(tried, "one of the other guest's numbers is free here, of:\n%s", foreign);
+	check(tried, "one of the %u numbers of the other guest is free here", seen);
 	free(foreign);
 	hostile_end(&h);
 }
