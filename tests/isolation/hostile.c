@@ -35,7 +35,6 @@ void hostile_end(struct hostile *h)
 	vf_process_free(&h->v, &h->p);
 	vf_disconnect(&h->v);
 	vf_unshare(&h->v, &h->pool);
-	hostile_works(&h->v);
 	vf_close(&h->v);
 }
 
@@ -64,7 +63,7 @@ void hostile_closed(struct vfront *v, const char *reason)
 
 	vf_wait_closed(v, is, sizeof(is));
 	check(strstr(is, reason), "the backend says \"%s\" (it says \"%s\")", reason, is);
-	hostile_works(v);
+	vf_wait_offer(v);
 }
 
 void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,

@@ -32,7 +32,10 @@ void hostile_refs(const struct hostile *h, uint32_t *refs, unsigned int n);
 void hostile_begin(struct hostile *h);
 void hostile_begin_events(struct hostile *h); /* with the pages of events */
 
-/* The daemon counted what it answered; the process's objects are as they were, and can be destroyed; nothing is left. */
+/*
+ * The daemon counted what it answered; the process's objects are as they were, and can be destroyed; nothing is left. That
+ * another connection works is seen by the next case: to connect takes longer than most of what is tried here.
+ */
 void hostile_end(struct hostile *h);
 
 /* The request is refused with this status. */
@@ -42,12 +45,12 @@ void hostile_refused_at(const char *file, int line, struct vfront *v, const stru
 #define REFUSED_REFS(v, req, refs, n, status, what) \
 	hostile_refused_at(__FILE__, __LINE__, v, req, refs, n, XEN_VHCA_##status, what)
 
-/* The backend has closed, for a reason with this text in it. Another connection works. */
+/* The backend has closed, for a reason with this text in it, and offers again. */
 void hostile_closed(struct vfront *v, const char *reason);
 
 /*
  * A connection whose parameters @spoil has changed after they were published is closed, for a reason with this text in it.
- * Another one works.
+ * The backend offers again.
  */
 void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,
 		     const char *reason);
