@@ -63,7 +63,7 @@ void hostile_closed(struct vfront *v, const char *reason)
 
 	vf_wait_closed(v, is, sizeof(is));
 	check(strstr(is, reason), "the backend says \"%s\" (it says \"%s\")", reason, is);
-	vf_wait_offer(v);
+	hostile_works(v);
 }
 
 void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,

@@ -29,7 +29,6 @@ static void bad_values(const char *node, const char *reason, const char *const *
 		note("%s = %s", node, values[i] ? values[i] : "(none)");
 		hostile_spoiled(&v, spoil_key, values[i], reason);
 	}
-	hostile_works(&v);
 	vf_close(&v);
 }
 
@@ -58,7 +57,6 @@ static void run_long(const void *arg)
 	key = "version";
 	vf_open(&v, 0);
 	hostile_spoiled(&v, spoil_key, text, "version");
-	hostile_works(&v);
 	vf_close(&v);
 }
 
@@ -105,7 +103,6 @@ static void run_pages(const void *arg)
 	hostile_spoiled(&v, spoil_directory, NULL, "mapping the data pages");
 	hostile_spoiled(&v, spoil_ring, NULL, "mapping the ring");
 	hostile_spoiled(&v, spoil_ring_domain, NULL, "mapping the ring");
-	hostile_works(&v);
 	vf_close(&v);
 }
 
@@ -126,7 +123,6 @@ static void run_channel(const void *arg)
 	(void)arg;
 	vf_open(&v, 0);
 	hostile_spoiled(&v, spoil_channel, NULL, "binding event channel");
-	hostile_works(&v);
 	vf_close(&v);
 }
 

@@ -219,7 +219,6 @@ static void run_connect(const void *arg)
 	hostile_spoiled(&v, spoil_ref, "event-event-channel", "event channel of events");
 	hostile_spoiled(&v, spoil_read_only, "cq-event-ref", "completion events");
 	hostile_spoiled(&v, spoil_read_only, "async-event-ref", "asynchronous events");
-	hostile_works(&v);
 	vf_close(&v);
 }
 
