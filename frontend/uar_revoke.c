@@ -93,6 +93,9 @@ void xenib_spaces_forget(struct xenib_ucontext *ctx)
 /*
  * What is put into the mapping from now on is ordinary memory. For that to be given back it must be
  * a private mapping: of others with VM_PFNMAP the kernel does not expect that.
+ *
+ * Page faults need no mmap_lock, but the mapping's own: it is taken before the entries go, so that
+ * nobody finds them gone and the mapping not yet writable. mmap_write_unlock() gives it back.
  */
 static void revoke_in(struct mm_struct *mm, const struct file *file)
 {
@@ -103,6 +106,7 @@ static void revoke_in(struct mm_struct *mm, const struct file *file)
 	for_each_vma(vmi, vma) {
 		if (vma->vm_file != file || !(vma->vm_flags & VM_PFNMAP))
 			continue;
+		vma_start_write(vma);
 		zap_vma_ptes(vma, vma->vm_start, vma->vm_end - vma->vm_start);
 		vm_flags_mod(vma, VM_MAYREAD | VM_MAYWRITE, VM_SHARED | VM_MAYSHARE);
 		/* Cached again: Xen does not let a guest have its memory otherwise. */
