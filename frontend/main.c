@@ -262,6 +262,15 @@ static bool follows_to_closed(struct xenib_hca *hca, enum xenbus_state backend)
 	return backend == XenbusStateClosing || hca->xbdev->state == XenbusStateClosing;
 }
 
+/*
+ * The connection of a frontend that ended without a word: nothing of it is ours, and it must end
+ * before ours begins.
+ */
+static bool is_left_connected(const struct xenib_hca *hca, enum xenbus_state backend)
+{
+	return !hca->ring && (backend == XenbusStateInitialised || backend == XenbusStateConnected);
+}
+
 static void hca_work(struct work_struct *work)
 {
 	struct xenib_hca *hca = container_of(work, struct xenib_hca, work);
@@ -278,6 +287,8 @@ static void hca_work(struct work_struct *work)
 		hca->failed = connect(hca);
 	else if (backend == XenbusStateConnected && hca->ring && !hca->dev && !hca->failed)
 		hca->failed = register_device(hca);
+	else if (is_left_connected(hca, backend))
+		xenbus_switch_state(hca->xbdev, XenbusStateClosing);
 	else if (follows_to_closed(hca, backend))
 		xenbus_frontend_closed(hca->xbdev);
 }

@@ -166,6 +166,9 @@
  *  Initialising                              InitWait
  *      (normal flow)
  *
+ * A frontend that comes and finds the backend in Connected (the one before it ended without a
+ * word) says Closing, and Closed after the backend: that connection ends, and a new offer follows.
+ *
  * A frontend that reads "online" as "0" with the backend's Closing does not go back to
  * Initialising: the device has been removed.
  *
