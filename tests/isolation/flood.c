@@ -23,7 +23,7 @@ void flood(flood_fn *fn, void *arg, const char *what)
 
 	printf("working\n");
 	fflush(stdout);
-	while (!told_to_stop())
+	while (!told_to_stop(0))
 		n += fn(arg);
 	printf("%lu %s in %llu ms\n", n, what, (unsigned long long)(now_ms() - begun));
 }

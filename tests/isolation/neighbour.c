@@ -7,6 +7,7 @@
 #include "beside.h"
 
 #define ROUNDS 20
+#define PAUSE_MS 50 /* a neighbour is no flood */
 
 static void work(unsigned long rounds)
 {
@@ -17,7 +18,7 @@ static void work(unsigned long rounds)
 
 	vp_open(&dev, 0);
 	vp_pair_make(&pair, &dev, &dev, &conf);
-	while (rounds ? done < rounds : !told_to_stop()) {
+	while (rounds ? done < rounds : !told_to_stop(PAUSE_MS)) {
 		beside_round(&pair, "the neighbour");
 		if (!done++) {
 			printf("working\n");

@@ -88,11 +88,11 @@ pid_t check_fork(void)
 	return 0;
 }
 
-bool told_to_stop(void)
+bool told_to_stop(int ms)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	return poll(&in, 1, 0) == 1;
+	return poll(&in, 1, ms) == 1;
 }
 
 void note(const char *fmt, ...)

@@ -74,8 +74,8 @@ void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
  */
 pid_t check_fork(void);
 
-/* For cases that run until somebody outside has enough: standard input has something to read, or ends. */
-bool told_to_stop(void);
+/* For cases that run until somebody outside has enough: within so many ms standard input has something to read, or ends. */
+bool told_to_stop(int ms);
 
 /* Prints one line under --verbose. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
