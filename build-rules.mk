@@ -15,7 +15,7 @@
 # and has these targets then, beside its own 'all':
 #
 #   make check      unit tests under ASan and UBSan, then each fuzzer for FUZZ_SMOKE inputs
-#   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one)
+#   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one), for FUZZ_SECONDS at most
 #   make clean
 #
 # V=1 shows the commands, O=DIR puts the results elsewhere, CC=clang builds with clang (the fuzzers
@@ -98,7 +98,7 @@ define run_fuzzer
 		-artifact_prefix=$(O)/$(1)- "$$@" >$(1).log 2>&1 || \
 		{ tail -n 60 $(1).log; echo "$(1) failed: $(O)/$(1).log" >&2; exit 1; } }; \
 	$(if $(call kept,$(1)),FUZZ_TWICE=1 run $(call kept,$(1))/* &&) \
-	run -runs=$(2) -max_len=$(FUZZ_MAX_LEN) $(patsubst %,-dict=%,$(wildcard $(CURDIR)/fuzz/$(1).dict)) \
+	run -runs=$(2) $(FUZZ_SECONDS:%=-max_total_time=%) -max_len=$(FUZZ_MAX_LEN) $(patsubst %,-dict=%,$(wildcard $(CURDIR)/fuzz/$(1).dict)) \
 		corpus/$(1) $(call kept,$(1))
 
 endef

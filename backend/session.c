@@ -13,7 +13,9 @@
 #include "session.h"
 #include "vhca_ring.h"
 
+#ifndef POOL_THREADS
 #define POOL_THREADS 4
+#endif
 /* Requests before the caller gets a chance to look at something else. */
 #define BATCH 64
 

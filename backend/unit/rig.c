@@ -145,6 +145,15 @@ void rig_exit(struct rig *rig, const struct rig_process *p)
 	CHECK(!rig_object(rig, XEN_VHCA_OP_CTX_CLOSE, p->ctx));
 }
 
+void rig_close_all(struct rig *rig)
+{
+	struct context *ctx;
+
+	while ((ctx = LIST_FIRST(&rig->v.contexts)))
+		CHECK(!rig_object(rig, XEN_VHCA_OP_CTX_CLOSE, ctx->obj.handle));
+	CHECK(rig_is_empty(rig));
+}
+
 bool rig_is_empty(struct rig *rig)
 {
 	unsigned int type;

@@ -64,6 +64,9 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p);
 /* rig_exit - destroys one by one what rig_process() made, and the context. */
 void rig_exit(struct rig *rig, const struct rig_process *p);
 
+/* rig_close_all - closes all contexts. What the quota has given it has back. */
+void rig_close_all(struct rig *rig);
+
 /* rig_is_empty - nothing is in use, in the quota, on the HCA, of the guest's frames. */
 bool rig_is_empty(struct rig *rig);
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * requests.h - for the fuzzers that are a hostile guest: their input, and requests made of it.
+ *
+ * So that they get deeper than "no such handle", an octet of the input may put handles that exist
+ * where they belong.
+ */
+#ifndef XEN_IB_FUZZ_REQUESTS_H
+#define XEN_IB_FUZZ_REQUESTS_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "example.h"
+
+#define RECENT 16 /* handles that are remembered */
+
+struct input {
+	const uint8_t *data;
+	size_t size;
+};
+
+static inline uint8_t octet(struct input *in)
+{
+	if (!in->size)
+		return 0;
+	in->size--;
+	return *in->data++;
+}
+
+static inline void octets(struct input *in, void *to, size_t n)
+{
+	size_t have = n < in->size ? n : in->size;
+
+	memset(to, 0, n);
+	memcpy(to, in->data, have);
+	in->data += have;
+	in->size -= have;
+}
+
+static inline void place_handles(struct input *in, struct xen_vhca_req *req,
+				 const xen_vhca_handle_t recent[RECENT])
+{
+	xen_vhca_handle_t *words = (xen_vhca_handle_t *)req->u.octets;
+	unsigned int i, n;
+
+	/* Handles of the example are 7, wherever they are. */
+	for (i = 0; i < sizeof(req->u.octets) / sizeof(*words); i++) {
+		if (words[i] != 7)
+			continue;
+		n = octet(in);
+		words[i] = recent[n % RECENT];
+	}
+}
+
+/* A registration by place as one that brings its pages, which become a region to be kept. */
+static inline void bring_pages(struct xen_vhca_mr_reg *m, unsigned int pages, bool keep)
+{
+	m->flags = XEN_VHCA_MR_REG_INLINE | (keep ? XEN_VHCA_MR_REG_KEEP : 0);
+	m->place.mem = 0;
+	m->pages = pages;
+}
+
+/* Some bytes of a good request changed, or all of it made up. */
+static inline void next_request(struct input *in, struct xen_vhca_req *req,
+				const xen_vhca_handle_t recent[RECENT])
+{
+	unsigned int op = octet(in), changes = octet(in) % 4;
+
+	if (op == 0xff) {
+		octets(in, req, sizeof(*req));
+		req->id = 0;
+		return;
+	}
+	*req = example_request(op % XEN_VHCA_OPS);
+	place_handles(in, req, recent);
+	if (req->op == XEN_VHCA_OP_MR_REG && op >= XEN_VHCA_OPS)
+		bring_pages(&req->u.mr_reg, octet(in), op / XEN_VHCA_OPS & 1);
+	while (changes--) {
+		unsigned int where = octet(in);
+
+		if (where < sizeof(req->u.octets))
+			req->u.octets[where] = octet(in);
+	}
+}
+
+#endif
