@@ -14,7 +14,7 @@
 
 #include "forge.h"
 
-#define BATCHES 12 /* a process each, */
+#define BATCHES 16 /* a process each, */
 #define ROUNDS 150 /* which sends so many requests */
 #define MOST_CHANGES 3
 
