@@ -105,7 +105,7 @@ help:
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         all tests:' $(SUITES)
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
-	@echo 'make unit         unit tests and short fuzzing, no machine started'
+	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs each'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo
