@@ -79,6 +79,9 @@ static bool undo_is_slow(struct vdev *v, const struct xen_vhca_req *req)
 bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req)
 {
 	switch (req->op) {
+	case XEN_VHCA_OP_GID_QUERY:
+	case XEN_VHCA_OP_PKEY_QUERY:
+		return req->u.index.more;
 	case XEN_VHCA_OP_MR_REG:
 		return req->u.mr_reg.length >= SLOW_BYTES || req->u.mr_reg.pages >= SLOW_PAGES;
 	case XEN_VHCA_OP_MR_DEREG:

@@ -20,16 +20,24 @@ enum xen_vhca_status cmd_port_query(struct cmd *cmd)
 
 enum xen_vhca_status cmd_gid_query(struct cmd *cmd)
 {
+	const struct xen_vhca_index *of = &cmd->req.u.index;
 	struct hca *hca = cmd->v->hca;
+	int err = 0;
+	uint32_t i;
 
-	return cmd_hca(cmd, hca->ops->query_gid(hca, cmd->req.u.index.index, cmd->rsp.u.gid.gid),
-		       "querying a GID");
+	for (i = 0; i <= of->more && !err; i++)
+		err = hca->ops->query_gid(hca, of->index + i, cmd->rsp.u.gids.gid[i]);
+	return cmd_hca(cmd, err, "querying a GID");
 }
 
 enum xen_vhca_status cmd_pkey_query(struct cmd *cmd)
 {
+	const struct xen_vhca_index *of = &cmd->req.u.index;
 	struct hca *hca = cmd->v->hca;
+	int err = 0;
+	uint32_t i;
 
-	return cmd_hca(cmd, hca->ops->query_pkey(hca, cmd->req.u.index.index,
-						 &cmd->rsp.u.pkey.pkey), "querying a P_Key");
+	for (i = 0; i <= of->more && !err; i++)
+		err = hca->ops->query_pkey(hca, of->index + i, &cmd->rsp.u.pkeys.pkey[i]);
+	return cmd_hca(cmd, err, "querying a P_Key");
 }

@@ -10,7 +10,7 @@
 #include "vhca_check.h"
 #include "xenib.h"
 
-/* The core fills its caches by one command for each entry of these tables. */
+/* The core reads the whole of these tables. */
 #define MAX_TABLE 1024U
 /* Doorbell pages that an auto-translated guest keeps room for. */
 #define MAX_UARS 8192U
@@ -178,6 +178,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->events = events;
 	dev->gfns = gfns;
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
+	xenib_tables_init(dev);
 	xenib_spaces_init(&dev->spaces);
 	xenib_keeper_init(&dev->keeper, dev,
 			  xenbus_read_unsigned(xbdev->otherend, "feature-kept-regions", 0));

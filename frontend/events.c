@@ -24,6 +24,7 @@
 #include <xen/events.h>
 
 #include "events.h"
+#include "xenib.h"
 
 /* Between a full ring's worth of asynchronous events and the next, in jiffies. */
 #define ASYNC_PAUSE 1
@@ -235,6 +236,7 @@ static bool tell_async(struct xenib_events *events, struct ib_device *ibdev,
 	case VHCA_ASYNC_PORT:
 	case VHCA_ASYNC_DEVICE:
 		event.element.port_num = 1;
+		xenib_tables_changed(to_xdev(ibdev));
 		ib_dispatch_event(&event);
 		return true;
 	default: /* of a protocol that is younger than we are */

@@ -9,6 +9,9 @@
 /* Xen's, by IEEE */
 #define XEN_OUI 0x00163e
 
+/* The core reads a table at once; who reads one entry later is to see it as it is then. */
+#define AHEAD_FOR (HZ / 10)
+
 /* What the HCA may have beyond these is not offered to guests. */
 #define CAPS_OF_WINDOWS                                                                            \
 	((u64)(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A | IB_DEVICE_MEM_WINDOW_TYPE_2B))
@@ -108,34 +111,99 @@ int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *att
 	return 0;
 }
 
-int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+static void ahead_init(struct xenib_ahead *ahead)
 {
+	mutex_init(&ahead->lock);
+	atomic_set(&ahead->changes, 0);
+}
+
+void xenib_tables_init(struct xenib_dev *dev)
+{
+	ahead_init(&dev->gids);
+	ahead_init(&dev->pkeys);
+}
+
+/* Before anybody is told, who would read them again. */
+void xenib_tables_changed(struct xenib_dev *dev)
+{
+	atomic_inc(&dev->gids.changes);
+	atomic_inc(&dev->pkeys.changes);
+}
+
+/* A table of the port. */
+struct table {
+	struct xenib_ahead *ahead;
+	u32 entries;
+	u32 size; /* bytes of an entry */
+	u32 most; /* entries in an answer */
+	u8 op;
+};
+
+static int read_ahead(struct xenib_dev *dev, const struct table *table, u32 index)
+{
+	struct xenib_ahead *ahead = table->ahead;
+	u32 count = min(table->most, table->entries - index);
 	struct xenib_cmd cmd = {
-		.req.op = XEN_VHCA_OP_GID_QUERY,
-		.req.u.index.index = index,
+		.req.op = table->op,
+		.req.u.index = { .index = index, .more = count - 1 },
 	};
+	int changes = atomic_read(&ahead->changes);
 	int err;
 
-	err = xenib_cmd_exec(to_xdev(ibdev)->ring, &cmd);
+	ahead->count = 0;
+	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)
 		return err;
-	memcpy(gid->raw, cmd.rsp.u.gid.gid, sizeof(gid->raw));
+	memcpy(ahead->entries, cmd.rsp.u.octets, count * table->size);
+	ahead->first = index;
+	ahead->count = count;
+	ahead->changes_seen = changes;
+	ahead->until = jiffies + AHEAD_FOR;
 	return 0;
+}
+
+static bool is_ahead(const struct xenib_ahead *ahead, u32 index)
+{
+	return index >= ahead->first && index - ahead->first < ahead->count &&
+	       ahead->changes_seen == atomic_read(&ahead->changes) &&
+	       time_before(jiffies, ahead->until);
+}
+
+static int query_table(struct xenib_dev *dev, const struct table *table, u32 index, void *entry)
+{
+	struct xenib_ahead *ahead = table->ahead;
+	int err = 0;
+
+	if (index >= table->entries)
+		return -EINVAL;
+	mutex_lock(&ahead->lock);
+	if (!is_ahead(ahead, index))
+		err = read_ahead(dev, table, index);
+	if (!err)
+		memcpy(entry, ahead->entries + (index - ahead->first) * table->size, table->size);
+	mutex_unlock(&ahead->lock);
+	return err;
+}
+
+int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	struct xenib_dev *dev = to_xdev(ibdev);
+	const struct table table = {
+		&dev->gids, dev->gid_tbl_len, sizeof(*gid), XEN_VHCA_GIDS, XEN_VHCA_OP_GID_QUERY,
+	};
+
+	return query_table(dev, &table, index, gid);
 }
 
 int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
-	struct xenib_cmd cmd = {
-		.req.op = XEN_VHCA_OP_PKEY_QUERY,
-		.req.u.index.index = index,
+	struct xenib_dev *dev = to_xdev(ibdev);
+	const struct table table = {
+		&dev->pkeys, dev->pkey_tbl_len, sizeof(*pkey), XEN_VHCA_PKEYS,
+		XEN_VHCA_OP_PKEY_QUERY,
 	};
-	int err;
 
-	err = xenib_cmd_exec(to_xdev(ibdev)->ring, &cmd);
-	if (err)
-		return err;
-	*pkey = cmd.rsp.u.pkey.pkey;
-	return 0;
+	return query_table(dev, &table, index, pkey);
 }
 
 /*

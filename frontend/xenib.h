@@ -20,6 +20,20 @@
 
 #define XENIB_PORT 1
 
+/*
+ * Entries of a table of the port, read ahead: the core asks for one after the other. Forgotten
+ * after a moment, and when the port says that something has changed.
+ */
+struct xenib_ahead {
+	struct mutex lock; /* of all but changes */
+	u32 first;
+	u32 count;
+	int changes_seen;
+	unsigned long until; /* jiffies */
+	u8 entries[sizeof_field(struct xen_vhca_rsp, u)];
+	atomic_t changes; /* of the port, so far */
+};
+
 /* Processes of a PV guest that have mapped doorbell pages. */
 struct xenib_spaces {
 	struct list_head list;
@@ -35,6 +49,8 @@ struct xenib_dev {
 	struct xen_vhca_device_attr attr; /* within bounds */
 	u32 gid_tbl_len;                  /* as the core has allocated its tables */
 	u32 pkey_tbl_len;
+	struct xenib_ahead gids;
+	struct xenib_ahead pkeys;
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
@@ -227,6 +243,8 @@ void xenib_qp_attr_from_wire(struct ib_device *ibdev, const struct xen_vhca_qp_a
 int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata);
 int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+void xenib_tables_init(struct xenib_dev *dev);
+void xenib_tables_changed(struct xenib_dev *dev);
 int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,

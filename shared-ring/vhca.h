@@ -502,10 +502,13 @@ struct xen_vhca_ah_create {
 	uint32_t reserved;
 };
 
-/* GID_QUERY, PKEY_QUERY: index in the table of the port. */
+/*
+ * GID_QUERY, PKEY_QUERY: index in the table of the port, and how many more entries behind it are
+ * asked for, all within the table and the answer: see xen_vhca_gids and xen_vhca_pkeys.
+ */
 struct xen_vhca_index {
 	uint32_t index;
-	uint32_t reserved;
+	uint32_t more;
 };
 
 #define XEN_VHCA_REQ_SIZE 256
@@ -595,13 +598,16 @@ struct xen_vhca_port_attr {
 	uint32_t bad_pkey_cntr, qkey_viol_cntr;
 };
 
-struct xen_vhca_gid {
-	uint8_t gid[16];
+/* To GID_QUERY, PKEY_QUERY: the entries that were asked for, and zeroes. */
+#define XEN_VHCA_GIDS 15
+#define XEN_VHCA_PKEYS 124
+
+struct xen_vhca_gids {
+	uint8_t gid[XEN_VHCA_GIDS][16];
 };
 
-struct xen_vhca_pkey {
-	uint16_t pkey;
-	uint16_t reserved[3];
+struct xen_vhca_pkeys {
+	uint16_t pkey[XEN_VHCA_PKEYS];
 };
 
 struct xen_vhca_rsp {
@@ -618,8 +624,8 @@ struct xen_vhca_rsp {
 		struct xen_vhca_srq_attr srq;
 		struct xen_vhca_qp_info qp;
 		struct xen_vhca_port_attr port;
-		struct xen_vhca_gid gid;
-		struct xen_vhca_pkey pkey;
+		struct xen_vhca_gids gids;
+		struct xen_vhca_pkeys pkeys;
 		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
 	} u;
 };

@@ -80,8 +80,8 @@ SIZE(xen_vhca_srq_attr, 16);
 SIZE(xen_vhca_qp_info, 104);
 SIZE(xen_vhca_port_attr, 40);
 OFFSET(xen_vhca_port_attr, gid_tbl_len, 16);
-SIZE(xen_vhca_gid, 16);
-SIZE(xen_vhca_pkey, 8);
+SIZE(xen_vhca_gids, 240);
+SIZE(xen_vhca_pkeys, 248);
 SIZE(xen_vhca_rsp, XEN_VHCA_REQ_SIZE);
 OFFSET(xen_vhca_rsp, status, 4);
 OFFSET(xen_vhca_rsp, hca_errno, 6);
@@ -178,20 +178,24 @@ static enum xen_vhca_status check_object(const struct xen_vhca_req *req,
 	return req->u.object.handle ? OK : XEN_VHCA_E_HANDLE;
 }
 
+/* most: in one answer; entries: of the table */
+static enum xen_vhca_status check_index(const struct xen_vhca_index *i, uint32_t most,
+					uint32_t entries)
+{
+	return i->more < most && i->index < entries && i->more < entries - i->index ?
+	       OK : XEN_VHCA_E_ARG;
+}
+
 static enum xen_vhca_status check_gid(const struct xen_vhca_req *req,
 				      const struct xen_vhca_device_attr *limits)
 {
-	if (req->u.index.reserved)
-		return XEN_VHCA_E_RESERVED;
-	return req->u.index.index < limits->gids ? OK : XEN_VHCA_E_ARG;
+	return check_index(&req->u.index, XEN_VHCA_GIDS, limits->gids);
 }
 
 static enum xen_vhca_status check_pkey(const struct xen_vhca_req *req,
 				       const struct xen_vhca_device_attr *limits)
 {
-	if (req->u.index.reserved)
-		return XEN_VHCA_E_RESERVED;
-	return req->u.index.index < limits->pkeys ? OK : XEN_VHCA_E_ARG;
+	return check_index(&req->u.index, XEN_VHCA_PKEYS, limits->pkeys);
 }
 
 static enum xen_vhca_status check_ctx_open(const struct xen_vhca_req *req,

@@ -112,12 +112,11 @@ static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *
 		*length = sizeof(rsp->u.port);
 		return port_ok(&rsp->u.port);
 	case XEN_VHCA_OP_GID_QUERY:
-		*length = sizeof(rsp->u.gid);
+		*length = (req->u.index.more + 1) * sizeof(rsp->u.gids.gid[0]);
 		return 1;
 	case XEN_VHCA_OP_PKEY_QUERY:
-		*length = sizeof(rsp->u.pkey);
-		return !(rsp->u.pkey.reserved[0] | rsp->u.pkey.reserved[1] |
-			 rsp->u.pkey.reserved[2]);
+		*length = (req->u.index.more + 1) * sizeof(rsp->u.pkeys.pkey[0]);
+		return 1;
 	case XEN_VHCA_OP_CTX_OPEN:
 	case XEN_VHCA_OP_PD_ALLOC:
 	case XEN_VHCA_OP_MEM_CREATE:

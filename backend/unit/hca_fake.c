@@ -150,8 +150,9 @@ static int query_gid(struct hca *hca, uint32_t index, uint8_t gid[16])
 
 static int query_pkey(struct hca *hca, uint32_t index, uint16_t *pkey)
 {
-	(void)hca;
-	*pkey = index ? 0 : 0xffff;
+	if (fails((struct fake_hca *)hca))
+		return -EIO;
+	*pkey = index ? 0x8000 + index : 0xffff;
 	return 0;
 }
 

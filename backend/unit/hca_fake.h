@@ -19,7 +19,7 @@ struct fake_hca {
 	struct hca hca;
 	struct fake_ctx_list open;
 	struct fake_queue port;
-	int fail_in;     /* the n-th creation from now fails with ENOMEM; 0: none */
+	int fail_in;     /* the n-th creation (or P_Key) from now fails; 0: none */
 	unsigned int live; /* objects */
 	unsigned int contexts, uars;
 	unsigned int slow_us; /* a registration takes that long */

@@ -37,7 +37,7 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 		break;
 	case XEN_VHCA_OP_GID_QUERY:
 	case XEN_VHCA_OP_PKEY_QUERY:
-		req.u.index.index = 3;
+		req.u.index = (struct xen_vhca_index){ .index = 3, .more = 4 };
 		break;
 	case XEN_VHCA_OP_CTX_OPEN:
 		req.u.ctx_open.pid = 1234;

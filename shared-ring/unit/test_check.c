@@ -182,7 +182,11 @@ static void modify(void)
 	BREAK(AH_CREATE, ah_create.reserved, 1, E_RESERVED);
 	BREAK(AH_CREATE, ah_create.ctx, 0, E_HANDLE);
 	BREAK(GID_QUERY, index.index, 8, E_ARG);
+	BREAK(GID_QUERY, index.more, 5, E_ARG); /* over the table's end */
+	BREAK(GID_QUERY, index.more, UINT32_MAX, E_ARG);
 	BREAK(PKEY_QUERY, index.index, 128, E_ARG);
+	BREAK(PKEY_QUERY, index.more, 123, OK);
+	BREAK(PKEY_QUERY, index.more, 124, E_ARG); /* not in one answer */
 }
 
 static void qkey(void)
@@ -227,6 +231,31 @@ static void responses(void)
 	EXPECT("E_HCA", vhca_check_response(&req, &rsp), 0);
 	rsp.status = XEN_VHCA_STATUSES;
 	EXPECT("status", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
+/* As many entries as were asked for, and nothing behind them. */
+static void tables(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_PKEY_QUERY);
+	struct xen_vhca_rsp rsp;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	rsp.u.pkeys.pkey[4] = 0xffff;
+	EXPECT("P_Keys", vhca_check_response(&req, &rsp), 0);
+	rsp.u.pkeys.pkey[5] = 0xffff;
+	EXPECT("a P_Key more", vhca_check_response(&req, &rsp), -EPROTO);
+	req.u.index.more = XEN_VHCA_PKEYS - 1;
+	rsp.u.pkeys.pkey[XEN_VHCA_PKEYS - 1] = 0xffff;
+	EXPECT("all P_Keys", vhca_check_response(&req, &rsp), 0);
+
+	req = example_request(XEN_VHCA_OP_GID_QUERY);
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	rsp.u.gids.gid[4][15] = 1;
+	EXPECT("GIDs", vhca_check_response(&req, &rsp), 0);
+	rsp.u.gids.gid[5][0] = 1;
+	EXPECT("a GID more", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
 /* The region of a registration: there if and only if it was to be kept. */
@@ -312,6 +341,7 @@ int main(void)
 	modify();
 	qkey();
 	responses();
+	tables();
 	kept_regions();
 	statuses();
 	device();
