@@ -18,10 +18,7 @@
 #define KERNEL "/dev/xen/xenbus" /* where xenstored is in another domain */
 
 /* What a backend says, and takes back: keys of its directory. */
-static const char *const keys[] = {
-	"state", "error", "versions", "max-ring-page-order", "feature-events",
-	"feature-kept-regions", "feature-blueflame",
-};
+static const char *const keys[] = { "state", "error", "feature-blueflame" };
 
 struct message {
 	struct xsd_sockmsg head;

@@ -209,10 +209,6 @@ static void offer(struct worker *w)
 {
 	char path[XB_PATH_MAX];
 
-	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
-	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
-	xb_write(w->xs, w->path, "feature-events", "1");
-	xb_write(w->xs, w->path, "feature-kept-regions", "1");
 	xb_write(w->xs, w->path, "feature-blueflame", "%d", has_blueflame(w));
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
@@ -423,6 +419,15 @@ static bool set_watches(struct worker *w)
 	return false;
 }
 
+/* What does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
+static void write_nodes(struct worker *w)
+{
+	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
+	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	xb_write(w->xs, w->path, "feature-events", "1");
+	xb_write(w->xs, w->path, "feature-kept-regions", "1");
+}
+
 /* What an earlier worker left behind; the frontend must see that it is over. */
 static void end_old_connection(struct worker *w)
 {
@@ -539,6 +544,7 @@ static bool set_up(struct worker *w)
 		return false;
 	}
 	end_old_connection(w);
+	write_nodes(w);
 	return copy_records(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
 	       open_hca(w) && set_watches(w);
 }
