@@ -42,7 +42,7 @@ static const struct pace_rate read_rate = { .burst = 64, .interval_ms = 1, .part
 struct events {
 	struct vdev *v;
 	void *bits, *ring; /* the guest's pages */
-	int epoll, wake, flood;
+	int epoll, wake, flood, counted;
 	pthread_t thread;
 
 	/* Under the lock of the vHCA: */
@@ -104,10 +104,19 @@ static void put(struct events *e, struct object *obj, uint32_t type)
 		e->behind = !put_pending(e, obj);
 }
 
+/* Under the lock. */
+static void tell_of_counters(struct events *e)
+{
+	if (!e->v->counted)
+		eventfd_write(e->counted, 1);
+	e->v->counted = true;
+}
+
 /* Under the lock, before the guest is notified of what came at begun_ns. */
 static void count_notify(struct events *e, uint64_t begun_ns)
 {
 	e->v->counters.event_notifies++;
+	tell_of_counters(e);
 	latency_add(&e->v->counters.event_latency, latency_now_ns() - begun_ns);
 }
 
@@ -161,6 +170,7 @@ static void tell_completions(struct events *e, const uint64_t *users, unsigned i
 			news |= vhca_bit_set(e->bits, ((struct cq *)obj)->event_bit);
 	}
 	e->v->counters.completions += n;
+	tell_of_counters(e);
 	if (news)
 		count_notify(e, begun);
 	pthread_mutex_unlock(&e->v->lock);
@@ -388,6 +398,11 @@ int events_flood_fd(const struct events *e)
 	return e->flood;
 }
 
+int events_counted_fd(const struct events *e)
+{
+	return e->counted;
+}
+
 /* Setting up */
 
 static int map_page(struct events *e, uint32_t ref, void **page)
@@ -407,15 +422,22 @@ static int open_descriptors(struct events *e)
 		err = -errno;
 		goto err_epoll;
 	}
+	e->counted = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->counted < 0) {
+		err = -errno;
+		goto err_flood;
+	}
 	e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (e->wake < 0) {
 		err = -errno;
-		goto err_flood;
+		goto err_counted;
 	}
 	err = watch(e, e->wake, SOURCE_WAKE);
 	if (!err)
 		return 0;
 	close(e->wake);
+err_counted:
+	close(e->counted);
 err_flood:
 	close(e->flood);
 err_epoll:
@@ -426,6 +448,7 @@ err_epoll:
 static void close_descriptors(struct events *e)
 {
 	close(e->wake);
+	close(e->counted);
 	close(e->flood);
 	close(e->epoll);
 }

@@ -44,6 +44,12 @@ int events_watch(struct events *events, const struct context *ctx);
 /* events_flood_fd - becomes readable when the guest is to be closed, as above. */
 int events_flood_fd(const struct events *events);
 
+/*
+ * events_counted_fd - an eventfd that becomes readable when there are events that the status file
+ * does not tell of. The caller reads it, and calls status_update(), after which it may again.
+ */
+int events_counted_fd(const struct events *events);
+
 /* events_port - an event of the port or the device, enum xen_vhca_async_type. */
 void events_port(struct events *events, uint32_t type);
 

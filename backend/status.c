@@ -155,13 +155,16 @@ static void write_file(const struct status *status, struct vdev *v)
 int status_update(struct status *status, struct vdev *v)
 {
 	uint64_t now = now_ms(), number;
+	bool early = status->written && now - status->last_ms < STATUS_INTERVAL_MS;
 
 	pthread_mutex_lock(&v->lock);
 	number = changes(v);
+	if (!early || number == status->written)
+		v->counted = false;
 	pthread_mutex_unlock(&v->lock);
 	if (number == status->written)
 		return -1;
-	if (status->written && now - status->last_ms < STATUS_INTERVAL_MS)
+	if (early)
 		return STATUS_INTERVAL_MS - (now - status->last_ms);
 	write_file(status, v);
 	status->written = number;

@@ -89,6 +89,7 @@ struct vdev {
 	struct uar_bank bank;
 	struct context_list contexts;
 	struct vdev_counters counters;
+	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
 };
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -277,7 +278,7 @@ static int look_if_changed(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD,
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD, POLL_COUNTED,
 	POLL_SESSION,
 	POLLS = POLL_SESSION + SESSION_FDS };
 
@@ -319,8 +320,10 @@ static void loop(struct worker *w)
 		[POLL_BROKER] = { .fd = broker_fd(w->broker) }, /* hanging up */
 		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
 		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
+		[POLL_COUNTED] = { .fd = -1, .events = POLLIN },
 	};
 	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
+	eventfd_t count;
 	bool more = false;
 
 	w->look = true;
@@ -331,6 +334,7 @@ static void loop(struct worker *w)
 		if (w->session) {
 			session_fds(w->session, fds);
 			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
+			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
 			pace_sooner(&timeout, status_update(&w->status, &w->v));
 			pace_sooner(&timeout, session_timeout_ms(w->session));
 		}
@@ -344,6 +348,8 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, "the broker died");
 		if (polls[POLL_SIGNAL].revents)
 			w->stop = true;
+		if (polls[POLL_COUNTED].revents)
+			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)
 			fail(w, WORKER_FAILED, "the guest makes events without end");
 		if (!w->stop && polls[POLL_HCA].revents)

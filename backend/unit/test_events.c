@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include "events.h"
 #include "example.h"
 #include "rig.h"
+#include "status.h"
 #include "vhca_event.h"
 
 #define PROCESSES 6u
@@ -194,6 +196,49 @@ static void closing(void)
 	atomic_store(&storm.over, true);
 	pthread_join(thread, NULL);
 	rig_fini(&rig); /* and the guest vanishes */
+}
+
+static bool is_counted(struct rig *rig, int ms)
+{
+	struct pollfd counted = { .fd = events_counted_fd(rig->v.events), .events = POLLIN };
+	eventfd_t count;
+
+	return poll(&counted, 1, ms) == 1 && !eventfd_read(counted.fd, &count);
+}
+
+static void keep_text(void *to, const char *text, size_t size)
+{
+	memcpy(to, text, size < 4096 ? size : 4096);
+}
+
+/* Who writes the status is woken by events, too, but once, until it has written. */
+static void counted(void)
+{
+	struct status status = { 0 };
+	struct rig_process p;
+	char text[4097] = "";
+	unsigned int round;
+	struct rig rig;
+
+	start(&rig);
+	rig.event_bit = 0;
+	CHECK(!rig_process(&rig, &p));
+	status_init(&status, "/nowhere", 5, 0, "mlx5_0");
+	status.publish = keep_text;
+	status.to = text;
+	for (round = 1; round <= 3; round++) {
+		CHECK(!is_counted(&rig, 0) && fake_complete(&rig.fake, p.cq));
+		CHECK(is_counted(&rig, 10000));
+		wait_for_bit(&rig, 0);
+		CHECK(fake_complete(&rig.fake, p.cq));
+		wait_for_bit(&rig, 0);
+		CHECK(!is_counted(&rig, 0));
+		while (status_update(&status, &rig.v) > 0)
+			sched_yield();
+		CHECK(strstr(text, "completions ") && atoi(strstr(text, "completions ") + 12) == (int)round * 2);
+	}
+	rig_exit(&rig, &p);
+	rig_fini(&rig);
 }
 
 /* Is the guest to be closed, within that time? */
@@ -500,6 +545,7 @@ int main(void)
 	only_who_is_there();
 	no_completion_is_lost();
 	closing();
+	counted();
 	flood();
 	pace();
 	asyncs();
