@@ -111,23 +111,17 @@ int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *att
 	return 0;
 }
 
-static void ahead_init(struct xenib_ahead *ahead)
-{
-	mutex_init(&ahead->lock);
-	atomic_set(&ahead->changes, 0);
-}
-
 void xenib_tables_init(struct xenib_dev *dev)
 {
-	ahead_init(&dev->gids);
-	ahead_init(&dev->pkeys);
+	mutex_init(&dev->gids.lock);
+	mutex_init(&dev->pkeys.lock);
+	atomic_set(&dev->port_changes, 0);
 }
 
 /* Before anybody is told, who would read them again. */
 void xenib_tables_changed(struct xenib_dev *dev)
 {
-	atomic_inc(&dev->gids.changes);
-	atomic_inc(&dev->pkeys.changes);
+	atomic_inc(&dev->port_changes);
 }
 
 /* A table of the port. */
@@ -142,30 +136,33 @@ struct table {
 static int read_ahead(struct xenib_dev *dev, const struct table *table, u32 index)
 {
 	struct xenib_ahead *ahead = table->ahead;
-	u32 count = min(table->most, table->entries - index);
+	u32 count = ahead->one_by_one ? 1 : min(table->most, table->entries - index);
 	struct xenib_cmd cmd = {
 		.req.op = table->op,
 		.req.u.index = { .index = index, .more = count - 1 },
 	};
-	int changes = atomic_read(&ahead->changes);
 	int err;
 
 	ahead->count = 0;
+	ahead->changes = atomic_read(&dev->port_changes);
 	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err && cmd.rsp.status == XEN_VHCA_E_RESERVED && count > 1) {
+		ahead->one_by_one = true;
+		return read_ahead(dev, table, index);
+	}
 	if (err)
 		return err;
 	memcpy(ahead->entries, cmd.rsp.u.octets, count * table->size);
 	ahead->first = index;
 	ahead->count = count;
-	ahead->changes_seen = changes;
 	ahead->until = jiffies + AHEAD_FOR;
 	return 0;
 }
 
-static bool is_ahead(const struct xenib_ahead *ahead, u32 index)
+static bool is_ahead(struct xenib_dev *dev, const struct xenib_ahead *ahead, u32 index)
 {
 	return index >= ahead->first && index - ahead->first < ahead->count &&
-	       ahead->changes_seen == atomic_read(&ahead->changes) &&
+	       ahead->changes == atomic_read(&dev->port_changes) &&
 	       time_before(jiffies, ahead->until);
 }
 
@@ -177,7 +174,7 @@ static int query_table(struct xenib_dev *dev, const struct table *table, u32 ind
 	if (index >= table->entries)
 		return -EINVAL;
 	mutex_lock(&ahead->lock);
-	if (!is_ahead(ahead, index))
+	if (!is_ahead(dev, ahead, index))
 		err = read_ahead(dev, table, index);
 	if (!err)
 		memcpy(entry, ahead->entries + (index - ahead->first) * table->size, table->size);

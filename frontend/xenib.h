@@ -25,13 +25,13 @@
  * after a moment, and when the port says that something has changed.
  */
 struct xenib_ahead {
-	struct mutex lock; /* of all but changes */
+	struct mutex lock; /* of all here */
 	u32 first;
 	u32 count;
-	int changes_seen;
+	int changes; /* of the port, before they were read */
+	bool one_by_one; /* the backend is older than requests for several */
 	unsigned long until; /* jiffies */
 	u8 entries[sizeof_field(struct xen_vhca_rsp, u)];
-	atomic_t changes; /* of the port, so far */
 };
 
 /* Processes of a PV guest that have mapped doorbell pages. */
@@ -51,6 +51,7 @@ struct xenib_dev {
 	u32 pkey_tbl_len;
 	struct xenib_ahead gids;
 	struct xenib_ahead pkeys;
+	atomic_t port_changes; /* so far */
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */

@@ -504,7 +504,9 @@ struct xen_vhca_ah_create {
 
 /*
  * GID_QUERY, PKEY_QUERY: index in the table of the port, and how many more entries behind it are
- * asked for, all within the table and the answer: see xen_vhca_gids and xen_vhca_pkeys.
+ * asked for, all within the table and the answer: see xen_vhca_gids and xen_vhca_pkeys. A backend
+ * that does not know "more", which was a reserved field, answers E_RESERVED unless it is 0; the
+ * frontend then asks for one at a time.
  */
 struct xen_vhca_index {
 	uint32_t index;
