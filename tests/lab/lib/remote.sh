@@ -95,20 +95,20 @@ run_remote() {
 	return "$status"
 }
 
-# put_files WHERE SOURCE... DESTINATION, as with cp -a.
+# put_files WHERE SOURCE... DESTINATION, as with cp -a. In one stream: every
+# process that is started over there costs.
 put_files() {
-	local where=$1 destination=${*: -1} source
+	local where=$1 destination=${*: -1} source args=()
 	shift
 	local sources=("${@:1:$#-1}")
 	for source in "${sources[@]}"; do
 		[ -e "$source" ] || die "$EX_FAIL" "there is no $source"
+		args+=(-C "$(realpath "$(dirname "$source")")" "$(basename "$source")")
 	done
 	local many=0
 	[ ${#sources[@]} = 1 ] || many=1
-	for source in "${sources[@]}"; do
-		tar -C "$(dirname "$source")" -cf - "$(basename "$source")" |
-			run_remote "$where" 0 "$(receive_script "$destination" "$(basename "$source")" $many)" || return
-	done
+	tar -cf - "${args[@]}" |
+		run_remote "$where" 0 "$(receive_script "$destination" "$(basename "${sources[0]}")" $many)"
 }
 
 # get_files WHERE SOURCE... DESTINATION, as with cp -a.
