@@ -46,14 +46,15 @@ void hostile_refused_at(const char *file, int line, struct vfront *v, const stru
 	hostile_refused_at(__FILE__, __LINE__, v, req, refs, n, XEN_VHCA_##status, what)
 
 /*
- * The backend has closed, for a reason with this text in it. Another connection works, which is seen at once: the daemon
- * takes longer and longer to serve a guest that does nothing but break the rules.
+ * The backend has closed, for a reason with this text in it. Every second time another connection is seen to work, with
+ * which the daemon forgets: it takes longer and longer, from half a second on, to serve a guest that does nothing but break
+ * the rules.
  */
 void hostile_closed(struct vfront *v, const char *reason);
 
 /*
- * A connection whose parameters @spoil has changed after they were published is closed, for a reason with this text in it.
- * Another one works.
+ * A connection whose parameters @spoil has changed after they were published is closed, for a reason with this text in it:
+ * hostile_closed().
  */
 void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,
 		     const char *reason);

@@ -9,7 +9,7 @@
 
 #include "hostile.h"
 
-#define CONNECTIONS 20
+#define CONNECTIONS 10
 #define LIST 256 /* pages: enough to take its time, few enough for all slots at once */
 
 static void run_reconnect(const void *arg)
@@ -53,7 +53,7 @@ static void run_killed(const void *arg)
 
 	(void)arg;
 	vf_open(&v, 0);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 2; i++) {
 		pid = check_fork();
 		if (!pid) {
 			hostile_begin(&h);
@@ -164,7 +164,7 @@ static void run_skipped(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("life-reconnect", run_reconnect, "twenty connections one after the other", .seconds = 400),
+	CHECK_CASE("life-reconnect", run_reconnect, "ten connections one after the other", .seconds = 400),
 	CHECK_CASE("life-killed", run_killed, "a frontend that ends without closing", .seconds = 120),
 	CHECK_CASE("life-close-under-load", run_close_under_load, "closing while commands are at work"),
 	CHECK_CASE("life-contexts-under-load", run_contexts_under_load, "contexts closed while their commands are at work"),

@@ -9,7 +9,7 @@
 #include "hostile.h"
 
 #define BROKEN "broke the command ring"
-#define MANY 3000
+#define MANY 2000
 #define LIST 256 /* pages: enough to take its time, few enough for all slots at once */
 
 static struct xen_vhca_req port_query(unsigned int id)
@@ -19,7 +19,7 @@ static struct xen_vhca_req port_query(unsigned int id)
 
 static void run_index(const void *arg)
 {
-	const int32_t steps[] = { 33, 1000, 0x7fffffff, (int32_t)0x80000000, -1, -32 };
+	const int32_t steps[] = { 33, 0x7fffffff, (int32_t)0x80000000, -1 };
 	struct hostile h;
 	size_t i;
 
@@ -35,7 +35,7 @@ static void run_index(const void *arg)
 
 static void run_id(const void *arg)
 {
-	const uint16_t ids[] = { 32, 33, 255, 256, 0x7fff, 0x8000, 0xffff };
+	const uint16_t ids[] = { 32, 256, 0x8000, 0xffff };
 	struct xen_vhca_req req;
 	struct hostile h;
 	size_t i;

@@ -7,7 +7,7 @@
 #include "beside.h"
 
 #define ROUNDS 20
-#define PAUSE_MS 50 /* a neighbour is no flood */
+#define PAUSE_MS 200 /* a neighbour is no flood */
 
 static void work(unsigned long rounds)
 {

@@ -8,7 +8,7 @@
 
 #include "vfront.h"
 
-#define LOOK_US 10000
+#define LOOK_MS 500 /* should a watch not fire */
 
 /* -- xenstore -- */
 
@@ -63,6 +63,17 @@ enum vf_state vf_backend_state(struct vfront *v)
 	return read_number(v, v->back_dir, "state");
 }
 
+/* Until something of the backend has changed, or a while: to look all the time would keep dom0 from changing it. */
+static void wait_backend(struct vfront *v)
+{
+	struct pollfd event = { .fd = xs_fileno(v->xs), .events = POLLIN };
+	char **names;
+
+	poll(&event, 1, LOOK_MS);
+	while ((names = xs_check_watch(v->xs)))
+		free(names);
+}
+
 void vf_expect_backend(struct vfront *v, enum vf_state state)
 {
 	uint64_t until = now_ms() + opt.deadline_ms;
@@ -70,7 +81,7 @@ void vf_expect_backend(struct vfront *v, enum vf_state state)
 	enum vf_state is;
 
 	while ((is = vf_backend_state(v)) != state && now_ms() < until)
-		usleep(LOOK_US);
+		wait_backend(v);
 	read_key(v, v->back_dir, "error", why, sizeof(why));
 	require(is == state, "the backend comes to state %u (it is in %u; %s)", state, is, why);
 }
@@ -95,6 +106,14 @@ bool vf_exists(unsigned int devid)
 	return exists;
 }
 
+static void watch_backend(struct vfront *v)
+{
+	char path[2 * VF_PATH];
+
+	snprintf(path, sizeof(path), "%s/state", v->back_dir);
+	require(xs_watch(v->xs, path, "state"), "watch %s", path);
+}
+
 void vf_open(struct vfront *v, unsigned int devid)
 {
 	memset(v, 0, sizeof(*v));
@@ -106,6 +125,7 @@ void vf_open(struct vfront *v, unsigned int devid)
 	if (!read_key(v, v->dir, "backend", v->back_dir, sizeof(v->back_dir)))
 		skip("this guest has no vHCA %u", devid);
 	v->backend = read_number(v, v->dir, "backend-id");
+	watch_backend(v);
 	v->gntshr = xengntshr_open(NULL, 0);
 	require(v->gntshr, "open /dev/xen/gntalloc");
 	v->evtchn = xenevtchn_open(NULL, 0);
@@ -238,7 +258,7 @@ static void wait_let_go(struct vfront *v)
 		is = vf_backend_state(v);
 		if (is == VF_CLOSED || is == VF_INIT_WAIT || is == VF_INITIALISING)
 			return;
-		usleep(LOOK_US);
+		wait_backend(v);
 	} while (now_ms() < until);
 	require(false, "the backend lets go (it is in state %u)", is);
 }
