@@ -33,8 +33,9 @@ void hostile_begin(struct hostile *h);
 void hostile_begin_events(struct hostile *h); /* with the pages of events */
 
 /*
- * The daemon counted what it answered; the process's objects are as they were, and can be destroyed; nothing is left. That
- * another connection works is seen by the next case: to connect takes longer than most of what is tried here.
+ * The daemon counted what it answered; the process's objects are as they were, and can be destroyed; nothing is left. Cases
+ * that run together, all of them from hostile_begin() to hostile_end(), have one connection; that another works is seen by
+ * the next one that connects.
  */
 void hostile_end(struct hostile *h);
 

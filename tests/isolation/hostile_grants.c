@@ -202,13 +202,13 @@ static void run_repeated(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("grant-none", run_none, "references that are not granted, or not any more"),
-	CHECK_CASE("grant-other-domain", run_other_domain, "references granted to somebody else"),
+	CHECK_CASE("grant-none", run_none, "references that are not granted, or not any more", .together = true),
+	CHECK_CASE("grant-other-domain", run_other_domain, "references granted to somebody else", .together = true),
 	CHECK_CASE("grant-foreign", run_foreign, "references of another guest (--answers)"),
-	CHECK_CASE("grant-read-only", run_read_only, "read-only grants and regions where the HCA writes"),
-	CHECK_CASE("grant-revoked", run_revoked, "grants that end while they are mapped"),
+	CHECK_CASE("grant-read-only", run_read_only, "read-only grants and regions where the HCA writes", .together = true),
+	CHECK_CASE("grant-revoked", run_revoked, "grants that end while they are mapped", .together = true),
 	CHECK_CASE("grant-revoked-ring", run_revoked_ring, "the ring's grants end while it is connected"),
-	CHECK_CASE("grant-repeated", run_repeated, "many regions that fail at their end", .seconds = 180),
+	CHECK_CASE("grant-repeated", run_repeated, "many regions that fail at their end", .seconds = 180, .together = true),
 };
 
 const struct check_table hostile_grants = { cases, ARRAY_SIZE(cases) };

@@ -450,13 +450,15 @@ static void run_closed(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("kept-in-use", run_in_use, "kept regions dropped while something needs them"),
-	CHECK_CASE("kept-order", run_order, "kept regions dropped out of order, and twice"),
-	CHECK_CASE("kept-handle", run_handles, "kept regions as something else, and something else as a region"),
-	CHECK_CASE("kept-stale", run_stale, "handles of kept regions that are gone"),
-	CHECK_CASE("kept-refused", run_refused, "regions that cannot be kept"),
-	CHECK_CASE("kept-quota", run_quota, "more kept than there may be"),
-	CHECK_CASE("kept-race", run_race, "kept regions dropped and registered at the same time", .seconds = 120),
+	CHECK_CASE("kept-in-use", run_in_use, "kept regions dropped while something needs them", .together = true),
+	CHECK_CASE("kept-order", run_order, "kept regions dropped out of order, and twice", .together = true),
+	CHECK_CASE("kept-handle", run_handles, "kept regions as something else, and something else as a region",
+		   .together = true),
+	CHECK_CASE("kept-stale", run_stale, "handles of kept regions that are gone", .together = true),
+	CHECK_CASE("kept-refused", run_refused, "regions that cannot be kept", .together = true),
+	CHECK_CASE("kept-quota", run_quota, "more kept than there may be", .together = true),
+	CHECK_CASE("kept-race", run_race, "kept regions dropped and registered at the same time",
+		   .seconds = 120, .together = true),
 	CHECK_CASE("kept-closed", run_closed, "contexts and connections that end with regions kept"),
 };
 

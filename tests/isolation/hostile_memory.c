@@ -125,9 +125,9 @@ static void run_inline(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("memory-list", run_lists, "page lists that are not as announced"),
-	CHECK_CASE("memory-place", run_places, "places outside of a region"),
-	CHECK_CASE("memory-inline", run_inline, "registrations whose own pages do not fit"),
+	CHECK_CASE("memory-list", run_lists, "page lists that are not as announced", .together = true),
+	CHECK_CASE("memory-place", run_places, "places outside of a region", .together = true),
+	CHECK_CASE("memory-inline", run_inline, "registrations whose own pages do not fit", .together = true),
 };
 
 const struct check_table hostile_memory = { cases, ARRAY_SIZE(cases) };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ enum { EXIT_SKIP = 77, DEFAULT_SECONDS = 60 };
 struct check_options opt = { .deadline_ms = CHECK_DEADLINE_MS };
 
 static unsigned int failures;
+static bool goes_on;
 
 uint64_t now_ms(void)
 {
@@ -107,24 +109,38 @@ void note(const char *fmt, ...)
 	printf("\n");
 }
 
-/* Runs one case in a child. Returns its exit status; says so if it ended by a signal. */
-static int run_case(const struct check_case *c)
+static unsigned int seconds_of(const struct check_case *c)
 {
-	unsigned int seconds = c->seconds ? c->seconds : DEFAULT_SECONDS;
-	int status;
-	pid_t pid;
+	return c->seconds ? c->seconds : DEFAULT_SECONDS;
+}
 
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0) {
-		perror("fork");
-		return EXIT_FAILURE;
+bool check_goes_on(void)
+{
+	return goes_on;
+}
+
+/* The child. After each case but the last the parent is told by an octet, and says when it has printed the result. */
+static void run_here(const struct check_case *const *cases, size_t n, int parent)
+{
+	char octet = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		goes_on = i + 1 < n;
+		note("-- %s: %s", cases[i]->name, cases[i]->shows);
+		alarm(seconds_of(cases[i]));
+		cases[i]->run(cases[i]->arg);
+		fflush(stdout);
+		if (failures || !goes_on || write(parent, &octet, 1) != 1 || read(parent, &octet, 1) != 1)
+			check_end_case();
 	}
-	if (!pid) {
-		alarm(seconds);
-		c->run(c->arg);
-		check_end_case();
-	}
+}
+
+/* Returns the exit status of the child that ran a case; says so if it ended by a signal. */
+static int reap(pid_t pid, const struct check_case *c)
+{
+	int status;
+
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR) {
 			perror("waitpid");
@@ -134,7 +150,7 @@ static int run_case(const struct check_case *c)
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	if (WTERMSIG(status) == SIGALRM)
-		printf("%s: not finished after %u s\n", c->name, seconds);
+		printf("%s: not finished after %u s\n", c->name, seconds_of(c));
 	else
 		printf("%s: died of signal %d (%s)\n", c->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return EXIT_FAILURE;
@@ -225,11 +241,56 @@ static void count_result(struct tally *tally, const struct check_case *c, int st
 	fflush(stdout);
 }
 
+/* Runs cases in one child, one after the other, until one has not passed. Returns how many have a result; at least one has. */
+static size_t run_child(const struct check_case *const *cases, size_t n, struct tally *tally, bool results)
+{
+	size_t done = 0;
+	int pair[2];
+	char octet;
+	pid_t pid;
+
+	fflush(stdout);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		perror("socketpair");
+		exit(EXIT_FAILURE);
+	}
+	pid = fork();
+	if (pid < 0) {
+		perror("fork");
+		exit(EXIT_FAILURE);
+	}
+	if (!pid) {
+		close(pair[0]);
+		run_here(cases, n, pair[1]);
+	}
+	close(pair[1]);
+	while (done + 1 < n && read(pair[0], &octet, 1) == 1) {
+		count_result(tally, cases[done++], EXIT_SUCCESS, results);
+		if (write(pair[0], &octet, 1) != 1)
+			break; /* it is gone, and has said why */
+	}
+	count_result(tally, cases[done], reap(pid, cases[done]), results);
+	close(pair[0]);
+	return done + 1;
+}
+
+static void run_all(const struct check_case *const *cases, size_t n, struct tally *tally, bool results)
+{
+	size_t i, m;
+
+	for (i = 0; i < n; i += run_child(cases + i, m, tally, results)) {
+		m = 1;
+		while (cases[i]->together && i + m < n && cases[i + m]->together)
+			m++;
+	}
+}
+
 int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables, size_t count)
 {
+	const struct check_case **chosen;
 	bool list = false, results = false;
 	struct tally tally = { 0 };
-	size_t t, i;
+	size_t t, i, n = 0;
 	int o;
 
 	opt.seed = now_ms();
@@ -271,27 +332,31 @@ int check_main_tables(int argc, char **argv, const char *what, const struct chec
 		}
 	}
 
-	for (t = 0; t < count; t++) {
-		for (i = 0; i < tables[t].count; i++) {
-			const struct check_case *c = &tables[t].cases[i];
-
-			if (!wanted(c, argv + optind, argc - optind, list))
-				continue;
-			if (list) {
-				printf("%-36s %s\n", c->name, c->shows);
-				tally.passed++;
-				continue;
-			}
-			note("-- %s: %s", c->name, c->shows);
-			count_result(&tally, c, run_case(c), results);
-		}
+	for (t = 0; t < count; t++)
+		n += tables[t].count;
+	chosen = calloc(n, sizeof(chosen[0]));
+	if (!chosen) {
+		perror(argv[0]);
+		return EXIT_FAILURE;
 	}
-
-	if (!tally.passed && !tally.failed && !tally.skipped) {
+	n = 0;
+	for (t = 0; t < count; t++)
+		for (i = 0; i < tables[t].count; i++)
+			if (wanted(&tables[t].cases[i], argv + optind, argc - optind, list))
+				chosen[n++] = &tables[t].cases[i];
+	if (!n) {
 		fprintf(stderr, "%s: no such case (see --list)\n", argv[0]);
+		free(chosen);
 		return 2;
 	}
-	if (!list && !results)
+	for (i = 0; list && i < n; i++)
+		printf("%-36s %s\n", chosen[i]->name, chosen[i]->shows);
+	if (!list)
+		run_all(chosen, n, &tally, results);
+	free(chosen);
+	if (list)
+		return EXIT_SUCCESS;
+	if (!results)
 		printf("%u passed, %u failed, %u skipped (seed %llu)\n", tally.passed, tally.failed, tally.skipped,
 		       (unsigned long long)opt.seed);
 	if (tally.failed)

@@ -3,7 +3,8 @@
  * Checks, and a program made of named cases.
  *
  * A test program is a table of cases. Each case runs in a process of its own: a case that crashes, hangs or
- * leaves by require() takes nothing with it, and the kernel releases what it held. Nothing here knows about verbs.
+ * leaves by require() takes nothing with it, and the kernel releases what it held. Cases that say so share a
+ * process, and what they leave in it for the next, until one fails. Nothing here knows about verbs.
  *
  * What a program prints: failing checks always, every check with --verbose, and with --results the lines by
  * which tests/run learns of each case (@pass, @fail, @skip; see docs/testing.md).
@@ -28,6 +29,7 @@ struct check_case {
 	const void *arg;
 	unsigned int seconds;		/* time limit, 0: the default */
 	bool on_demand;			/* runs only if it is named in full: needs something from outside, or a rare driver */
+	bool together;			/* in one process with those before and behind it that say so too, while they pass */
 };
 
 #define CHECK_CASE(n, f, s, ...) { .name = n, .run = f, .shows = s, __VA_ARGS__ }
@@ -57,6 +59,9 @@ struct check_table {
 };
 
 int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables, size_t count);
+
+/* Will another case run in this process after this one, should it pass? */
+bool check_goes_on(void);
 
 /* Counts a failure, and prints it, unless @ok. Returns @ok. */
 bool check_at(const char *file, int line, bool ok, const char *expr, const char *fmt, ...)
