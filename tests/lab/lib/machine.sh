@@ -86,7 +86,7 @@ start_machine() {
 		forwards+=",hostfwd=unix:$dir/${prefix}guest$g.ssh-$(address_of "$m" "$g"):22"
 	done
 	xen="dom0_mem=${MEM}M,max:${MEM}M dom0_max_vcpus=$DOM0_VCPUS console=com1 com1=115200,8n1"
-	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=no,eager-fpu sched=credit bootscrub=0"
+	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=no,eager-fpu sched=credit bootscrub=0 conring_size=256k"
 	xen+=" gnttab_max_maptrack_frames=16384 $XEN_ARGS"
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
 	linux+=" lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
