@@ -74,6 +74,8 @@ lab: tests/hca tests/lab/qemu
 	@echo '  tests/lab/lab console dom0'
 	@echo '  tests/lab/lab down'
 
+# In dom0 only what guests do not run as well; all of it is test-native.
+test: export NATIVE ?= others
 test: all
 	$(RUN) $(SUITES)
 
@@ -103,7 +105,7 @@ help:
 	@echo 'make install      into DESTDIR, below PREFIX ($(PREFIX)); what that is: docs/install.md'
 	@echo 'make deb          Debian packages, in build/deb'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
-	@echo 'make test         all tests:' $(SUITES)
+	@echo 'make test         all tests:' $(SUITES) '(in dom0 what guests do not run as well)'
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs each'
