@@ -77,7 +77,7 @@ lab: tests/hca tests/lab/qemu
 # In dom0 only what guests do not run as well; all of it is test-native.
 test: export NATIVE ?= others
 test: all
-	$(RUN) $(SUITES)
+	$(RUN) $(if $(UNTIL),--until $(UNTIL)) $(SUITES)
 
 test-native: tests/hca tests/lab/qemu tests/verbs backend
 	$(RUN) native
