@@ -89,7 +89,7 @@ start_machine() {
 	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=no,eager-fpu sched=credit bootscrub=0 conring_size=256k"
 	xen+=" gnttab_max_maptrack_frames=16384 $XEN_ARGS"
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
-	linux+=" lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
+	linux+=" xen_blkback.feature_persistent=0 lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
 
 	local virtio='' iommu=()
 	if [ "$DOM0" = pvh ]; then
