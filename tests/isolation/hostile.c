@@ -4,15 +4,15 @@
 #include "hostile.h"
 
 /* The connection that a case has left for the next one in its process: to connect takes longer than most of what is tried. */
-static struct vfront kept;
-static bool is_kept;
+static struct vfront kept; /* none without xenstore */
 
 static void begin(struct hostile *h, bool events)
 {
 	memset(h, 0, sizeof(*h));
-	if (is_kept) {
+	if (kept.xs) {
+		require(kept.wants_events == events, "cases that run together all have the pages of events, or none has");
 		h->v = kept;
-		is_kept = false;
+		kept.xs = NULL;
 	} else {
 		vf_open(&h->v, 0);
 		h->v.wants_events = events;
@@ -42,14 +42,12 @@ void hostile_end(struct hostile *h)
 {
 	hostile_counted(&h->v);
 	vf_process_free(&h->v, &h->p);
+	vf_unshare(&h->v, &h->pool);
 	if (check_goes_on()) {
-		vf_unshare(&h->v, &h->pool);
 		kept = h->v;
-		is_kept = true;
 		return;
 	}
 	vf_disconnect(&h->v);
-	vf_unshare(&h->v, &h->pool);
 	vf_close(&h->v);
 }
 

@@ -211,10 +211,13 @@ static void run_connect(const void *arg)
 	(void)arg;
 	vf_open(&v, 0);
 	v.wants_events = true;
+	hostile_spoiled(&v, spoil_missing, "cq-event-ref", "cq-event-ref");
 	hostile_spoiled(&v, spoil_missing, "async-event-ref", "async-event-ref");
 	hostile_spoiled(&v, spoil_missing, "event-event-channel", "event-ref");
 	hostile_spoiled(&v, spoil_ref, "cq-event-ref", "completion events");
+	hostile_spoiled(&v, spoil_ref, "async-event-ref", "asynchronous events");
 	hostile_spoiled(&v, spoil_ref, "event-event-channel", "event channel of events");
+	hostile_spoiled(&v, spoil_read_only, "cq-event-ref", "completion events");
 	hostile_spoiled(&v, spoil_read_only, "async-event-ref", "asynchronous events");
 	vf_close(&v);
 }

@@ -135,12 +135,12 @@ static void look_at_answers(struct hostile *h)
 	enum xen_vhca_status is;
 
 	vf_collect(&h->v, 0);
-	while (waits--) {
+	while (waits) {
+		waits--;
 		is = h->v.rsp[waiting[waits].id].status;
 		check(is == waiting[waits].status, "%s ends with %s (got %s)", waiting[waits].user->what,
 		      vhca_status_name(waiting[waits].status), vhca_status_name(is));
 	}
-	waits = 0;
 }
 
 /* The request is refused with this status, which look_at_answers() will see. */
