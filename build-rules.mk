@@ -81,7 +81,7 @@ fuzzers: $(FUZZERS:%=$(O)/%)
 
 unit: tests
 	@failed=; for t in $(TESTS) $(MORE_TESTS); do \
-		echo "== $$t"; $(O)/$$t || failed="$$failed $$t"; \
+		echo "== $$t"; $(TOP)/tests/unit/within 120 $(O)/$$t || failed="$$failed $$t"; \
 	done; \
 	if test -n "$$failed"; then echo "failed:$$failed" >&2; exit 1; fi
 

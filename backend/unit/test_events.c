@@ -223,7 +223,7 @@ static void counted(void)
 	start(&rig);
 	rig.event_bit = 0;
 	CHECK(!rig_process(&rig, &p));
-	status_init(&status, "/nowhere", 5, 0, "mlx5_0");
+	status_init(&status, "/proc/nowhere", 5, 0, "mlx5_0");
 	status.publish = keep_text;
 	status.to = text;
 	for (round = 1; round <= 3; round++) {

@@ -246,7 +246,7 @@ static void test_pretenders(void)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (bad[i].op == HOLDER_BANK)
 			CHECK(pretend(&bad[i], true, true) == -EPROTO && !told.n);
-	CHECK(open_files() == files);
+	CHECK(open_files() <= files); /* the holder's socket of before may have been there still */
 }
 
 /* One that says nothing is given up on. */

@@ -291,6 +291,7 @@ static void check_identity(void)
 		for (;;)
 			poll(NULL, 0, -1);
 	}
+	close(ready[1]);
 	CHECK(read(ready[0], text, 1) == 1);
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	file = fopen(path, "r");

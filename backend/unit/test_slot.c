@@ -146,7 +146,7 @@ static uint64_t due_in(const struct slot *slot)
 	return slot->not_before_ms > now ? slot->not_before_ms - now : 0;
 }
 
-/* Waits until the child has become the worker. */
+/* Waits until the child has become the worker. While it is at that it has no command line. */
 static void await_worker(pid_t pid)
 {
 	struct timespec tick = { .tv_nsec = 10000000 };
@@ -157,7 +157,9 @@ static void await_worker(pid_t pid)
 	while (strcmp(line, "xen-ibback")) {
 		nanosleep(&tick, NULL);
 		file = fopen(path, "r");
-		CHECK(file && fgets(line, sizeof(line), file));
+		CHECK(file);
+		if (!fgets(line, sizeof(line), file))
+			line[0] = 0;
 		fclose(file);
 	}
 }
@@ -263,10 +265,10 @@ static pid_t leave_worker(void)
 		CHECK(write(say[1], &slot->pid, sizeof(pid)) == sizeof(pid));
 		kill(getpid(), SIGKILL);
 	}
+	close(say[1]);
 	CHECK(read(say[0], &pid, sizeof(pid)) == sizeof(pid));
 	CHECK(waitpid(supervisor, NULL, 0) == supervisor);
 	close(say[0]);
-	close(say[1]);
 	return pid;
 }
 
