@@ -61,7 +61,7 @@ mark() {
 	local log
 	log=$(state_dir)/$1.log
 	remote "$1" "echo '<1>$2' >/dev/kmsg" </dev/null 2>/dev/null || return 1
-	wait_quietly 10 grep -aqF "$2" "$log"
+	wait_quietly 30 grep -aqF "$2" "$log"
 }
 
 # wait_quietly LIMIT COMMAND...

@@ -36,7 +36,7 @@ start_hca_model() {
 	setsid "$HCA_MODEL" "${args[@]}" --control "$(hca_control)" --log "$dir/hca.log" ${LAB_HCA_ARGS:-} \
 		</dev/null >"$dir/hca.err" 2>&1 9>&- &
 	echo $! >"$dir/hca.pid"
-	wait_for "HCA model" 30 hca_model_ready ||
+	wait_for "HCA model" 90 hca_model_ready ||
 		die "$EX_FAIL" "the HCA model made no sockets within 10 s; see $dir/hca.err"
 }
 
