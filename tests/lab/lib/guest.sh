@@ -60,7 +60,7 @@ await_guests() {
 	for g; do
 		name=$(prefix_of "$m")guest$g
 		wait_for "$name boots" 600 guest_ready "$m" "$g" || die "$EX_FAIL" \
-			"$name was not up within 300 s" "its console: $(guest_log "$m" "$g")"
+			"$name was not up within 600 s" "its console: $(guest_log "$m" "$g")"
 		wait_for "$name answers" 180 connect "$name" || no_answer "$name"
 	done
 }

@@ -37,7 +37,7 @@ start_hca_model() {
 		</dev/null >"$dir/hca.err" 2>&1 9>&- &
 	echo $! >"$dir/hca.pid"
 	wait_for "HCA model" 90 hca_model_ready ||
-		die "$EX_FAIL" "the HCA model made no sockets within 10 s; see $dir/hca.err"
+		die "$EX_FAIL" "the HCA model made no sockets within 90 s; see $dir/hca.err"
 }
 
 # hcas_active M: are all HCAs of a machine's dom0 ACTIVE?

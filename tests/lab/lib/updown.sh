@@ -48,14 +48,14 @@ start_all() {
 	for ((m = 1; m <= MACHINES; m++)); do
 		dom0=$(prefix_of "$m")dom0
 		wait_for "$dom0 boots" 600 dom0_ready "$m" ||
-			die "$EX_FAIL" "$dom0 was not up within 180 s" "its console: $dir/$dom0.log"
+			die "$EX_FAIL" "$dom0 was not up within 600 s" "its console: $dir/$dom0.log"
 		wait_for "$dom0 answers" 180 connect "$dom0" ||
 			die "$EX_FAIL" "$dom0 does not answer over ssh" "see $dir/ssh.err and $dir/$dom0.log"
 	done
 	for ((m = 1; m <= MACHINES && HCAS > 0; m++)); do
 		dom0=$(prefix_of "$m")dom0
 		wait_for "$HCAS HCA(s) of $dom0 ACTIVE" 240 hcas_active "$m" ||
-			die "$EX_FAIL" "the HCAs of $dom0 are not ACTIVE after 60 s" \
+			die "$EX_FAIL" "the HCAs of $dom0 are not ACTIVE after 240 s" \
 				"what the driver said is in $dir/$dom0.log, what the model said in $dir/hca.log"
 	done
 	if [ "$GUESTS" != 0 ]; then
