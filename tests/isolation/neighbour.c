@@ -3,11 +3,13 @@
  * neighbour: honest traffic, to run in one guest while something else misbehaves in another.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "beside.h"
 
 #define ROUNDS 20
 #define PAUSE_MS 200 /* a neighbour is no flood */
+#define TOLD_SECONDS 300 /* for a round of one who works until he is told; all of them last as long as what is beside them */
 
 static void work(unsigned long rounds)
 {
@@ -19,6 +21,8 @@ static void work(unsigned long rounds)
 	vp_open(&dev, 0);
 	vp_pair_make(&pair, &dev, &dev, &conf);
 	while (rounds ? done < rounds : !told_to_stop(PAUSE_MS)) {
+		if (!rounds)
+			alarm(TOLD_SECONDS);
 		beside_round(&pair, "the neighbour");
 		if (!done++) {
 			printf("working\n");
@@ -47,7 +51,7 @@ static void run_until_told(const void *arg)
 static const struct check_case cases[] = {
 	CHECK_CASE("rounds", run_rounds, "--count exchanges, each with a registration of memory"),
 	CHECK_CASE("until-told", run_until_told, "the same until standard input has something or ends",
-		   .seconds = 1800, .on_demand = true),
+		   .seconds = TOLD_SECONDS, .on_demand = true),
 };
 
 int main(int argc, char **argv)
