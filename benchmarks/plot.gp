@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A figure as SVG, for gnuplot. To standard output. Given by benchmarks/bench: summary, figure, title, xname, unit, and curves:
+# A figure as SVG, for gnuplot, which was told where to. Given by benchmarks/bench: summary, figure, title, xname, unit, and curves:
 # those with several points. They are lines; without any, each curve is a bar. Lines and bars are medians, the marks quartiles.
 
+reset
 set terminal svg size 760,440 font "sans,12" background "white"
 set title title noenhanced
 set ylabel unit
