@@ -131,14 +131,18 @@ static void answer_change(struct question *q, int err, unsigned int devid, const
 static void answer_attach(struct question *q, const struct control_request *req)
 {
 	struct vhca_config config;
+	int err, back = q->source->own;
 	unsigned int devid = 0;
 	char why[200];
-	int err;
 
 	err = config_parse_spec(req->spec, &config, why, sizeof(why));
 	if (!err)
 		err = attach_vhca(q->source->xs, q->source->own, q->domid, &config, &devid, why, sizeof(why));
 	answer_change(q, err, devid, why);
+	if (!err && config.backend[0])
+		back = attach_domain(q->source->xs, config.backend);
+	if (!err && back >= 0 && (unsigned int)back != q->source->own)
+		fprintf(q->reply->body, "backend %d\n", back);
 }
 
 static void answer_detach(struct question *q, const struct control_request *req)

@@ -8,7 +8,8 @@
  *   list [DOMAIN [DEVID]]        the vHCAs, see listing.h; DOMAIN is a name or number
  *   show [DOMAIN [DEVID]]        the same, each with its status file, whose lines begin with a tab
  *   attach DOMAIN SPEC           SPEC as in a domain's configuration: "hca=mlx5_0,max-qp=256";
- *                                answered with "vhca DOMID DEVID"
+ *                                answered with "vhca DOMID DEVID", and in a second line "backend DOMID" if
+ *                                that is another domain, whose daemon tells what becomes of it
  *   detach DOMAIN DEVID [force]  as well
  *   metrics                      all counters, in Prometheus' text format
  *

@@ -26,7 +26,7 @@
 
 static void usage(FILE *to)
 {
-	fputs("usage: xen-ibback [-v]\n"
+	fputs("usage: xen-ibback [-v] [--unconfined]\n"
 	      "\n"
 	      "Serves InfiniBand devices (vHCAs) to Xen guests, in the foreground; logs to standard\n"
 	      "error. Finds them in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"

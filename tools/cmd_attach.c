@@ -18,6 +18,7 @@
 struct wait {
 	const struct options *options;
 	char domid[16], devid[16];
+	int backend; /* the domid of another backend than the one that was asked, or -1 */
 	uint64_t until_ns;
 	char seen[STATE_MAX]; /* the last state that was shown */
 };
@@ -25,10 +26,12 @@ struct wait {
 static bool begin(struct wait *wait, const struct options *options, struct answer *answer)
 {
 	unsigned int domid, devid;
-	bool good = sscanf(answer->body, "vhca %u %u", &domid, &devid) == 2;
+	int words;
 
+	wait->backend = -1;
+	words = sscanf(answer->body, "vhca %u %u backend %d", &domid, &devid, &wait->backend);
 	free(answer->body);
-	if (!good) {
+	if (words < 2) {
 		complain("the daemon answers something else");
 		return false;
 	}
@@ -131,6 +134,22 @@ static int wait_for_guest(struct wait *wait)
 	}
 }
 
+/* Another domain's daemon knows what becomes of it. */
+static int attached_elsewhere(const struct wait *wait)
+{
+	if (wait->options->json) {
+		json_open(NULL, '{');
+		json_number("domid", strtoul(wait->domid, NULL, 10));
+		json_number("devid", strtoul(wait->devid, NULL, 10));
+		json_number("backend", wait->backend);
+		json_close();
+	} else {
+		printf("vHCA %s of domain %s is domain %d's to serve: xen-ib list, there, tells what becomes of it\n",
+		       wait->devid, wait->domid, wait->backend);
+	}
+	return TOOL_OK;
+}
+
 static void hint_for_attach(const struct answer *answer)
 {
 	if (answer->status == TOOL_NOT_FOUND)
@@ -153,7 +172,9 @@ int cmd_attach(const struct options *options, int argc, char **argv)
 		hint_for_attach(&answer);
 		return answer.status;
 	}
-	return begin(&wait, options, &answer) ? wait_for_guest(&wait) : TOOL_FAILED;
+	if (!begin(&wait, options, &answer))
+		return TOOL_FAILED;
+	return wait.backend >= 0 ? attached_elsewhere(&wait) : wait_for_guest(&wait);
 }
 
 /* Detaching */

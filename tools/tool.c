@@ -87,7 +87,7 @@ static void usage(FILE *to, const struct command *command)
 		fputs("\n'xen-ib COMMAND --help' tells more, and so does xen-ib(8).\n\n", to);
 	}
 	fputs("  -j, --json            as JSON, for programs; errors as well\n"
-	      "      --socket PATH     the daemon's control socket (" CONTROL_SOCKET ")\n"
+	      "  -S, --socket PATH     the daemon's control socket (" CONTROL_SOCKET ")\n"
 	      "  -h, --help\n", to);
 	if (!command)
 		fputs("  -V, --version\n"

@@ -10,7 +10,7 @@ _xen_ib_devs() { xen-ib list "$1" 2>/dev/null | awk 'NR > 1 { print $3 }'; }
 _xen_ib_hcas() {
 	local hca
 	for hca in /sys/class/infiniband/*; do
-		[ ! -e "$hca" ] || echo "hca=${hca##*/}"
+		[ ! -e "$hca" ] || echo "${hca##*/}"
 	done
 }
 
@@ -27,7 +27,7 @@ _xen_ib() {
 		mapfile -t COMPREPLY < <(compgen -W 'commands bytes' -- "$cur")
 		return
 		;;
-	--socket)
+	--socket | -S)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -44,7 +44,7 @@ _xen_ib() {
 		esac
 	else
 		for ((i = 2; i < COMP_CWORD; i++)); do
-			[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == @(--wait|-w|--socket) ]] ||
+			[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == @(--wait|-w|--socket|-S) ]] ||
 				args+=("${COMP_WORDS[i]}")
 		done
 		case $command,${#args[@]} in
@@ -52,7 +52,11 @@ _xen_ib() {
 		detach,1 | show,1) words=$(_xen_ib_devs "${args[0]}") ;;
 		attach,1)
 			compopt -o nospace
-			words=$(_xen_ib_hcas)
+			words=$(_xen_ib_hcas | sed s/^/hca=/)
+			;;
+		attach,[23])	# bash divides words at "="
+			[ "$cur" != = ] || cur=''
+			[ "${args[1]}" != hca ] || words=$(_xen_ib_hcas)
 			;;
 		esac
 	fi

@@ -172,6 +172,7 @@ static void test_looking(void)
 static void test_changing(void)
 {
 	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,max-qp=5"), "vhca 5 3\n") && !strcmp(changed, "attach 5 mlx5_0"));
+	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,backend=guest1"), "vhca 5 3\nbackend 5\n"));
 	CHECK(!strcmp(ask("detach 5 1 force"), "vhca 5 1\n") && !strcmp(changed, "detach 5 1 1"));
 	changed[0] = 0;
 	ask("attach guest1 nonsense");

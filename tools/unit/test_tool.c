@@ -72,7 +72,7 @@ static void answer(void *from, const struct control_request *req, struct control
 		else if (!strcmp(req->spec, "nonsense"))
 			control_fail(reply, CONTROL_USAGE, "nonsense: not KEY=VALUE");
 		else
-			fputs("vhca 5 0\n", reply->body);
+			fputs(strstr(req->spec, "backend=") ? "vhca 5 0\nbackend 7\n" : "vhca 5 0\n", reply->body);
 		break;
 	case CONTROL_DETACH:
 		fputs("vhca 5 0\n", reply->body);
@@ -179,6 +179,8 @@ static void test_attach(void)
 	becomes = OFFERED;
 	CHECK(run("attach|guest1|hca=mlx5_0|-w|1") == TOOL_TIMEOUT && says("modprobe xen-ibfront"));
 	CHECK(run("attach|guest1|hca=mlx5_0|-w|0") == TOOL_OK && says("offered"));
+	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver") == TOOL_OK && says("domain 7's") && !says("connected"));
+	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver|-j") == TOOL_OK && says("\"backend\": 7"));
 	CHECK(run("attach|guest1|hca=mlx5_9") == TOOL_FAILED && says("no HCA mlx5_9") && says("ls /sys/class"));
 	CHECK(run("attach|guest1|nonsense") == TOOL_USAGE && says("KEY=VALUE"));
 	CHECK(run("attach|nobody|hca=mlx5_0") == TOOL_NOT_FOUND && says("xl list"));
