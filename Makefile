@@ -43,6 +43,7 @@ install: $(SHIPPED)
 install-here:
 	+for room in $(SHIPPED); do $(MAKE) -C $$room install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) || exit 1; done
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md docs/*.md
+	sed -i 's,](docs/,](,g' $(DESTDIR)$(PREFIX)/share/doc/xen-ib/README.md	# they are beside it there
 
 # Out of a copy of the sources, so that nothing which was built here gets in.
 DEB := $(CURDIR)/build/deb
@@ -82,7 +83,7 @@ test: all
 test-native: tests/hca tests/lab/qemu tests/verbs backend
 	$(RUN) native
 
-unit: tests/hca
+unit: tests/hca stage
 	$(RUN) unit
 
 # FUZZ_RUNS inputs for each fuzzer
@@ -109,6 +110,7 @@ help:
 	@echo '                  UNTIL=TIME: begin none after that, in seconds since 1970)'
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
+	@echo '                  SUITES="unit guests": these alone, for make test; JOBS=N: compile so many files at once'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs each'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo

@@ -15,6 +15,7 @@
 # and has these targets then, beside its own 'all':
 #
 #   make check      unit tests under ASan and UBSan, then each fuzzer for FUZZ_SMOKE inputs
+#   make unit       the unit tests of these
 #   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one), for FUZZ_SECONDS at most
 #   make clean
 #

@@ -8,8 +8,8 @@
  * guest process does them on its own memory and on UAR pages of the HCA that are mapped into it.
  *
  * This header is the specification. It compiles in the kernel and in user space, and uses nothing
- * but fixed-width types; every structure has explicit padding, and its size and offsets are
- * asserted in vhca_check.c. All integers are little endian, as Xen's rings are on x86.
+ * but fixed-width types; every structure has explicit padding, and its size and some of
+ * its offsets are asserted in vhca_check.c. All integers are little endian, as Xen's rings are on x86.
  */
 #ifndef XEN_IB_VHCA_H
 #define XEN_IB_VHCA_H

@@ -172,7 +172,7 @@ static void usage(const char *program, const char *what, FILE *to)
 {
 	fprintf(to,
 		"usage: %s [OPTION]... [NAME|GLOB]...\n%s\n\n"
-		"Runs the named cases, or all of them. Exit status: 0 passed, 1 failed, 77 nothing but skipped.\n\n"
+		"Runs the named cases, or all of them but those that have to be named in full. Exit status: 0 passed, 1 failed, 77 nothing but skipped.\n\n"
 		"  -l, --list            print the cases and what each shows\n"
 		"  -d DEVICE             the first device (default: the first there is)\n"
 		"  -D DEVICE             the second device (default: the second there is, else the first)\n"
