@@ -37,8 +37,8 @@ static int send_create(struct xenib_ucontext *ctx, struct xenib_cq *cq, u32 entr
 		.req.u.cq_create = {
 			.ctx = ctx->handle,
 			.uar = cq->uar->handle,
-			.buf = xenib_region_place(&cq->buf),
-			.dbr = xenib_dbr_place(&cq->dbr),
+			.buf = xenib_place_wire(&cq->buf),
+			.dbr = xenib_place_wire(&cq->dbr),
 			.cqes = entries,
 			.cqe_size = cqe_size,
 			.event_bit = cq->event_bit,
@@ -110,15 +110,16 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->uar = xenib_uar_get(ctx, req.uar);
 	if (!cq->uar)
 		return -EINVAL;
-	err = xenib_dbr_get(ctx, &cq->dbr, req.db_addr);
+	err = xenib_dbr_get(ctx, &cq->dbr, req.db_addr, req.db_shift);
 	if (err)
 		goto err_put_uar;
-	err = xenib_region_create(ctx, &cq->buf, req.buf_addr, (u64)entries * req.cqe_size);
+	err = xenib_buf_get(ctx, &cq->buf, req.buf_addr, (u64)entries * req.cqe_size,
+			    req.buf_shift);
 	if (err)
 		goto err_put_dbr;
 	err = take_bit(dev, cq);
 	if (err)
-		goto err_release_buf;
+		goto err_put_buf;
 	err = send_create(ctx, cq, entries, req.cqe_size);
 	if (err)
 		goto err_give_bit;
@@ -135,10 +136,10 @@ err_destroy:
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
 err_give_bit:
 	xenib_events_give_bit(dev->events, cq->event_bit);
-err_release_buf:
-	xenib_region_release(dev, &cq->buf);
+err_put_buf:
+	xenib_place_put(ctx, &cq->buf);
 err_put_dbr:
-	xenib_dbr_put(ctx, &cq->dbr);
+	xenib_place_put(ctx, &cq->dbr);
 err_put_uar:
 	xenib_uar_put(cq->uar);
 	return err;
@@ -166,8 +167,8 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	end_events(dev, cq);
 	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
 		xenib_events_give_bit(dev->events, cq->event_bit);
-	xenib_region_release(dev, &cq->buf);
-	xenib_dbr_put(cq->uar->ctx, &cq->dbr);
+	xenib_place_put(cq->uar->ctx, &cq->buf);
+	xenib_place_put(cq->uar->ctx, &cq->dbr);
 	xenib_uar_put(cq->uar);
 	return 0;
 }

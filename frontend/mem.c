@@ -156,13 +156,3 @@ int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region,
 		err = pin_and_offer(ctx, region, addr, length);
 	return err;
 }
-
-struct xen_vhca_place xenib_region_place(const struct xenib_region *region)
-{
-	if (!region->umem)
-		return (struct xen_vhca_place){};
-	return (struct xen_vhca_place){
-		.mem = region->handle,
-		.offset = ib_umem_offset(region->umem),
-	};
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * mem.h - memory of a process that the HCA is to use: pinned, granted, offered to the backend as a
- * region; and pages of doorbell records, which a process's objects share.
+ * region; and arenas, regions in which a process's queues and doorbell records are.
  */
 #ifndef XENIB_MEM_H
 #define XENIB_MEM_H
@@ -41,37 +41,48 @@ int xenib_region_offer(struct xenib_ucontext *ctx, struct xenib_region *region);
  */
 void xenib_region_release(struct xenib_dev *dev, struct xenib_region *region);
 
-/* Both of the first two, for a queue: addr page aligned, or -EINVAL. */
+/* Both of the first two: addr page aligned, or -EINVAL. */
 int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region, u64 addr,
 			u64 length);
 
-/* Where a pinned region begins: the place of its first byte. All zero if nothing is pinned. */
-struct xen_vhca_place xenib_region_place(const struct xenib_region *region);
-
-/* The pages of doorbell records of a context. */
-struct xenib_dbr_pages {
+/* The arenas of a context that objects share. */
+struct xenib_arenas {
 	struct mutex lock; /* of the list and the counts */
 	struct list_head list;
 };
 
-struct xenib_dbr_page {
+struct xenib_arena {
 	struct list_head list;
 	struct mm_struct *mm; /* compared, never followed; the umem keeps it from being reused */
 	u64 addr;
+	u8 shift; /* log2 of its bytes; 0: one object's own, and not in the list */
 	unsigned int users;
 	struct xenib_region region;
 };
 
-struct xenib_dbr {
-	struct xenib_dbr_page *page;
+/* Where an object has its queue, or its doorbell record. Without an arena: nowhere. */
+struct xenib_place {
+	struct xenib_arena *arena;
 	u32 offset;
 };
 
-void xenib_dbr_pages_init(struct xenib_dbr_pages *pages);
+void xenib_arenas_init(struct xenib_arenas *arenas);
 
-/* The doorbell record at addr (8-aligned, or -EINVAL) of the calling process. */
-int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_dbr *dbr, u64 addr);
-void xenib_dbr_put(struct xenib_ucontext *ctx, struct xenib_dbr *dbr);
-struct xen_vhca_place xenib_dbr_place(const struct xenib_dbr *dbr);
+/*
+ * A queue of length bytes at addr of the calling process (page aligned, or -EINVAL). shift: in an
+ * arena of so many bytes (log2) that begins at a multiple of them (-EINVAL if it is not, or is too
+ * small or too large); 0: in memory of its own. Returned by xenib_place_put().
+ */
+int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
+		  u8 shift);
+
+/* The doorbell record at addr (8-aligned, or -EINVAL), in an arena as well; 0: which is its page. */
+int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u8 shift);
+
+/* Only when no object uses the place any more. */
+void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place);
+
+/* As the backend is told: all zero if it is nowhere. */
+struct xen_vhca_place xenib_place_wire(const struct xenib_place *place);
 
 #endif

@@ -93,8 +93,8 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 			.type = wire_type(init->qp_type),
 			.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? XEN_VHCA_QP_SIGNAL_ALL : 0,
 			.user_index = req->uidx,
-			.buf = xenib_region_place(&qp->buf),
-			.dbr = xenib_dbr_place(&qp->dbr),
+			.buf = xenib_place_wire(&qp->buf),
+			.dbr = xenib_place_wire(&qp->dbr),
 			.sq_wqe_count = req->sq_wqe_count,
 			.rq_wqe_count = req->rq_wqe_count,
 			.rq_wqe_shift = req->rq_wqe_shift,
@@ -141,17 +141,17 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	qp->uar = xenib_uar_get(ctx, req.uar);
 	if (!qp->uar)
 		return -EINVAL;
-	err = xenib_dbr_get(ctx, &qp->dbr, req.db_addr);
+	err = xenib_dbr_get(ctx, &qp->dbr, req.db_addr, req.db_shift);
 	if (err)
 		goto err_put_uar;
 	if (buf_bytes(&req)) {
-		err = xenib_region_create(ctx, &qp->buf, req.buf_addr, buf_bytes(&req));
+		err = xenib_buf_get(ctx, &qp->buf, req.buf_addr, buf_bytes(&req), req.buf_shift);
 		if (err)
 			goto err_put_dbr;
 	}
 	err = send_create(dev, qp, init, &req);
 	if (err)
-		goto err_release_buf;
+		goto err_put_buf;
 
 	qp->target = (struct xenib_target){
 		.handle = qp->handle,
@@ -161,10 +161,10 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	xenib_events_add(dev->events, &qp->target);
 	return 0;
 
-err_release_buf:
-	xenib_region_release(dev, &qp->buf);
+err_put_buf:
+	xenib_place_put(ctx, &qp->buf);
 err_put_dbr:
-	xenib_dbr_put(ctx, &qp->dbr);
+	xenib_place_put(ctx, &qp->dbr);
 err_put_uar:
 	xenib_uar_put(qp->uar);
 	return err;
@@ -222,8 +222,8 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &qp->target);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
-	xenib_region_release(dev, &qp->buf);
-	xenib_dbr_put(qp->uar->ctx, &qp->dbr);
+	xenib_place_put(qp->uar->ctx, &qp->buf);
+	xenib_place_put(qp->uar->ctx, &qp->dbr);
 	xenib_uar_put(qp->uar);
 	return 0;
 }

@@ -27,8 +27,8 @@ static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u
 		.req.u.srq_create = {
 			.pd = to_xpd(srq->ibsrq.pd)->handle,
 			.user_index = uidx,
-			.buf = xenib_region_place(&srq->buf),
-			.dbr = xenib_dbr_place(&srq->dbr),
+			.buf = xenib_place_wire(&srq->buf),
+			.dbr = xenib_place_wire(&srq->dbr),
 			.max_wr = wqes,
 			.max_sge = attr->max_sge,
 			.limit = attr->srq_limit,
@@ -69,16 +69,16 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 		return -EINVAL;
 
 	ctx = xenib_udata_ctx(udata);
-	err = xenib_dbr_get(ctx, &srq->dbr, req.db_addr);
+	err = xenib_dbr_get(ctx, &srq->dbr, req.db_addr, req.db_shift);
 	if (err)
 		return err;
-	err = xenib_region_create(ctx, &srq->buf, req.buf_addr,
-				  (u64)wqes * vhca_srq_stride(init->attr.max_sge));
+	err = xenib_buf_get(ctx, &srq->buf, req.buf_addr,
+			    (u64)wqes * vhca_srq_stride(init->attr.max_sge), req.buf_shift);
 	if (err)
 		goto err_put_dbr;
 	err = send_create(dev, srq, wqes, req.uidx, &init->attr);
 	if (err)
-		goto err_release_buf;
+		goto err_put_buf;
 
 	init->attr.max_wr = wqes - 1;
 	resp.srqn = srq->srqn;
@@ -96,10 +96,10 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 
 err_destroy:
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
-err_release_buf:
-	xenib_region_release(dev, &srq->buf);
+err_put_buf:
+	xenib_place_put(ctx, &srq->buf);
 err_put_dbr:
-	xenib_dbr_put(ctx, &srq->dbr);
+	xenib_place_put(ctx, &srq->dbr);
 	return err;
 }
 
@@ -149,7 +149,7 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &srq->target);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
-	xenib_region_release(dev, &srq->buf);
-	xenib_dbr_put(srq->ctx, &srq->dbr);
+	xenib_place_put(srq->ctx, &srq->buf);
+	xenib_place_put(srq->ctx, &srq->dbr);
 	return 0;
 }

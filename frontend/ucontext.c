@@ -40,6 +40,7 @@ int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		.max_recv_wqes = dev->attr.max_recv_wqes,
 		.max_srq_wqes = dev->attr.max_srq_wqes,
 		.max_uars = dev->attr.max_uar,
+		.features = XENIB_FEATURE_ARENAS,
 	};
 	int err;
 
@@ -51,7 +52,7 @@ int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 	ctx->dev = dev;
 	xa_init_flags(&ctx->uars, XA_FLAGS_ALLOC);
-	xenib_dbr_pages_init(&ctx->dbrs);
+	xenib_arenas_init(&ctx->arenas);
 	err = send_open(dev, ctx);
 	if (err)
 		return err;

@@ -16,12 +16,16 @@
  * - SRQ: attr.max_wr + 1 WQEs rounded up to a power of two; each of 16 + 16 * attr.max_sge bytes,
  *   rounded up to a power of two, at least 32; page aligned. The driver answers with
  *   attr.max_wr = WQEs - 1.
- * - doorbell record: 8 bytes, 8-aligned. Many may be in one page; the driver pins and offers a page
- *   once for each process, however many objects have their records in it. Such a page must hold
- *   nothing but doorbell records: the HCA's owner can read and write all of it.
+ * - doorbell record: 8 bytes, 8-aligned.
  *
- * A buffer's pages, too, are visible to the HCA's owner as a whole. Buffers and records must stay
- * mapped until the object is destroyed.
+ * Queues and records may share an arena: memory of 1 << shift bytes, at a multiple of that, which
+ * the driver pins and offers once for each process, however many objects have something in it. A
+ * request says by buf_shift and db_shift which arena around the address is meant, from 12 to
+ * XENIB_ARENA_MAX_SHIFT. With 0 a queue has its pages for itself, and a record's arena is its page.
+ * A driver without XENIB_FEATURE_ARENAS knows nothing but 0.
+ *
+ * The HCA's owner can read and write all of an arena, and all pages of a queue: they must hold
+ * nothing else. They must stay mapped while an object has something in them.
  */
 #ifndef XENIB_ABI_H
 #define XENIB_ABI_H
@@ -30,6 +34,11 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #define XENIB_UVERBS_ABI_VERSION 1
+#define XENIB_ARENA_MAX_SHIFT 24
+
+enum xenib_features {
+	XENIB_FEATURE_ARENAS = 1 << 0,
+};
 
 enum xenib_family {
 	XENIB_FAMILY_MLX5 = 1,
@@ -51,7 +60,7 @@ struct xenib_alloc_ucontext_resp {
 	__u32 max_recv_wqes;   /* WQEs of the largest receive queue */
 	__u32 max_srq_wqes;    /* WQEs of the largest SRQ */
 	__u32 max_uars;        /* doorbell pages that the vHCA allows, of all processes */
-	__u32 reserved;
+	__u32 features;        /* enum xenib_features */
 };
 
 struct xenib_alloc_pd_resp {
@@ -65,7 +74,9 @@ struct xenib_create_cq_req {
 	__aligned_u64 db_addr;
 	__u32 cqe_size; /* 64 or 128 */
 	__u32 uar;
-	__u32 comp_mask; /* 0 */
+	__u16 comp_mask; /* 0 */
+	__u8 buf_shift;
+	__u8 db_shift;
 	__u32 reserved;
 };
 
@@ -79,7 +90,9 @@ struct xenib_create_srq_req {
 	__aligned_u64 buf_addr;
 	__aligned_u64 db_addr;
 	__u32 uidx;
-	__u32 comp_mask; /* 0 */
+	__u16 comp_mask; /* 0 */
+	__u8 buf_shift;
+	__u8 db_shift;
 };
 
 struct xenib_create_srq_resp {
@@ -96,7 +109,9 @@ struct xenib_create_qp_req {
 	__u32 rq_wqe_shift; /* log2 of the bytes of a receive WQE; 0 without a receive queue */
 	__u32 uidx;
 	__u32 uar;
-	__u32 comp_mask; /* 0 */
+	__u16 comp_mask; /* 0 */
+	__u8 buf_shift;
+	__u8 db_shift;
 };
 
 /*

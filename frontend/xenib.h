@@ -64,7 +64,7 @@ struct xenib_ucontext {
 	struct xenib_dev *dev;
 	xen_vhca_handle_t handle;
 	struct xarray uars; /* index -> struct xenib_uar */
-	struct xenib_dbr_pages dbrs;
+	struct xenib_arenas arenas;
 };
 
 /* A doorbell page. Freed when its handle and all mappings of it are gone. */
@@ -98,8 +98,8 @@ struct xenib_mw {
 
 struct xenib_cq {
 	struct ib_cq ibcq;
-	struct xenib_region buf;
-	struct xenib_dbr dbr;
+	struct xenib_place buf;
+	struct xenib_place dbr;
 	struct xenib_uar *uar;
 	xen_vhca_handle_t handle;
 	u32 cqn;
@@ -110,8 +110,8 @@ struct xenib_cq {
 struct xenib_srq {
 	struct ib_srq ibsrq;
 	struct xenib_ucontext *ctx;
-	struct xenib_region buf;
-	struct xenib_dbr dbr;
+	struct xenib_place buf;
+	struct xenib_place dbr;
 	xen_vhca_handle_t handle;
 	u32 srqn;
 	struct xenib_target target;
@@ -119,8 +119,8 @@ struct xenib_srq {
 
 struct xenib_qp {
 	struct ib_qp ibqp;
-	struct xenib_region buf;
-	struct xenib_dbr dbr;
+	struct xenib_place buf;
+	struct xenib_place dbr;
 	struct xenib_uar *uar;
 	xen_vhca_handle_t handle;
 	struct ib_qp_cap cap;

@@ -30,6 +30,7 @@ struct xenib_context {
 	struct verbs_context vctx;
 	struct xenib_limits limits;
 	bool single_threaded; /* the program promised to use one thread only */
+	struct xenib_arenas arenas;
 	struct xenib_dbrecs dbrecs;
 	struct xenib_uars uars;
 	struct xenib_table qps;

@@ -56,6 +56,8 @@ static int create_in_kernel(struct ibv_context *context, const struct ibv_cq_ini
 
 	cmd.buf_addr = (uintptr_t)cq->cqes;
 	cmd.db_addr = (uintptr_t)cq->dbrec;
+	cmd.buf_shift = cq->buf.shift;
+	cmd.db_shift = cq->dbrec_shift;
 	cmd.cqe_size = XENIB_CQE_SIZE;
 	cmd.uar = cq->uar->index;
 	err = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
@@ -92,13 +94,13 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 	cq->qps = &ctx->qps;
 	xenib_lock_init(&cq->lock, !is_single_threaded(ctx, attr));
 
-	err = xenib_buf_alloc(&cq->buf, (size_t)(cq->mask + 1) << XENIB_CQE_SHIFT);
+	err = xenib_buf_alloc(&ctx->arenas, &cq->buf, (size_t)(cq->mask + 1) << XENIB_CQE_SHIFT);
 	if (err)
 		goto err_free;
 	cq->cqes = cq->buf.addr;
 	xenib_cq_init_cqes(cq);
 
-	cq->dbrec = xenib_dbrec_alloc(&ctx->dbrecs);
+	cq->dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &cq->dbrec_shift);
 	if (!cq->dbrec) {
 		err = errno;
 		goto err_free_buf;
@@ -119,7 +121,7 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 err_free_dbrec:
 	xenib_dbrec_free(&ctx->dbrecs, cq->dbrec);
 err_free_buf:
-	xenib_buf_free(&cq->buf);
+	xenib_buf_free(&ctx->arenas, &cq->buf);
 err_free:
 	free(cq);
 	errno = err;
@@ -175,7 +177,7 @@ int xenib_destroy_cq(struct ibv_cq *ibcq)
 		return err;
 
 	xenib_dbrec_free(&ctx->dbrecs, cq->dbrec);
-	xenib_buf_free(&cq->buf);
+	xenib_buf_free(&ctx->arenas, &cq->buf);
 	free(cq);
 	return 0;
 }

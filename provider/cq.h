@@ -36,6 +36,7 @@ struct xenib_cq {
 	uint32_t arm_count; /* events had so far */
 	struct xenib_uar *uar;
 	struct xenib_buf buf;
+	uint8_t dbrec_shift;
 };
 
 static inline struct xenib_cq *to_xcq(struct ibv_cq *ibcq)

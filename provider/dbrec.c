@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "buf.h"
 #include "dbrec.h"
 
 #define REC_STRIDE 64
@@ -20,16 +19,17 @@ struct dbrec_page {
 
 static_assert(RECS_PER_PAGE == 64, "one word of bits for a page");
 
-void xenib_dbrecs_init(struct xenib_dbrecs *recs)
+void xenib_dbrecs_init(struct xenib_dbrecs *recs, struct xenib_arenas *arenas)
 {
+	recs->arenas = arenas;
 	pthread_mutex_init(&recs->lock, NULL);
 	list_head_init(&recs->pages);
 }
 
-static void free_page(struct dbrec_page *page)
+static void free_page(struct xenib_dbrecs *recs, struct dbrec_page *page)
 {
 	list_del(&page->entry);
-	xenib_buf_free(&page->buf);
+	xenib_buf_free(recs->arenas, &page->buf);
 	free(page);
 }
 
@@ -38,7 +38,7 @@ void xenib_dbrecs_exit(struct xenib_dbrecs *recs)
 	struct dbrec_page *page, *next;
 
 	list_for_each_safe(&recs->pages, page, next, entry)
-		free_page(page);
+		free_page(recs, page);
 	pthread_mutex_destroy(&recs->lock);
 }
 
@@ -51,7 +51,7 @@ static struct dbrec_page *add_page(struct xenib_dbrecs *recs)
 	if (!page)
 		return NULL;
 
-	err = xenib_buf_alloc(&page->buf, XENIB_PAGE_SIZE);
+	err = xenib_buf_alloc(recs->arenas, &page->buf, XENIB_PAGE_SIZE);
 	if (err) {
 		free(page);
 		errno = err;
@@ -63,7 +63,7 @@ static struct dbrec_page *add_page(struct xenib_dbrecs *recs)
 	return page;
 }
 
-__be32 *xenib_dbrec_alloc(struct xenib_dbrecs *recs)
+__be32 *xenib_dbrec_alloc(struct xenib_dbrecs *recs, uint8_t *shift)
 {
 	struct dbrec_page *page;
 	__be32 *rec = NULL;
@@ -87,6 +87,7 @@ __be32 *xenib_dbrec_alloc(struct xenib_dbrecs *recs)
 	rec = (__be32 *)(page->buf.addr + i * REC_STRIDE);
 	rec[0] = 0;
 	rec[1] = 0;
+	*shift = page->buf.shift;
 out:
 	pthread_mutex_unlock(&recs->lock);
 	return rec;
@@ -106,7 +107,7 @@ void xenib_dbrec_free(struct xenib_dbrecs *recs, __be32 *rec)
 
 	page->free |= 1ULL << (((uint8_t *)rec - base) / REC_STRIDE);
 	if (page->free == UINT64_MAX) {
-		free_page(page);
+		free_page(recs, page);
 	} else {
 		list_del(&page->entry);
 		list_add(&recs->pages, &page->entry);

@@ -80,11 +80,11 @@ static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
 	int err;
 
 	/* A QP without any queue has a page all the same, for the kernel to have an address. */
-	err = xenib_buf_alloc(&qp->buf, size->bytes ? size->bytes : 1);
+	err = xenib_buf_alloc(&ctx->arenas, &qp->buf, size->bytes ? size->bytes : 1);
 	if (err)
 		return err;
 
-	qp->dbrec = xenib_dbrec_alloc(&ctx->dbrecs);
+	qp->dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &qp->dbrec_shift);
 	if (!qp->dbrec) {
 		err = errno;
 		goto err_free_buf;
@@ -110,7 +110,7 @@ err_free_sent:
 err_free_dbrec:
 	xenib_dbrec_free(&ctx->dbrecs, qp->dbrec);
 err_free_buf:
-	xenib_buf_free(&qp->buf);
+	xenib_buf_free(&ctx->arenas, &qp->buf);
 	return err;
 }
 
@@ -121,7 +121,7 @@ static void free_queues(struct xenib_context *ctx, struct xenib_qp *qp)
 	if (qp->sq.sent != &qp->nothing_sent)
 		free(qp->sq.sent);
 	xenib_dbrec_free(&ctx->dbrecs, qp->dbrec);
-	xenib_buf_free(&qp->buf);
+	xenib_buf_free(&ctx->arenas, &qp->buf);
 }
 
 static int get_uar(struct xenib_context *ctx, struct ibv_pd *pd, struct xenib_qp *qp)
@@ -154,6 +154,8 @@ static int create_in_kernel(struct xenib_context *ctx, struct ibv_qp_init_attr_e
 
 	cmd.buf_addr = (uintptr_t)qp->buf.addr;
 	cmd.db_addr = (uintptr_t)qp->dbrec;
+	cmd.buf_shift = qp->buf.shift;
+	cmd.db_shift = qp->dbrec_shift;
 	cmd.sq_wqe_count = size->sq_blocks;
 	cmd.rq_wqe_count = size->rq_wqes;
 	cmd.rq_wqe_shift = size->rq_shift;

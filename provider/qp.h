@@ -90,6 +90,7 @@ struct xenib_qp {
 	bool own_uar; /* sq.uar came from xenib_uar_get() */
 	struct xenib_sent nothing_sent; /* for a QP without a send queue */
 	struct xenib_buf buf;
+	uint8_t dbrec_shift;
 };
 
 static inline struct xenib_qp *to_xqp(struct ibv_qp *ibqp)

@@ -90,6 +90,8 @@ static int create_in_kernel(struct ibv_pd *pd, const struct ibv_srq_init_attr *a
 
 	cmd.buf_addr = (uintptr_t)srq->wqes;
 	cmd.db_addr = (uintptr_t)srq->dbrec;
+	cmd.buf_shift = srq->buf.shift;
+	cmd.db_shift = srq->dbrec_shift;
 	cmd.uidx = XENIB_NO_UIDX;
 	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, &asked, &cmd.ibv_cmd, sizeof(cmd),
 				 &resp.ibv_resp, sizeof(resp));
@@ -122,13 +124,13 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 		goto err_free;
 	}
 
-	err = xenib_buf_alloc(&srq->buf, (size_t)(srq->mask + 1) << srq->shift);
+	err = xenib_buf_alloc(&ctx->arenas, &srq->buf, (size_t)(srq->mask + 1) << srq->shift);
 	if (err)
 		goto err_free_wqe;
 	srq->wqes = srq->buf.addr;
 	xenib_srq_init_list(srq);
 
-	srq->dbrec = xenib_dbrec_alloc(&ctx->dbrecs);
+	srq->dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &srq->dbrec_shift);
 	if (!srq->dbrec) {
 		err = errno;
 		goto err_free_buf;
@@ -145,7 +147,7 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 err_free_dbrec:
 	xenib_dbrec_free(&ctx->dbrecs, srq->dbrec);
 err_free_buf:
-	xenib_buf_free(&srq->buf);
+	xenib_buf_free(&ctx->arenas, &srq->buf);
 err_free_wqe:
 	free(srq->wqe);
 err_free:
@@ -217,7 +219,7 @@ int xenib_destroy_srq(struct ibv_srq *ibsrq)
 		return err;
 
 	xenib_dbrec_free(&ctx->dbrecs, srq->dbrec);
-	xenib_buf_free(&srq->buf);
+	xenib_buf_free(&ctx->arenas, &srq->buf);
 	free(srq->wqe);
 	free(srq);
 	return 0;

@@ -37,6 +37,7 @@ struct xenib_srq {
 	uint32_t posted;  /* free running */
 	__be32 *dbrec;
 	struct xenib_buf buf;
+	uint8_t dbrec_shift;
 };
 
 static inline struct xenib_srq *to_xsrq(struct ibv_srq *ibsrq)

@@ -21,6 +21,7 @@ static void free_context(struct ibv_context *ibctx)
 	xenib_table_exit(&ctx->qps);
 	xenib_uars_exit(ibctx, &ctx->uars);
 	xenib_dbrecs_exit(&ctx->dbrecs);
+	xenib_arenas_exit(&ctx->arenas);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }
@@ -119,7 +120,8 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd,
 		goto err_uninit;
 
 	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");
-	xenib_dbrecs_init(&ctx->dbrecs);
+	xenib_arenas_init(&ctx->arenas, resp.drv_payload.features & XENIB_FEATURE_ARENAS);
+	xenib_dbrecs_init(&ctx->dbrecs, &ctx->arenas);
 	xenib_uars_init(&ctx->uars, env_is_set("XENIB_SHUT_UP_BF"));
 	xenib_table_init(&ctx->qps);
 

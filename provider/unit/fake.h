@@ -28,6 +28,7 @@ struct fake {
 	uint32_t bf_size; /* of BlueFlame pages */
 	uint32_t bf_offset;
 	uint32_t max_uars;
+	uint32_t features;
 
 	uint32_t live;  /* objects that exist */
 	uint32_t uars;  /* doorbell pages that exist */
@@ -35,6 +36,7 @@ struct fake {
 	uint32_t made;  /* objects ever made */
 	struct {
 		uint64_t buf, db;
+		uint8_t buf_shift, db_shift;
 		uint32_t cqe_size, uar, cqe, sq_blocks, rq_wqes, rq_shift, uidx, max_wr, max_sge;
 	} last; /* the latest creation of a queue */
 };

@@ -66,6 +66,7 @@ void fake_open_defaults(void)
 		.bf_size = 256,
 		.bf_offset = 0x800,
 		.max_uars = MAX_UARS,
+		.features = XENIB_FEATURE_ARENAS,
 	};
 }
 
@@ -217,6 +218,7 @@ int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *c
 	full->max_send_blocks = fake.max_send_blocks;
 	full->max_recv_wqes = fake.max_recv_wqes;
 	full->max_srq_wqes = fake.max_srq_wqes;
+	full->features = fake.features;
 	return command();
 }
 
@@ -387,6 +389,8 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	memset(&fake.last, 0, sizeof(fake.last));
 	fake.last.buf = req->buf_addr;
 	fake.last.db = req->db_addr;
+	fake.last.buf_shift = req->buf_shift;
+	fake.last.db_shift = req->db_shift;
 	fake.last.cqe_size = req->cqe_size;
 	fake.last.uar = req->uar;
 	fake.last.cqe = attr->cqe;
@@ -426,6 +430,8 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 	memset(&fake.last, 0, sizeof(fake.last));
 	fake.last.buf = req->buf_addr;
 	fake.last.db = req->db_addr;
+	fake.last.buf_shift = req->buf_shift;
+	fake.last.db_shift = req->db_shift;
 	fake.last.uidx = req->uidx;
 	fake.last.max_wr = attr->attr.max_wr;
 	fake.last.max_sge = attr->attr.max_sge;
@@ -478,6 +484,8 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	memset(&fake.last, 0, sizeof(fake.last));
 	fake.last.buf = req->buf_addr;
 	fake.last.db = req->db_addr;
+	fake.last.buf_shift = req->buf_shift;
+	fake.last.db_shift = req->db_shift;
 	fake.last.sq_blocks = req->sq_wqe_count;
 	fake.last.rq_wqes = req->rq_wqe_count;
 	fake.last.rq_shift = req->rq_wqe_shift;

@@ -565,16 +565,19 @@ static void ops_flags(void)
 static void records(void)
 {
 	enum { RECS = 300 };
+	struct xenib_arenas arenas;
 	struct xenib_dbrecs recs;
 	__be32 *rec[RECS];
+	uint8_t shift;
 	int i, j;
 
 	fake.ranges = 0;
-	xenib_dbrecs_init(&recs);
+	xenib_arenas_init(&arenas, false);
+	xenib_dbrecs_init(&recs, &arenas);
 	srandom(3);
 	for (i = 0; i < RECS; i++) {
-		rec[i] = xenib_dbrec_alloc(&recs);
-		REQUIRE(rec[i]);
+		rec[i] = xenib_dbrec_alloc(&recs, &shift);
+		REQUIRE(rec[i] && !shift);
 		CHECK(!rec[i][0] && !rec[i][1] && !((uintptr_t)rec[i] % 64));
 		rec[i][0] = htobe32(i);
 		rec[i][1] = htobe32(~i);
@@ -584,7 +587,7 @@ static void records(void)
 		j = random() % RECS;
 		CHECK(rec[j][0] == htobe32(j) && rec[j][1] == htobe32(~j));
 		xenib_dbrec_free(&recs, rec[j]);
-		rec[j] = xenib_dbrec_alloc(&recs);
+		rec[j] = xenib_dbrec_alloc(&recs, &shift);
 		CHECK(!rec[j][0] && !rec[j][1]);
 		rec[j][0] = htobe32(j);
 		rec[j][1] = htobe32(~j);
@@ -593,6 +596,7 @@ static void records(void)
 		xenib_dbrec_free(&recs, rec[i]);
 	CHECK(!fake.ranges);
 	xenib_dbrecs_exit(&recs);
+	xenib_arenas_exit(&arenas);
 }
 
 /* An address on the own subnet, at every rate. */

@@ -2,8 +2,9 @@
 /*
  * Where queues and doorbell records are said to be.
  *
- * EINVAL: the driver wants buffers page aligned and records 8-aligned; the core refuses a range that wraps. EFAULT: there
- * is nothing at that address, or nothing that the HCA may write, or something that is no memory.
+ * EINVAL: the driver wants buffers page aligned and records 8-aligned, arenas of sizes that there are, and queues that
+ * end before their arena does; the core refuses a range that wraps. EFAULT: there is nothing at that address, or nothing
+ * that the HCA may write, or something that is no memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +19,22 @@ enum kind { CQ, SRQ, QP, KINDS };
 
 static const char *const names[KINDS] = { "a CQ", "an SRQ", "a QP" };
 
-/* A good queue but for its addresses; 0: keep the good one. */
-static int create(struct forge *f, enum kind kind, uint64_t buf, uint64_t record)
+/* Where a queue and its record are: addresses, of which 0 keeps the good one, and arenas around them. */
+struct where {
+	uint64_t buf, record;
+	uint8_t buf_shift, record_shift;
+};
+
+#define PLACE(driver, w)                                                                                               \
+	do {                                                                                                           \
+		(driver).buf_addr = (w)->buf ? (w)->buf : (driver).buf_addr;                                           \
+		(driver).db_addr = (w)->record ? (w)->record : (driver).db_addr;                                       \
+		(driver).buf_shift = (w)->buf_shift;                                                                   \
+		(driver).db_shift = (w)->record_shift;                                                                 \
+	} while (0)
+
+/* A good queue of two pages, but for its place. */
+static int create_at(struct forge *f, enum kind kind, const struct where *w, uint32_t *handle)
 {
 	struct ib_uverbs_create_srq srq;
 	struct ib_uverbs_create_cq cq;
@@ -27,27 +42,30 @@ static int create(struct forge *f, enum kind kind, uint64_t buf, uint64_t record
 	struct xenib_create_srq_req srq_driver;
 	struct xenib_create_cq_req cq_driver;
 	struct xenib_create_qp_req qp_driver;
-	uint32_t handle;
 
 	switch (kind) {
 	case CQ:
 		uabi_good_cq(&f->set, &cq, &cq_driver);
-		cq_driver.buf_addr = buf ? buf : cq_driver.buf_addr;
-		cq_driver.db_addr = record ? record : cq_driver.db_addr;
+		PLACE(cq_driver, w);
 		cq.cqe = 2 * UABI_CQE + 1; /* two pages, as the others */
-		return uabi_create_cq(f->fd, &cq, &cq_driver, &handle);
+		return uabi_create_cq(f->fd, &cq, &cq_driver, handle);
 	case SRQ:
 		uabi_good_srq(&f->set, &srq, &srq_driver);
-		srq_driver.buf_addr = buf ? buf : srq_driver.buf_addr;
-		srq_driver.db_addr = record ? record : srq_driver.db_addr;
+		PLACE(srq_driver, w);
 		srq.max_wr = 255; /* of 32 bytes each */
-		return uabi_create_srq(f->fd, &srq, &srq_driver, &handle);
+		return uabi_create_srq(f->fd, &srq, &srq_driver, handle);
 	default:
 		uabi_good_qp(&f->set, &qp, &qp_driver);
-		qp_driver.buf_addr = buf ? buf : qp_driver.buf_addr;
-		qp_driver.db_addr = record ? record : qp_driver.db_addr;
-		return uabi_create_qp(f->fd, &qp, &qp_driver, &handle);
+		PLACE(qp_driver, w);
+		return uabi_create_qp(f->fd, &qp, &qp_driver, handle);
 	}
+}
+
+static int create(struct forge *f, enum kind kind, uint64_t buf, uint64_t record)
+{
+	uint32_t handle;
+
+	return create_at(f, kind, &(struct where){ .buf = buf, .record = record }, &handle);
 }
 
 /* Addresses at which there is something else than memory that can be written. */
@@ -160,11 +178,116 @@ static void run_wrapping(const void *arg)
 	forge_end(&f);
 }
 
+/* So many bytes at a multiple of them. */
+static uint8_t *map_arena(size_t bytes)
+{
+	uint8_t *at = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, 2 * bytes / UABI_PAGE);
+
+	return at + (-(uintptr_t)at & (bytes - 1));
+}
+
+#define ARENA_SHIFT 15
+#define ARENA_BYTES (1u << ARENA_SHIFT)
+
+/* A queue, or the record of one, in an arena of a size that there is not. */
+static void run_arena_sizes(const void *arg)
+{
+	const uint8_t sizes[] = { 1, 3, 11, XENIB_ARENA_MAX_SHIFT + 1, 31, 32, 47, 63, 64, 255 };
+	struct where w = { 0 };
+	uint32_t handle;
+	struct forge f;
+	enum kind kind;
+	size_t i;
+
+	(void)arg;
+	forge_begin(&f);
+	for (kind = 0; kind < KINDS; kind++) {
+		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+			w = (struct where){ .buf_shift = sizes[i] };
+			REFUSED_QUICK(create_at(&f, kind, &w, &handle), "an arena of such a size", EINVAL);
+			w = (struct where){ .record_shift = sizes[i] };
+			REFUSED_QUICK(create_at(&f, kind, &w, &handle), "a record's arena of such a size", EINVAL);
+		}
+		beside_works(&f.beside, names[kind]);
+	}
+	forge_end(&f);
+}
+
+/* Queues that would end behind their arena, and arenas of which a part is not there. */
+static void run_arena_ends(const void *arg)
+{
+	struct where w = { .buf_shift = ARENA_SHIFT };
+	uint32_t handle;
+	struct forge f;
+	enum kind kind;
+	uint8_t *arena;
+
+	(void)arg;
+	forge_begin(&f);
+	arena = map_arena(ARENA_BYTES);
+	w.buf = (uintptr_t)arena + ARENA_BYTES - UABI_PAGE;
+	for (kind = 0; kind < KINDS; kind++) {
+		REFUSED(&f, create_at(&f, kind, &w, &handle), "a queue that ends behind its arena", EINVAL);
+		w.buf_shift = 12;
+		REFUSED(&f, create_at(&f, kind, &w, &handle), "a queue that is larger than its arena", EINVAL);
+		w.buf_shift = ARENA_SHIFT;
+	}
+	require(!munmap(arena + ARENA_BYTES - UABI_PAGE, UABI_PAGE), "unmap the arena's end");
+	for (kind = 0; kind < KINDS; kind++) {
+		w = (struct where){ .buf = (uintptr_t)arena, .buf_shift = ARENA_SHIFT };
+		REFUSED(&f, create_at(&f, kind, &w, &handle), "an arena with a hole", EFAULT);
+		w = (struct where){ .record = (uintptr_t)arena, .record_shift = ARENA_SHIFT };
+		REFUSED(&f, create_at(&f, kind, &w, &handle), "a record's arena with a hole", EFAULT);
+	}
+	forge_end(&f);
+}
+
+static const uint32_t destroy_commands[KINDS] = {
+	IB_USER_VERBS_CMD_DESTROY_CQ, IB_USER_VERBS_CMD_DESTROY_SRQ, IB_USER_VERBS_CMD_DESTROY_QP,
+};
+
+/*
+ * All at one address, in arenas of several sizes around it, and unmapped while they are there: whoever does that has broken
+ * queues, and harms nobody.
+ */
+static void run_arena_shared(const void *arg)
+{
+	uint32_t handles[KINDS][3];
+	struct forge f;
+	enum kind kind;
+	uint8_t *arena;
+	int i;
+
+	(void)arg;
+	forge_begin(&f);
+	arena = map_arena(ARENA_BYTES);
+	for (i = 0; i < 3; i++) {
+		for (kind = 0; kind < KINDS; kind++) {
+			const struct where w = {
+				.buf = (uintptr_t)arena, .record = (uintptr_t)arena + 64, .buf_shift = ARENA_SHIFT - i,
+				.record_shift = 12 + i,
+			};
+
+			require(!create_at(&f, kind, &w, &handles[kind][i]), "%s in a shared arena", names[kind]);
+		}
+		beside_works(&f.beside, "queues one over the other");
+	}
+	require(!munmap(arena, ARENA_BYTES), "unmap the arena");
+	beside_works(&f.beside, "queues without memory");
+	for (i = 0; i < 3; i++)
+		for (kind = 0; kind < KINDS; kind++)
+			require(!uabi_destroy(f.fd, destroy_commands[kind], handles[kind][i]), "destroy %s", names[kind]);
+	forge_end(&f);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("address-no-memory", run_no_memory, "queues and records where there is no memory to write",
 		   .seconds = 180),
 	CHECK_CASE("address-half", run_half, "queues of which only the first page is there"),
 	CHECK_CASE("address-unaligned", run_unaligned, "queues and records that are not aligned"),
+	CHECK_CASE("arena-sizes", run_arena_sizes, "queues and records in arenas of sizes that there are not"),
+	CHECK_CASE("arena-ends", run_arena_ends, "queues that end behind their arena, arenas with holes"),
+	CHECK_CASE("arena-shared", run_arena_shared, "queues one over the other in one arena, which is unmapped then"),
 	CHECK_CASE("address-wrapping", run_wrapping, "queues that wrap around the end of all addresses"),
 };
 

@@ -13,7 +13,8 @@
 /* -- completion queues -- */
 
 static const struct cq_size {
-	uint32_t cqe, cqe_size, comp_mask, reserved, comp_vector;
+	uint32_t cqe, cqe_size, reserved, comp_vector;
+	uint16_t comp_mask;
 } cq_sizes[] = {
 	{ .cqe = 0, .cqe_size = 64 },
 	{ .cqe = 0x7fffffff, .cqe_size = 64 },
@@ -30,7 +31,7 @@ static const struct cq_size {
 	{ .cqe = 63, .cqe_size = 0x04000040 },
 	{ .cqe = 63, .cqe_size = 0xffffffff },
 	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1 },
-	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1u << 31 },
+	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1u << 15 },
 	{ .cqe = 63, .cqe_size = 64, .reserved = 1 },
 	{ .cqe = 63, .cqe_size = 64, .comp_vector = 1 },
 	{ .cqe = 63, .cqe_size = 64, .comp_vector = 0xffffffff },
@@ -70,7 +71,8 @@ static void run_cq(const void *arg)
 /* -- shared receive queues -- */
 
 static const struct srq_size {
-	uint32_t max_wr, max_sge, limit, uidx, comp_mask;
+	uint32_t max_wr, max_sge, limit, uidx;
+	uint16_t comp_mask;
 } srq_sizes[] = {
 	{ .max_wr = 0, .max_sge = 1 },
 	{ .max_wr = 0x7fffffff, .max_sge = 1 },
@@ -173,7 +175,7 @@ static int create_qp(struct forge *f, const struct qp_change *change)
 	struct xenib_create_qp_req driver;
 	uint32_t *const values[QP_VALUES] = {
 		[SQ] = &driver.sq_wqe_count, [RQ] = &driver.rq_wqe_count, [SHIFT] = &driver.rq_wqe_shift,
-		[UIDX] = &driver.uidx, [MASK] = &driver.comp_mask, [SEND_WR] = &core.max_send_wr,
+		[UIDX] = &driver.uidx, [SEND_WR] = &core.max_send_wr,
 		[RECV_WR] = &core.max_recv_wr, [SEND_SGE] = &core.max_send_sge, [RECV_SGE] = &core.max_recv_sge,
 		[INLINE] = &core.max_inline_data,
 	};
@@ -186,6 +188,8 @@ static int create_qp(struct forge *f, const struct qp_change *change)
 			break;
 		if (change->value[i] == TYPE)
 			core.qp_type = change->to[i];
+		else if (change->value[i] == MASK)
+			driver.comp_mask = change->to[i];
 		else
 			*values[change->value[i]] = change->to[i];
 	}

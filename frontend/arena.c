@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * arena.c - memory in which a process has its queues and doorbell records. An arena is pinned,
+ * granted and offered once, and lives as long as any object has something there; so making one more
+ * queue in it takes neither a hypercall nor a command of its own.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "mem.h"
+#include "xenib.h"
+
+void xenib_arenas_init(struct xenib_arenas *arenas)
+{
+	mutex_init(&arenas->lock);
+	INIT_LIST_HEAD(&arenas->list);
+}
+
+/*
+ * The mm belongs to the key: after a fork two processes can use one context, and the same address
+ * is another page.
+ */
+static struct xenib_arena *find_arena(struct xenib_arenas *arenas, u64 addr, u8 shift)
+{
+	struct xenib_arena *arena;
+
+	list_for_each_entry(arena, &arenas->list, list)
+		if (arena->addr == addr && arena->shift == shift && arena->mm == current->mm)
+			return arena;
+	return NULL;
+}
+
+static struct xenib_arena *make_arena(struct xenib_ucontext *ctx, u64 addr, u64 length)
+{
+	struct xenib_arena *arena;
+	int err;
+
+	arena = kzalloc(sizeof(*arena), GFP_KERNEL);
+	if (!arena)
+		return ERR_PTR(-ENOMEM);
+	err = xenib_region_create(ctx, &arena->region, addr, length);
+	if (err) {
+		kfree(arena);
+		return ERR_PTR(err);
+	}
+	arena->addr = addr;
+	arena->mm = current->mm;
+	return arena;
+}
+
+static void release_arena(struct xenib_ucontext *ctx, struct xenib_arena *arena)
+{
+	xenib_region_release(ctx->dev, &arena->region);
+	kfree(arena);
+}
+
+static struct xenib_arena *add_arena(struct xenib_ucontext *ctx, u64 addr, u8 shift)
+{
+	struct xenib_arena *arena;
+
+	arena = make_arena(ctx, addr, BIT_ULL(shift));
+	if (IS_ERR(arena))
+		return arena;
+	arena->shift = shift;
+	list_add(&arena->list, &ctx->arenas.list);
+	return arena;
+}
+
+static int get_shared(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
+		      u8 shift)
+{
+	struct xenib_arena *arena;
+	u64 base;
+	int err = 0;
+
+	if (shift < PAGE_SHIFT || shift > XENIB_ARENA_MAX_SHIFT)
+		return -EINVAL;
+	base = addr & ~(BIT_ULL(shift) - 1);
+	if (length > BIT_ULL(shift) - (addr - base))
+		return -EINVAL;
+
+	if (mutex_lock_killable(&ctx->arenas.lock))
+		return -EINTR;
+	arena = find_arena(&ctx->arenas, base, shift);
+	if (!arena)
+		arena = add_arena(ctx, base, shift);
+	if (IS_ERR(arena)) {
+		err = PTR_ERR(arena);
+		goto unlock;
+	}
+	arena->users++;
+	place->arena = arena;
+	place->offset = addr - base;
+unlock:
+	mutex_unlock(&ctx->arenas.lock);
+	return err;
+}
+
+int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
+		  u8 shift)
+{
+	struct xenib_arena *arena;
+
+	if (!PAGE_ALIGNED(addr))
+		return -EINVAL;
+	if (shift)
+		return get_shared(ctx, place, addr, length, shift);
+
+	arena = make_arena(ctx, addr, length);
+	if (IS_ERR(arena))
+		return PTR_ERR(arena);
+	place->arena = arena;
+	place->offset = 0;
+	return 0;
+}
+
+int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u8 shift)
+{
+	if (!IS_ALIGNED(addr, 8))
+		return -EINVAL;
+	return get_shared(ctx, place, addr, 8, shift ?: PAGE_SHIFT);
+}
+
+void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place)
+{
+	struct xenib_arena *arena = place->arena;
+
+	if (!arena)
+		return;
+	place->arena = NULL;
+	if (!arena->shift) {
+		release_arena(ctx, arena);
+		return;
+	}
+	mutex_lock(&ctx->arenas.lock);
+	if (!--arena->users) {
+		list_del(&arena->list);
+		release_arena(ctx, arena);
+	}
+	mutex_unlock(&ctx->arenas.lock);
+}
+
+struct xen_vhca_place xenib_place_wire(const struct xenib_place *place)
+{
+	if (!place->arena)
+		return (struct xen_vhca_place){};
+	return (struct xen_vhca_place){
+		.mem = place->arena->region.handle,
+		.offset = place->offset,
+	};
+}
