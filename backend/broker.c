@@ -22,6 +22,7 @@
 
 struct broker {
 	pthread_mutex_t lock; /* one request at a time */
+	char message[sizeof(struct broker_request) + BROKER_MOST_BYTES]; /* the request, and its body */
 	int socket, gntdev;
 	struct sockaddr_un xenstore; /* where the broker listens until it was called once */
 };
@@ -194,14 +195,17 @@ int broker_gntdev(const struct broker *broker)
 	return broker->gntdev;
 }
 
+/* In one message: a broker that is woken by a part of it sleeps again until the rest comes. */
 static int ask(struct broker *broker, const struct broker_request *request, const void *body,
 	       struct broker_answer *answer)
 {
 	int err;
 
 	pthread_mutex_lock(&broker->lock);
-	err = broker_send(broker->socket, request, sizeof(*request)) ?:
-	      broker_send(broker->socket, body, request->length) ?:
+	memcpy(broker->message, request, sizeof(*request));
+	if (request->length)
+		memcpy(broker->message + sizeof(*request), body, request->length);
+	err = broker_send(broker->socket, broker->message, sizeof(*request) + request->length) ?:
 	      broker_receive(broker->socket, answer, sizeof(*answer));
 	pthread_mutex_unlock(&broker->lock);
 	return err ? err : answer->err;
