@@ -76,7 +76,7 @@ void xenib_arenas_init(struct xenib_arenas *arenas);
 int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
 		  u8 shift);
 
-/* The doorbell record at addr (8-aligned, or -EINVAL), in an arena as well; 0: which is its page. */
+/* The doorbell record at addr (8-aligned, or -EINVAL); shift as above, 0: the arena is its page. */
 int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u8 shift);
 
 /* Only when no object uses the place any more. */
