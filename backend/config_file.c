@@ -161,6 +161,20 @@ static int look_through(struct search *s, const char *dir)
 	return err;
 }
 
+/*
+ * What lists processes has a list from before: an xl that goes to the background ends, and goes on
+ * as one that is not in it. The second list has that.
+ */
+static int look_at_commands(struct search *s, const struct config_places *places)
+{
+	int err;
+
+	err = config_xl_each(places->proc, places->owner, look_at, s);
+	if (err || s->found[0])
+		return err;
+	return config_xl_each(places->proc, places->owner, look_at, s);
+}
+
 int config_file_find(const struct config_places *places, const char *name,
 		     struct config_specs *specs, char *why, size_t size)
 {
@@ -173,7 +187,7 @@ int config_file_find(const struct config_places *places, const char *name,
 	s.report = fopen("/dev/null", "we");
 	if (!s.report)
 		return refuse(&s, "/dev/null: %s", strerror(errno));
-	err = config_xl_each(places->proc, places->owner, look_at, &s);
+	err = look_at_commands(&s, places);
 	in_xl = s.found[0];
 	for (dir = places->dirs; !err && *dir && !in_xl; dir++)
 		err = look_through(&s, *dir);

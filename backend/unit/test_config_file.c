@@ -4,6 +4,8 @@
  * it is said.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -174,6 +176,37 @@ static void test_stays(void)
 	dirs[2] = second;
 }
 
+/* Ends the first process while it is looked at, when the second is there, which is not listed yet. */
+static void *go_on(void *command_fifo)
+{
+	static const char command[] = "xl\0create\0moves.cfg";
+	int fd;
+
+	fd = open(command_fifo, O_WRONLY);
+	CHECK(fd >= 0);
+	start("41", command, sizeof(command));
+	CHECK(!unlink(command_fifo) && !close(fd));
+	return NULL;
+}
+
+/* One that goes to the background goes on as another process. */
+static void test_moves(void)
+{
+	static char command_fifo[64];
+	pthread_t thread;
+
+	put(second, "moves.cfg", "name = 'moves'\nvhca = [ 'hca=mlx5_4' ]\n");
+	dirs[2] = NULL;
+	start_in("/", "40", "", 0);
+	snprintf(command_fifo, sizeof(command_fifo), "%s/40/cmdline", proc);
+	CHECK(!unlink(command_fifo) && !mkfifo(command_fifo, 0600));
+	CHECK(!pthread_create(&thread, NULL, go_on, command_fifo));
+	CHECK(!find("moves") && specs.n == 1 && !strcmp(specs.spec[0], "hca=mlx5_4"));
+	CHECK(!pthread_join(thread, NULL));
+	config_file_free(&specs);
+	dirs[2] = second;
+}
+
 static void remove_all(const char *dir)
 {
 	char command[128];
@@ -191,6 +224,7 @@ int main(void)
 	test_wrong();
 	test_told();
 	test_stays();
+	test_moves();
 	remove_all(proc);
 	remove_all(first);
 	remove_all(second);
