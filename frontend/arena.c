@@ -20,7 +20,7 @@ void xenib_arenas_init(struct xenib_arenas *arenas)
 
 /*
  * The mm belongs to the key: after a fork two processes can use one context, and the same address
- * is another page.
+ * is another page. No other mm can be where it was, as the region's umem has a reference to it.
  */
 static struct xenib_arena *find_arena(struct xenib_arenas *arenas, u64 addr, u8 shift)
 {
