@@ -16,7 +16,7 @@
 #
 #   make check      unit tests under ASan and UBSan, then each fuzzer for FUZZ_SMOKE inputs
 #   make unit       the unit tests of these
-#   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one), for FUZZ_SECONDS at most
+#   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one), for FUZZ_SECONDS at most; -j: side by side
 #   make clean
 #
 # V=1 shows the commands, O=DIR puts the results elsewhere, CC=clang builds with clang (the fuzzers
@@ -94,19 +94,19 @@ check: unit fuzz-smoke
 # same. fuzz/fuzz_NAME.dict has words that are worth trying.
 define run_fuzzer
 	@mkdir -p $(O)/corpus/$(1)
-	@echo "== $(1): $(2) inputs"
-	@cd $(O) && run() { ./$(1) -timeout=20 -rss_limit_mb=2048 -verbosity=0 -print_funcs=0 \
+	@echo "== $(1)$(if $(filter-out -1,$(2)),: $(2) inputs)$(FUZZ_SECONDS:%=, at most % s)"
+	@cd $(O) && run() { ./$(1) -timeout=20 -rss_limit_mb=2048 -verbosity=0 -print_funcs=0 -print_final_stats=1 \
 		-artifact_prefix=$(O)/$(1)- "$$@" >$(1).log 2>&1 || \
 		{ tail -n 60 $(1).log; echo "$(1) failed: $(O)/$(1).log" >&2; exit 1; } }; \
 	$(if $(call kept,$(1)),FUZZ_TWICE=1 run $(call kept,$(1))/* &&) \
 	run -runs=$(2) $(FUZZ_SECONDS:%=-max_total_time=%) -max_len=$(FUZZ_MAX_LEN) $(patsubst %,-dict=%,$(wildcard $(CURDIR)/fuzz/$(1).dict)) \
-		corpus/$(1) $(call kept,$(1))
+		corpus/$(1) $(call kept,$(1)) && \
+	echo "$(1): $$(sed -n 's/^stat::number_of_executed_units: *//p' $(1).log) inputs, nothing found"
 
 endef
 kept = $(wildcard $(CURDIR)/fuzz/corpus/$(1:fuzz_%=%))
 
-fuzz: fuzzers
-	$(foreach f,$(FUZZERS),$(call run_fuzzer,$(f),$(FUZZ_RUNS)))
+fuzz: $(FUZZERS:fuzz_%=fuzz-%)
 
 fuzz-smoke: fuzzers
 	$(foreach f,$(FUZZERS),$(call run_fuzzer,$(f),$(FUZZ_SMOKE)))
