@@ -3,6 +3,7 @@
  * Grant references that cannot be mapped: E_GRANT, and nothing is left of the others in the same list. The backend maps what
  * this domain has granted to it, by the numbers of this domain: another domain's numbers mean nothing here.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 
 #define PROBES 512
 #define MOST_FOREIGN 16 /* are enough */
+#define MOST_NUMBERS 2048
+#define MOST_SHARES 24 /* of PROBES pages: 48 MiB */
 
 /* A list of good references but for one, in a region and inline. */
 static void refused(struct hostile *h, uint32_t ref, const char *what)
@@ -63,40 +66,62 @@ static void run_other_domain(const void *arg)
 	hostile_end(&h);
 }
 
+/* Linux lets user space grant no more than 1,024 pages. */
+static void allow_grants(unsigned int count)
+{
+	FILE *limit = fopen("/sys/module/xen_gntalloc/parameters/limit", "w");
+
+	require(limit && fprintf(limit, "%u\n", count) > 0 && !fclose(limit), "grant %u pages", count);
+}
+
+/* Grants PROBES pages, and adds those of their numbers that are among the @n in @foreign to @common, which has @have. */
+static unsigned int share_in_common(struct hostile *h, struct vf_pages *pages, const uint32_t *foreign, unsigned int n,
+				    uint32_t *common, unsigned int have)
+{
+	unsigned int i, j;
+
+	vf_share(&h->v, pages, PROBES, h->v.backend, true);
+	for (i = 0; i < n && have < MOST_FOREIGN; i++) {
+		for (j = 0; j < PROBES && pages->refs[j] != foreign[i]; j++)
+			;
+		if (j < PROBES)
+			common[have++] = foreign[i];
+	}
+	return have;
+}
+
 /*
- * Numbers under which another guest has granted pages to the same backend, and this one has not. Both give out their
- * numbers in about the same order: so before it connects this one takes as many as it can, and gives them back then.
+ * Numbers under which another guest has granted pages to the same backend, and this one has not: before it connects it takes
+ * numbers until some are among those of the other guest, and gives them all back then. Which ones Linux gives out depends on
+ * all that was granted before, so it may take many.
  */
 static void run_foreign(const void *arg)
 {
-	unsigned int tried = 0, seen = 0, i;
-	char *foreign, *at, *rest;
-	uint32_t refs[PROBES];
-	struct vf_pages pages;
+	struct vf_pages pages[MOST_SHARES] = { 0 };
+	uint32_t foreign[MOST_NUMBERS], common[MOST_FOREIGN];
+	unsigned int shares = 0, have = 0, n = 0, i;
+	char *answer, *at, *rest;
 	struct hostile h;
 
 	(void)arg;
 	memset(&h, 0, sizeof(h));
 	vf_open(&h.v, 0);
-	vf_share(&h.v, &pages, PROBES, h.v.backend, true);
+	answer = ask("foreign-refs");
+	for (rest = answer; n < ARRAY_SIZE(foreign) && (at = strsep(&rest, "\n"));)
+		if (*at)
+			foreign[n++] = strtoul(at, NULL, 16);
+	free(answer);
+	allow_grants((MOST_SHARES + 1) * PROBES);
+	while (shares < MOST_SHARES && have < MOST_FOREIGN)
+		have = share_in_common(&h, &pages[shares++], foreign, n, common, have);
 	vf_connect(&h.v, HOSTILE_ORDER);
 	vf_process_make(&h.v, &h.p);
-	memcpy(refs, pages.refs, sizeof(refs));
-	vf_unshare(&h.v, &pages);
-	foreign = ask("foreign-refs");
-	for (rest = foreign; tried < MOST_FOREIGN && (at = strsep(&rest, "\n"));) {
-		uint32_t ref = strtoul(at, NULL, 16);
-
-		seen++;
-		for (i = 0; i < PROBES && refs[i] != ref; i++)
-			;
-		if (i == PROBES)
-			continue;
-		refused(&h, ref, "a number under which another guest has granted a page");
-		tried++;
-	}
-	check(tried, "one of the %u numbers of the other guest is free here", seen);
-	free(foreign);
+	for (i = 0; i < shares; i++)
+		vf_unshare(&h.v, &pages[i]);
+	for (i = 0; i < have; i++)
+		refused(&h, common[i], "a number under which another guest has granted a page");
+	printf("%u of the other guest's %u numbers among %u that are free here\n", have, n, shares * PROBES);
+	check(have, "there is a number of the other guest that is free here");
 	hostile_end(&h);
 }
 
