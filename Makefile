@@ -113,7 +113,7 @@ help:
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
 	@echo '                  SUITES="unit guests": these alone, for make test; JOBS=N: compile so many files at once'
-	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs each, but no longer than FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs, no longer than FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo
 	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with).'
