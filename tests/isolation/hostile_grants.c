@@ -66,7 +66,7 @@ static void run_other_domain(const void *arg)
 	hostile_end(&h);
 }
 
-/* Linux lets user space grant no more than 1,024 pages. */
+/* Linux lets user space grant 1,024 pages, unless it is told otherwise. It stays so until the guest starts anew. */
 static void allow_grants(unsigned int count)
 {
 	FILE *limit = fopen("/sys/module/xen_gntalloc/parameters/limit", "w");
