@@ -12,7 +12,7 @@ state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
 # Everything that `lab up` was asked for, kept for the commands that follow.
 save_config() {
 	local key
-	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS DOM0 MEM GUEST_MEM DOM0_VCPUS; do
+	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU; do
 		printf '%s=%q\n' "$key" "${!key}"
 	done >"$(state_dir)/config"
 }
@@ -98,6 +98,10 @@ start_machine() {
 		xen+=" dom0=pvh"
 		iommu=(-device "intel-iommu,intremap=off")
 		virtio=,iommu_platform=on,disable-legacy=on
+	fi
+	if [ -n "$IOMMU" ]; then
+		xen+=" dom0-iommu=passthrough"
+		iommu=(-device "intel-iommu,intremap=off,caching-mode=on")
 	fi
 	# shellcheck disable=SC2054,SC2206 # QEMU's commas; LAB_QEMU_ARGS is a list of words
 	local args=(
