@@ -186,7 +186,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = query_backend(dev);
 	if (err)
 		goto err_dealloc;
-	err = xenib_gfns_init(gfns, dev->attr.max_uar);
+	err = xenib_gfns_init(gfns, dev->attr.max_uar, xbdev->nodename);
 	if (err)
 		goto err_dealloc;
 	set_up(dev);

@@ -12,10 +12,29 @@
 #include <linux/slab.h>
 #include <asm/processor.h>
 #include <xen/features.h>
+#include <xen/xenbus.h>
 
 #include "gfn.h"
 
-int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count)
+/* The count comes last: without it the first says nothing. */
+static int publish(struct xenib_gfns *gfns)
+{
+	int err;
+
+	err = xenbus_printf(XBT_NIL, gfns->dir, "doorbell-gfn", "%llu",
+			    (unsigned long long)PHYS_PFN(gfns->res.start));
+	if (err)
+		return err;
+	return xenbus_printf(XBT_NIL, gfns->dir, "doorbell-gfns", "%u", gfns->count);
+}
+
+static void withdraw(struct xenib_gfns *gfns)
+{
+	xenbus_rm(XBT_NIL, gfns->dir, "doorbell-gfns");
+	xenbus_rm(XBT_NIL, gfns->dir, "doorbell-gfn");
+}
+
+int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count, const char *dir)
 {
 	resource_size_t end = BIT_ULL(boot_cpu_data.x86_phys_bits) - 1;
 	int err;
@@ -27,13 +46,23 @@ int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count)
 	if (!gfns->used)
 		return -ENOMEM;
 	gfns->count = count;
+	gfns->dir = dir;
 	gfns->res = (struct resource){ .name = "xenib doorbells", .flags = IORESOURCE_MEM };
 	err = allocate_resource(&iomem_resource, &gfns->res, (resource_size_t)count * PAGE_SIZE,
 				SZ_4G, end, PAGE_SIZE, NULL, NULL);
-	if (err) {
-		bitmap_free(gfns->used);
-		gfns->used = NULL;
-	}
+	if (err)
+		goto err_free;
+	err = publish(gfns);
+	if (err)
+		goto err_release;
+	return 0;
+
+err_release:
+	withdraw(gfns);
+	release_resource(&gfns->res);
+err_free:
+	bitmap_free(gfns->used);
+	gfns->used = NULL;
 	return err;
 }
 
@@ -41,6 +70,7 @@ void xenib_gfns_exit(struct xenib_gfns *gfns)
 {
 	if (!gfns->used)
 		return;
+	withdraw(gfns);
 	release_resource(&gfns->res);
 	bitmap_free(gfns->used);
 	gfns->used = NULL;

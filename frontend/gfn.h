@@ -13,10 +13,14 @@ struct xenib_gfns {
 	struct resource res;
 	unsigned long *used; /* a bit for each frame; NULL: PV */
 	unsigned int count;
+	const char *dir;
 };
 
-/* Reserves count frames. */
-int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count);
+/*
+ * Reserves count frames, and writes to the device's directory in xenstore (dir, which outlives them)
+ * which they are: a backend in a driver domain may have nothing mapped anywhere else.
+ */
+int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count, const char *dir);
 
 /* Only when the backend has nothing mapped there any more. */
 void xenib_gfns_exit(struct xenib_gfns *gfns);

@@ -79,6 +79,8 @@
  * /local/domain/5/device/vhca/0/cq-event-ref = "869"
  * /local/domain/5/device/vhca/0/async-event-ref = "870"
  * /local/domain/5/device/vhca/0/event-event-channel = "16"
+ * /local/domain/5/device/vhca/0/doorbell-gfn = "1048576"
+ * /local/domain/5/device/vhca/0/doorbell-gfns = "512"
  *
  ******************************************************************************
  *                          Backend XenBus nodes
@@ -124,6 +126,11 @@
  *      With feature-events only, and then all of them or none: the page of completion
  *      event bits, the page of the asynchronous event ring, and the event channel of
  *      both (backend to frontend). Without them there are no events.
+ * doorbell-gfn, doorbell-gfns
+ *      Of an auto-translated guest: the first of the frames that it has reserved for
+ *      doorbell pages, and how many there are. Written before its first UAR_ALLOC,
+ *      whose gfn is one of them. It need not be told to a backend in dom0; for one
+ *      elsewhere, dom0 maps nothing but there.
  *
  ******************************************************************************
  *                              State diagram
