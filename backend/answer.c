@@ -42,13 +42,15 @@ static void add_worker(struct listing *listing, const struct answer_source *sour
 	}
 }
 
-static bool read_one(struct listing *listing, const struct question *q, unsigned int domid, unsigned int devid)
+static bool read_one(struct listing *listing, const struct question *q, const char *root, unsigned int domid,
+		     unsigned int devid)
 {
 	if ((q->domid >= 0 && domid != (unsigned int)q->domid) || (q->devid >= 0 && devid != (unsigned int)q->devid))
 		return false;
-	if (!listing_read(listing, q->source->xs, q->source->root, domid, devid))
+	if (!listing_read(listing, q->source->xs, root, domid, devid))
 		return false;
-	add_worker(listing, q->source);
+	if (listing->backend == q->source->own)
+		add_worker(listing, q->source);
 	return true;
 }
 
@@ -63,27 +65,27 @@ static void write_status(FILE *to, const char *dir, unsigned int domid, unsigned
 	free(text);
 }
 
-static void list_one(void *context, unsigned int domid, unsigned int devid)
+static void list_one(void *context, const char *root, unsigned int domid, unsigned int devid)
 {
 	struct question *q = context;
 	struct listing listing;
 
-	if (!read_one(&listing, q, domid, devid))
+	if (!read_one(&listing, q, root, domid, devid))
 		return;
 	q->found++;
 	if (ftell(q->reply->body) > CONTROL_BODY_MAX) /* which will not be sent */
 		return;
 	listing_write(&listing, q->reply->body);
-	if (q->with_status)
+	if (q->with_status && listing.backend == q->source->own)
 		write_status(q->reply->body, q->source->dir, domid, devid);
 }
 
-static void collect_one(void *context, unsigned int domid, unsigned int devid)
+static void collect_one(void *context, const char *root, unsigned int domid, unsigned int devid)
 {
 	struct question *q = context;
 	struct listing read, *listing;
 
-	if (!read_one(&read, q, domid, devid))
+	if (!read_one(&read, q, root, domid, devid))
 		return;
 	listing = listing_add(&q->listings, &q->n);
 	if (!listing)
@@ -98,7 +100,7 @@ static void collect_one(void *context, unsigned int domid, unsigned int devid)
 
 static void answer_list(struct question *q, const struct control_request *req)
 {
-	listing_each(q->source->xs, q->source->root, list_one, q);
+	listing_everywhere(q->source->xs, q->source->own, list_one, q);
 	if (req->has_devid && !q->found)
 		control_fail(q->reply, CONTROL_NOT_FOUND, "domain %s has no vHCA %u", req->domain, req->devid);
 }
@@ -131,18 +133,14 @@ static void answer_change(struct question *q, int err, unsigned int devid, const
 static void answer_attach(struct question *q, const struct control_request *req)
 {
 	struct vhca_config config;
-	int err, back = q->source->own;
 	unsigned int devid = 0;
 	char why[200];
+	int err;
 
 	err = config_parse_spec(req->spec, &config, why, sizeof(why));
 	if (!err)
 		err = attach_vhca(q->source->xs, q->source->own, q->domid, &config, &devid, why, sizeof(why));
 	answer_change(q, err, devid, why);
-	if (!err && config.backend[0])
-		back = attach_domain(q->source->xs, config.backend);
-	if (!err && back >= 0 && (unsigned int)back != q->source->own)
-		fprintf(q->reply->body, "backend %d\n", back);
 }
 
 static void answer_detach(struct question *q, const struct control_request *req)
@@ -158,8 +156,14 @@ void answer_request(void *from, const struct control_request *req, struct contro
 {
 	struct question q = { .source = from, .reply = reply, .domid = -1, .devid = -1 };
 
+	if (req->verb == CONTROL_ATTACH && q.source->own) {
+		control_fail(reply, CONTROL_REFUSED,
+			     "this is domain %u, and only dom0 can give a domain a vHCA: there, with backend=%u",
+			     q.source->own, q.source->own);
+		return;
+	}
 	if (req->domain[0]) {
-		q.domid = attach_domain(q.source->xs, req->domain);
+		q.domid = attach_domain(q.source->xs, q.source->own, req->domain);
 		if (q.domid < 0) {
 			control_fail(reply, CONTROL_NOT_FOUND, "there is no domain %s", req->domain);
 			return;

@@ -231,7 +231,7 @@ static int set_domains(struct nodes *n, const struct vhca_config *config, char *
 	if (!xs_is_domain_introduced(n->xs, n->domid))
 		return say(-ENOENT, why, size, "there is no domain %u", n->domid);
 	if (config->backend[0])
-		back = attach_domain(n->xs, config->backend);
+		back = attach_domain(n->xs, n->own, config->backend);
 	if (back < 0)
 		return say(-ENOENT, why, size, "backend=%s: there is no such domain",
 			   config->backend);
@@ -328,10 +328,26 @@ static int write_detach(struct nodes *n, const void *how)
 	return 0;
 }
 
+/* Which backend has a vHCA; dom0 sees all of them. */
+static unsigned int find_backend(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid)
+{
+	unsigned int n, i, backend, found = own;
+	char **domains;
+
+	if (own || attach_exists(xs, own, domid, devid))
+		return own;
+	domains = xs_directory(xs, XBT_NULL, "/local/domain", &n);
+	for (i = 0; domains && i < n; i++)
+		if (xb_number(domains[i], &backend) && attach_exists(xs, backend, domid, devid))
+			found = backend;
+	free(domains);
+	return found;
+}
+
 int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
 		bool force, char *why, size_t size)
 {
-	struct nodes n = { .xs = xs, .back = own, .domid = domid };
+	struct nodes n = { .xs = xs, .back = find_backend(xs, own, domid, devid), .domid = domid };
 	int err;
 
 	set_paths(&n, devid);
@@ -362,6 +378,14 @@ bool attach_remove(struct xs_handle *xs, unsigned int own, unsigned int domid, u
 	return false;
 }
 
+bool attach_done(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid)
+{
+	struct nodes n = { .xs = xs, .back = own, .domid = domid };
+
+	set_paths(&n, devid);
+	return xb_write(xs, n.backend, "detach", "done");
+}
+
 static bool has_name(struct xs_handle *xs, const char *domid, const char *name)
 {
 	char dir[64], found[256];
@@ -370,14 +394,22 @@ static bool has_name(struct xs_handle *xs, const char *domid, const char *name)
 	return xb_read(xs, dir, "name", found, sizeof(found)) && !strcmp(found, name);
 }
 
-int attach_domain(struct xs_handle *xs, const char *name)
+static bool serves(struct xs_handle *xs, unsigned int own, unsigned int domid)
+{
+	char path[XB_PATH_MAX];
+
+	snprintf(path, sizeof(path), "/local/domain/%u/backend/vhca/%u", own, domid);
+	return xb_exists(xs, path);
+}
+
+int attach_domain(struct xs_handle *xs, unsigned int own, const char *name)
 {
 	unsigned int n, i, domid;
 	int found = -ENOENT;
 	char **domains;
 
 	if (xb_number(name, &domid))
-		return xs_is_domain_introduced(xs, domid) ? (int)domid : -ENOENT;
+		return xs_is_domain_introduced(xs, domid) || serves(xs, own, domid) ? (int)domid : -ENOENT;
 	domains = xs_directory(xs, XBT_NULL, "/local/domain", &n);
 	if (!domains)
 		return -ENOENT;

@@ -55,7 +55,13 @@ void attach_refused(struct xs_handle *xs, unsigned int own, unsigned int domid, 
 /* attach_remove - removes the nodes of a vHCA that nobody serves any more, the guest's as well. */
 bool attach_remove(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid);
 
-/* attach_domain - the domid of a domain's name or number, or -ENOENT. */
-int attach_domain(struct xs_handle *xs, const char *name);
+/* attach_done - of a backend that cannot remove the guest's nodes: asks dom0 to remove both. */
+bool attach_done(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid);
+
+/*
+ * attach_domain - the domid of a domain's name or number, or -ENOENT. A driver domain (own) knows domains
+ * that it serves, by their numbers alone.
+ */
+int attach_domain(struct xs_handle *xs, unsigned int own, const char *name);
 
 #endif

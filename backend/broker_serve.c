@@ -3,11 +3,9 @@
  * broker_serve.c - the broker's own process: see broker.h. Its requests come from a worker that may
  * be in a guest's hands, so each is checked as if it came from there.
  */
-#define __XEN_TOOLS__ 1
-#include <xenctrl.h> /* before any other header of Xen */
-
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include <xen/sys/gntdev.h>
 
@@ -23,6 +22,7 @@
 #include "hca.h"
 #include "hca_sysfs.h"
 #include "log.h"
+#include "rights.h"
 #include "sandbox.h"
 #include "status.h"
 #include "uar_records.h"
@@ -34,11 +34,16 @@
 #define FIRST_DOORBELL_PAGE 5
 #define PAGE_BYTES 4096u
 
+/* How long dom0's daemon may take to say of what type a driver domain's guest is. */
+#define TYPE_MS 5000
+#define TYPE_LOOK_MS 10
+
 struct serving {
-	uint32_t domid;
+	uint32_t domid, devid;
 	int gntdev;
 	bool auto_translated;
-	xc_interface *xc;
+	bool known; /* what type the domain is of */
+	struct rights *rights;
 	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
 	uint64_t first_frame, end_frame; /* of those where doorbells can be */
 	int bank;
@@ -55,19 +60,29 @@ static union {
 
 static char body[BROKER_MOST_BYTES];
 
+/*
+ * Its type stays as it is; all that can change is that the domain is gone. That is also why a type
+ * that was known is known no more.
+ */
 static int look_at_domain(struct serving *s)
 {
-	xc_domaininfo_t info;
+	int err = rights_domain(s->rights, s->domid, &s->auto_translated);
 
-	if (xc_domain_getinfo_single(s->xc, s->domid, &info) || info.flags & XEN_DOMINF_dying)
-		return -ESRCH;
-	s->auto_translated = info.flags & XEN_DOMINF_hvm_guest;
-	return 0;
+	if (!err)
+		s->known = true;
+	if (!s->known)
+		return err;
+	return err == -ESRCH || err == -EAGAIN ? -ESRCH : 0;
 }
 
-static int permission(struct serving *s, uint64_t mfn, int allow)
+/* In a driver domain, dom0's daemon may be about to say of what type it is. */
+static void await_domain(struct serving *s)
 {
-	return xc_domain_iomem_permission(s->xc, s->domid, mfn, 1, allow) ? -errno : 0;
+	const struct timespec pause = { .tv_nsec = TYPE_LOOK_MS * 1000000l };
+	unsigned int waited;
+
+	for (waited = 0; look_at_domain(s) == -EAGAIN && waited < TYPE_MS; waited += TYPE_LOOK_MS)
+		nanosleep(&pause, NULL);
 }
 
 static bool is_doorbell(const struct serving *s, uint64_t mfn)
@@ -92,18 +107,12 @@ static int new_uar(struct serving *s, uint32_t type, uint64_t *index)
 	return 0;
 }
 
-static int permit(struct serving *s, uint64_t mfn, uint64_t gfn)
+static struct rights_frame frame_of(const struct serving *s, uint64_t mfn, uint64_t gfn)
 {
-	int err;
-
-	err = permission(s, mfn, 1);
-	if (err || !s->auto_translated)
-		return err;
-	if (!xc_domain_memory_mapping(s->xc, s->domid, gfn, mfn, 1, DPCI_ADD_MAPPING))
-		return 0;
-	err = -errno;
-	permission(s, mfn, 0);
-	return err;
+	return (struct rights_frame){
+		.domid = s->domid, .devid = s->devid, .mfn = mfn, .gfn = s->auto_translated ? gfn : 0,
+		.auto_translated = s->auto_translated,
+	};
 }
 
 /*
@@ -113,13 +122,14 @@ static int permit(struct serving *s, uint64_t mfn, uint64_t gfn)
 static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 {
 	struct uar_record *record = uar_records_find(s->records, mfn);
+	const struct rights_frame frame = frame_of(s, mfn, gfn);
 	int err;
 
 	if (!record)
 		return -EPERM;
 	record->gfn = gfn;
 	record->allowed = 1;
-	err = permit(s, mfn, gfn);
+	err = rights_allow(s->rights, &frame);
 	if (err)
 		record->allowed = 0;
 	return err;
@@ -129,16 +139,14 @@ static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 static int deny(struct serving *s, uint64_t mfn, uint64_t gfn)
 {
 	struct uar_record *record = uar_records_find(s->records, mfn);
-	int err = 0;
+	const struct rights_frame frame = frame_of(s, mfn, gfn);
+	int err;
 
 	if (!record)
 		return -EPERM;
 	if (look_at_domain(s))
 		return 0;
-	if (s->auto_translated &&
-	    xc_domain_memory_mapping(s->xc, s->domid, gfn, mfn, 1, DPCI_REMOVE_MAPPING))
-		err = -errno;
-	err = permission(s, mfn, 0) ?: err;
+	err = rights_deny(s->rights, &frame);
 	record->allowed = 0;
 	record->gfn = 0;
 	return err;
@@ -303,19 +311,20 @@ static bool enter_sandbox(const struct broker_setup *setup)
 
 _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
-	struct serving s = { .domid = setup->domid, .gntdev = gntdev, .bank = setup->bank };
+	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev, .bank = setup->bank };
 
 	prctl(PR_SET_NAME, "xen-ib-broker");
 	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
 	snprintf(s.temporary, sizeof(s.temporary), "%s.new", s.path);
-	s.xc = xc_interface_open(NULL, NULL, 0);
-	if (!s.xc) {
+	s.rights = rights_open();
+	if (!s.rights) {
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
 	if (!map_records(&s, setup->records) || !find_frames(&s, setup->hca) || !open_gate(&s, setup, listener) ||
 	    !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
+	await_domain(&s);
 	serve(&s, socket);
 	unlink(s.path);
 	_exit(EXIT_SUCCESS);

@@ -2,9 +2,6 @@
 /*
  * holder_process.c - the process of holder.h, and how the supervisor comes to it.
  */
-#define __XEN_TOOLS__ 1
-#include <xenctrl.h> /* before any other header of Xen */
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,23 +17,22 @@
 
 #include "holder.h"
 #include "log.h"
+#include "rights.h"
 
 static const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = HOLDER_SOCKET };
 
 static bool domain_exists(void *from, unsigned int domid)
 {
-	xc_domaininfo_t info;
+	bool unused;
 
-	if (!xc_domain_getinfo_single(from, domid, &info))
-		return !(info.flags & XEN_DOMINF_dying);
-	return errno != ESRCH; /* who cannot know keeps what it has */
+	return rights_domain(from, domid, &unused) != -ESRCH; /* who cannot know keeps what it has */
 }
 
 /* SIGTERM is for the supervisor; what this one has must stay. */
 int holder_main(void)
 {
 	struct rlimit files = { 16384, 16384 };
-	xc_interface *xc;
+	struct rights *rights;
 
 	prctl(PR_SET_NAME, "xen-ib-holder");
 	setsid();
@@ -45,13 +41,13 @@ int holder_main(void)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	setrlimit(RLIMIT_NOFILE, &files);
-	xc = xc_interface_open(NULL, NULL, 0);
-	if (!xc) {
+	rights = rights_open();
+	if (!rights) {
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		return EXIT_FAILURE;
 	}
-	holder_run(HOLDER_LISTENER, domain_exists, xc);
-	xc_interface_close(xc);
+	holder_run(HOLDER_LISTENER, domain_exists, rights);
+	rights_close(rights);
 	return EXIT_SUCCESS;
 }
 

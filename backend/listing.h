@@ -5,6 +5,7 @@
  *
  *   vhca 5 0                 domain id and device id; the first line of each vHCA
  *   domain guest1            its name
+ *   backend 0                the domain that serves it
  *   hca mlx5_0
  *   port 1
  *   state connected          of the backend: enum xenbus_state, as a word
@@ -31,6 +32,7 @@ struct xs_handle;
 
 struct listing {
 	unsigned int domid, devid, port;
+	unsigned int backend;
 	char domain[LISTING_TEXT], hca[LISTING_TEXT];
 	char state[LISTING_TEXT], guest[LISTING_TEXT];
 	char error[256];
@@ -49,8 +51,11 @@ bool listing_read(struct listing *listing, struct xs_handle *xs, const char *roo
 		  unsigned int devid);
 
 /* listing_each - calls fn for each vHCA that root has. */
-typedef void listing_fn(void *context, unsigned int domid, unsigned int devid);
+typedef void listing_fn(void *context, const char *root, unsigned int domid, unsigned int devid);
 void listing_each(struct xs_handle *xs, const char *root, listing_fn *fn, void *context);
+
+/* listing_everywhere - for each that the domain own sees: dom0 those of all backends, others their own. */
+void listing_everywhere(struct xs_handle *xs, unsigned int own, listing_fn *fn, void *context);
 
 /* listing_write - the lines above, all but those of the status file. */
 void listing_write(const struct listing *listing, FILE *to);

@@ -2,6 +2,7 @@
 /*
  * listing_read.c - see listing.h: reading xenstore.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xenstore.h>
@@ -40,6 +41,7 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	memset(l, 0, sizeof(*l));
 	l->domid = domid;
 	l->devid = devid;
+	sscanf(root, "/local/domain/%u/", &l->backend);
 	snprintf(dir, sizeof(dir), "%s/%u/%u", root, domid, devid);
 	snprintf(domain, sizeof(domain), "/local/domain/%u", domid);
 	if (!xb_read(xs, dir, "frontend", frontend, sizeof(frontend)))
@@ -55,27 +57,56 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	return true;
 }
 
-static void each_of(struct xs_handle *xs, const char *root, unsigned int domid, listing_fn *fn, void *context)
-{
-	char path[XB_PATH_MAX], **names;
-	unsigned int n, i, devid;
+struct walk {
+	struct xs_handle *xs;
+	const char *root;
+	unsigned int domid;
+	listing_fn *fn;
+	void *context;
+};
 
-	snprintf(path, sizeof(path), "%s/%u", root, domid);
-	names = xs_directory(xs, XBT_NULL, path, &n);
-	for (i = 0; names && i < n; i++)
-		if (xb_number(names[i], &devid))
-			fn(context, domid, devid);
-	free(names);
+static void walk_device(void *walk, uint64_t devid)
+{
+	struct walk *w = walk;
+
+	if (devid <= UINT16_MAX)
+		w->fn(w->context, w->root, w->domid, devid);
+}
+
+static void walk_domain(void *walk, uint64_t domid)
+{
+	struct walk *w = walk;
+	char path[XB_PATH_MAX];
+
+	if (domid > UINT16_MAX)
+		return;
+	w->domid = domid;
+	snprintf(path, sizeof(path), "%s/%u", w->root, w->domid);
+	xb_each(w->xs, path, walk_device, w);
 }
 
 void listing_each(struct xs_handle *xs, const char *root, listing_fn *fn, void *context)
 {
-	char **names;
-	unsigned int n, i, domid;
+	struct walk w = { .xs = xs, .root = root, .fn = fn, .context = context };
 
-	names = xs_directory(xs, XBT_NULL, root, &n);
-	for (i = 0; names && i < n; i++)
-		if (xb_number(names[i], &domid))
-			each_of(xs, root, domid, fn, context);
-	free(names);
+	xb_each(xs, root, walk_domain, &w);
+}
+
+static void walk_backend(void *walk, uint64_t backend)
+{
+	struct walk *w = walk;
+	char root[XB_PATH_MAX];
+
+	snprintf(root, sizeof(root), "/local/domain/%" PRIu64 "/backend/vhca", backend);
+	listing_each(w->xs, root, w->fn, w->context);
+}
+
+void listing_everywhere(struct xs_handle *xs, unsigned int own, listing_fn *fn, void *context)
+{
+	struct walk w = { .xs = xs, .fn = fn, .context = context };
+
+	if (own)
+		walk_backend(&w, own);
+	else
+		xb_each(xs, "/local/domain", walk_backend, &w);
 }

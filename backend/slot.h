@@ -20,7 +20,7 @@
 #include "pace.h"
 #include "xenbus.h"
 
-enum slot_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE };
+enum slot_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE, DETACH_DONE };
 
 struct slot {
 	char path[XB_PATH_MAX]; /* of the backend's directory */

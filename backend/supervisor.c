@@ -7,9 +7,6 @@
  * is missed or comes twice can confuse it. What it cannot read there it finds with its workers and
  * with the holder of banks, which both outlive it: see slot.h and holder.h.
  */
-#define __XEN_TOOLS__ 1
-#include <xenctrl.h> /* before any other header of Xen */
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +26,10 @@
 #include "attach.h"
 #include "domains.h"
 #include "holder.h"
+#include "lender.h"
 #include "listing.h"
 #include "log.h"
+#include "rights.h"
 #include "pace.h"
 #include "service.h"
 #include "slot.h"
@@ -44,7 +43,8 @@
 
 struct supervisor {
 	struct xs_handle *xs;
-	xc_interface *xc;
+	struct rights *rights;
+	struct lender *lender; /* NULL: in a driver domain */
 	int signals, lock;
 	int holder;              /* the socket to it, or -1 */
 	uint64_t holder_next_ms; /* not to be started before */
@@ -61,12 +61,8 @@ struct supervisor {
 /* *revocable: what a domain may map of the HCA can be taken away from it. */
 static bool domain_runs(const struct supervisor *s, unsigned int domid, bool *revocable)
 {
-	xc_domaininfo_t info;
-
-	if (xc_domain_getinfo_single(s->xc, domid, &info))
-		return false;
-	*revocable = info.flags & XEN_DOMINF_hvm_guest;
-	return !(info.flags & XEN_DOMINF_dying);
+	*revocable = false;
+	return rights_domain(s->rights, domid, revocable) != -ESRCH;
 }
 
 /* Finding vHCAs */
@@ -81,6 +77,11 @@ static struct slot *find_slot(struct supervisor *s, unsigned int domid, unsigned
 	return NULL;
 }
 
+static void vhca_path(const struct supervisor *s, char path[XB_PATH_MAX], unsigned int domid, unsigned int devid)
+{
+	snprintf(path, XB_PATH_MAX, "%s/%u/%u", s->root, domid, devid);
+}
+
 static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned int devid)
 {
 	struct slot *slot = find_slot(s, domid, devid);
@@ -88,7 +89,7 @@ static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned 
 
 	if (slot || s->n_slots >= MAX_SLOTS)
 		return slot;
-	snprintf(path, sizeof(path), "%s/%u/%u", s->root, domid, devid);
+	vhca_path(s, path, domid, devid);
 	slot = slot_new(path, domid, devid, &s->holder);
 	if (!slot)
 		return NULL;
@@ -97,26 +98,35 @@ static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned 
 	return slot;
 }
 
-static enum slot_detach read_detach(struct supervisor *s, const struct slot *slot)
+static enum slot_detach read_detach(struct supervisor *s, const char *path)
 {
 	char how[8];
 
-	if (!xb_read(s->xs, slot->path, "detach", how, sizeof(how)))
+	if (!xb_read(s->xs, path, "detach", how, sizeof(how)))
 		return DETACH_NO;
+	if (!strcmp(how, "done"))
+		return DETACH_DONE;
 	return strcmp(how, "force") ? DETACH_WAIT : DETACH_FORCE;
 }
 
-static void note_vhca(void *supervisor, unsigned int domid, unsigned int devid)
+static void note_vhca(void *supervisor, const char *root, unsigned int domid, unsigned int devid)
 {
 	struct supervisor *s = supervisor;
-	struct slot *slot = get_slot(s, domid, devid);
+	enum slot_detach detach;
+	char path[XB_PATH_MAX];
+	struct slot *slot;
 
+	(void)root;
+	vhca_path(s, path, domid, devid);
+	detach = read_detach(s, path);
+	/* What dom0 is about to remove is none. */
+	slot = detach == DETACH_DONE ? NULL : get_slot(s, domid, devid);
 	if (!slot)
 		return;
 	if (!slot->listed && !slot->was_listed)
 		log_info("domain %u has vHCA %u", domid, devid);
 	slot->listed = true;
-	slot->detach = read_detach(s, slot);
+	slot->detach = detach;
 }
 
 static void scan(struct supervisor *s)
@@ -215,6 +225,11 @@ static bool guest_has_device(struct supervisor *s, const struct slot *slot)
 	return state >= XB_INIT_WAIT && state <= XB_CLOSING;
 }
 
+static bool remove_nodes(struct supervisor *s, const struct slot *slot)
+{
+	return (s->own ? attach_done : attach_remove)(s->xs, s->own, slot->domid, slot->devid);
+}
+
 /* A vHCA that is being taken away. Its worker sees that by itself. Returns as look_after(). */
 static int detach(struct supervisor *s, struct slot *slot, bool revocable)
 {
@@ -224,7 +239,7 @@ static int detach(struct supervisor *s, struct slot *slot, bool revocable)
 		return slot_must_end(slot, force ? SLOT_FORCE_MS : SLOT_GRACE_MS);
 	if (!force && guest_has_device(s, slot))
 		return DETACH_LOOK_MS;
-	if (!attach_remove(s->xs, s->own, slot->domid, slot->devid))
+	if (!remove_nodes(s, slot))
 		return DETACH_LOOK_MS;
 	log_info("vHCA %u of domain %u is taken away", slot->devid, slot->domid);
 	slot->listed = false;
@@ -368,7 +383,7 @@ static void lose_holder(struct supervisor *s)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_SLOTS };
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_LENDER, POLL_SLOTS };
 
 static void wait_for_events(struct supervisor *s, int timeout)
 {
@@ -381,6 +396,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
 	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->holder, .events = POLLIN };
+	polls[POLL_LENDER] = (struct pollfd){ .fd = lender_fd(s->lender), .events = POLLIN };
 	LIST_FOREACH(slot, &s->slots, link) {
 		if (slot->life < 0)
 			continue;
@@ -426,6 +442,7 @@ static void loop(struct supervisor *s)
 		service_vhcas(count_vhcas(s));
 		due = keep_holder(s);
 		pace_sooner(&due, look_after(s));
+		pace_sooner(&due, lender_service(s->lender));
 		pace_sooner(&due, service_alive());
 		wait_for_events(s, due);
 	}
@@ -464,16 +481,18 @@ static bool open_signals(struct supervisor *s)
 
 static bool open_xen(struct supervisor *s)
 {
-	char own[16];
-
 	s->xs = xs_open(0);
-	s->xc = xc_interface_open(NULL, NULL, 0);
-	if (!s->xs || !s->xc) {
+	s->rights = rights_open();
+	if (!s->xs || !s->rights) {
 		log_error("xenstore or the hypervisor: %s", strerror(errno));
 		return false;
 	}
-	if (xb_read(s->xs, NULL, "domid", own, sizeof(own)))
-		s->own = strtoul(own, NULL, 10);
+	s->own = rights_own(s->rights);
+	s->lender = lender_open(s->rights);
+	if (!s->lender && !s->own) {
+		log_error("xenstore, for driver domains: %s", strerror(errno));
+		return false;
+	}
 	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", s->own);
 	s->answers = (struct answer_source){ s->xs, s->own, s->root, STATUS_DIR, &s->slots };
 	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@introduceDomain", "introduce") &&
@@ -509,7 +528,8 @@ int supervisor_main(bool verbose)
 		control_close(s.control);
 		result = EXIT_SUCCESS;
 	}
+	lender_close(s.lender);
+	rights_close(s.rights);
 	xs_close(s.xs);
-	xc_interface_close(s.xc);
 	return result;
 }

@@ -65,6 +65,41 @@ bool xb_number(const char *text, unsigned int *number)
 	return true;
 }
 
+bool xb_exists(struct xs_handle *xs, const char *path)
+{
+	char *text = xs_read(xs, XBT_NULL, path, NULL);
+
+	free(text);
+	return text;
+}
+
+/* One name for each number: no zeros before it. */
+static bool read_name(const char *name, uint64_t *number)
+{
+	unsigned long long value;
+	char *end;
+
+	if (name[0] < '0' || name[0] > '9' || (name[0] == '0' && name[1]))
+		return false;
+	errno = 0;
+	value = strtoull(name, &end, 10);
+	*number = value;
+	return !errno && !*end;
+}
+
+void xb_each(struct xs_handle *xs, const char *dir, xb_each_fn *fn, void *context)
+{
+	unsigned int n, i;
+	uint64_t number;
+	char **names;
+
+	names = xs_directory(xs, XBT_NULL, dir, &n);
+	for (i = 0; names && i < n; i++)
+		if (read_name(names[i], &number))
+			fn(context, number);
+	free(names);
+}
+
 bool xb_write(struct xs_handle *xs, const char *dir, const char *key, const char *format, ...)
 {
 	char path[XB_PATH_MAX], value[512];
@@ -75,7 +110,7 @@ bool xb_write(struct xs_handle *xs, const char *dir, const char *key, const char
 	va_end(args);
 	if (join(path, dir, key) && xs_write(xs, XBT_NULL, path, value, strlen(value)))
 		return true;
-	log_error("writing %s/%s: %s", dir, key, strerror(errno));
+	log_error("writing %s: %s", path, strerror(errno));
 	return false;
 }
 

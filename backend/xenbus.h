@@ -28,6 +28,16 @@ bool xb_read_number(struct xs_handle *xs, const char *dir, const char *key, uint
 /* xb_number - whether text is the number of a domain or device, decimal, and nothing else. */
 bool xb_number(const char *text, unsigned int *number);
 
+/* xb_exists - whether there is such a node that we may read. */
+bool xb_exists(struct xs_handle *xs, const char *path);
+
+/*
+ * xb_each - calls fn for each node in a directory whose name is a decimal number, as we would write it
+ * ourselves, and for no other. fn may change the directory.
+ */
+typedef void xb_each_fn(void *context, uint64_t number);
+void xb_each(struct xs_handle *xs, const char *dir, xb_each_fn *fn, void *context);
+
 /* xb_write - false, with a line in the log, if that fails. */
 __attribute__((format(printf, 4, 5)))
 bool xb_write(struct xs_handle *xs, const char *dir, const char *key, const char *format, ...);

@@ -16,9 +16,11 @@ enum check_result { CHECK_OK, CHECK_WARNING, CHECK_PROBLEM };
 /* What is known of the host before anything is checked. */
 struct host {
 	const struct options *options;
-	xc_interface *xc;         /* NULL: no hypervisor, or no access to it */
+	unsigned int own;         /* the domain that we are in; not 0: a driver domain */
+	xc_interface *xc;         /* NULL: no hypervisor, or no access to it, as in a driver domain */
 	char command_line[1024];  /* Xen's */
 	bool pv;                  /* this domain */
+	bool lends;               /* a driver domain serves guests */
 	struct guests guests;     /* that have vHCAs, or are configured to */
 };
 

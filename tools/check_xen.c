@@ -11,6 +11,14 @@
 #define TESTED_MAJOR 4
 #define TESTED_MINOR 20
 
+/* Such a domain makes no hypercalls that would tell more. */
+static void check_driver_domain(const struct host *host)
+{
+	check_report(CHECK_OK, "Xen", NULL, "this is domain %u, a driver domain, %s", host->own, host->pv ? "PV" : "HVM");
+	if (!host->pv)
+		check_report(CHECK_WARNING, "Xen", "make it a PV domain", "driver domains that are not PV were never tried");
+}
+
 static void check_version(const struct host *host)
 {
 	int version = host->xc ? xc_version(host->xc, XENVER_version, NULL) : -1;
@@ -36,25 +44,25 @@ static void check_version(const struct host *host)
 
 struct module {
 	const char *name, *path; /* which is there when it is loaded, or built in */
-	bool pv_only;
+	bool pv_only, dom0_only;
 	const char *what_for;
 };
 
 static void check_modules(const struct host *host)
 {
 	static const struct module modules[] = {
-		{ "xen-gntdev", "/dev/xen/gntdev", false, "maps guest memory" },
-		{ "xen-evtchn", "/dev/xen/evtchn", false, "talks to guests" },
-		{ "xen-privcmd", "/dev/xen/privcmd", false, "talks to Xen" },
-		{ "ib_uverbs", "/sys/class/infiniband_verbs", false, "gives programs the HCA" },
-		{ "mlx5_ib", "/sys/module/mlx5_ib", false, "drives the HCA" },
-		{ "xen-ibdma", "/sys/module/xen_ibdma", true, "keeps DMA to guests right, on PV" },
+		{ "xen-gntdev", "/dev/xen/gntdev", false, false, "maps guest memory" },
+		{ "xen-evtchn", "/dev/xen/evtchn", false, false, "talks to guests" },
+		{ "xen-privcmd", "/dev/xen/privcmd", false, true, "talks to Xen" },
+		{ "ib_uverbs", "/sys/class/infiniband_verbs", false, false, "gives programs the HCA" },
+		{ "mlx5_ib", "/sys/module/mlx5_ib", false, false, "drives the HCA" },
+		{ "xen-ibdma", "/sys/module/xen_ibdma", true, false, "keeps DMA to guests right, on PV" },
 	};
 	const struct module *m;
 	char todo[80];
 
 	for (m = modules; m < modules + sizeof(modules) / sizeof(modules[0]); m++) {
-		if (m->pv_only && !host->pv)
+		if ((m->pv_only && !host->pv) || (m->dom0_only && host->own))
 			continue;
 		snprintf(todo, sizeof(todo), "modprobe %s", m->name);
 		if (!access(m->path, F_OK))
@@ -80,7 +88,10 @@ static void check_daemon(const struct host *host)
 
 void check_xen(struct host *host)
 {
-	check_version(host);
+	if (host->own)
+		check_driver_domain(host);
+	else
+		check_version(host);
 	check_modules(host);
 	check_daemon(host);
 }

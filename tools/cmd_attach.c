@@ -18,7 +18,6 @@
 struct wait {
 	const struct options *options;
 	char domid[16], devid[16];
-	int backend; /* the domid of another backend than the one that was asked, or -1 */
 	uint64_t until_ns;
 	char seen[STATE_MAX]; /* the last state that was shown */
 };
@@ -28,8 +27,7 @@ static bool begin(struct wait *wait, const struct options *options, struct answe
 	unsigned int domid, devid;
 	int words;
 
-	wait->backend = -1;
-	words = sscanf(answer->body, "vhca %u %u backend %d", &domid, &devid, &wait->backend);
+	words = sscanf(answer->body, "vhca %u %u", &domid, &devid);
 	free(answer->body);
 	if (words < 2) {
 		complain("the daemon answers something else");
@@ -90,7 +88,9 @@ static int attach_late(const struct wait *wait, const struct listing *vhca)
 {
 	print_result(wait->options, vhca);
 	complain("the guest does not use it after %u s; it may still", wait->options->wait);
-	if (!vhca->worker)
+	if (vhca->backend && !vhca->worker)
+		hint("domain %u serves it: there, xen-ib list and journalctl -u xen-ibback tell more", vhca->backend);
+	else if (!vhca->worker)
 		hint("no worker of the daemon runs for it; why: journalctl -u xen-ibback");
 	else if (!strcmp(vhca->state, "offered") && strcmp(vhca->guest, "connected"))
 		hint("the guest's driver has not answered: there, modprobe xen-ibfront, and look into dmesg");
@@ -134,22 +134,6 @@ static int wait_for_guest(struct wait *wait)
 	}
 }
 
-/* Another domain's daemon knows what becomes of it. */
-static int attached_elsewhere(const struct wait *wait)
-{
-	if (wait->options->json) {
-		json_open(NULL, '{');
-		json_number("domid", strtoul(wait->domid, NULL, 10));
-		json_number("devid", strtoul(wait->devid, NULL, 10));
-		json_number("backend", wait->backend);
-		json_close();
-	} else {
-		printf("vHCA %s of domain %s is domain %d's to serve: xen-ib list, there, tells what becomes of it\n",
-		       wait->devid, wait->domid, wait->backend);
-	}
-	return TOOL_OK;
-}
-
 static void hint_for_attach(const struct answer *answer)
 {
 	if (answer->status == TOOL_NOT_FOUND)
@@ -174,7 +158,7 @@ int cmd_attach(const struct options *options, int argc, char **argv)
 	}
 	if (!begin(&wait, options, &answer))
 		return TOOL_FAILED;
-	return wait.backend >= 0 ? attached_elsewhere(&wait) : wait_for_guest(&wait);
+	return wait_for_guest(&wait);
 }
 
 /* Detaching */

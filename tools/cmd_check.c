@@ -13,6 +13,7 @@
 #include "config_file.h"
 #include "guard.h"
 #include "json.h"
+#include "xenbus.h"
 
 static unsigned int counts[CHECK_PROBLEM + 1];
 static bool as_json;
@@ -61,18 +62,33 @@ bool check_xen_option(const struct host *host, const char *name, char *value, si
 	return found;
 }
 
+static unsigned int own_domain(void)
+{
+	struct xs_handle *xs = xs_open(0);
+	uint64_t own = 0;
+
+	if (xs)
+		xb_read_number(xs, NULL, "domid", UINT16_MAX, &own);
+	xs_close(xs);
+	return own;
+}
+
 static void look_at_host(struct host *host, const struct options *options)
 {
 	struct vhcas vhcas;
+	unsigned int i;
 
 	memset(host, 0, sizeof(*host));
 	host->options = options;
 	host->pv = guard_is_pv();
-	host->xc = xc_interface_open(NULL, NULL, 0);
+	host->own = own_domain();
+	host->xc = host->own ? NULL : xc_interface_open(NULL, NULL, 0);
 	if (host->xc && xc_version(host->xc, XENVER_commandline, host->command_line) < 0)
 		host->command_line[0] = 0;
 	host->command_line[sizeof(host->command_line) - 1] = 0;
 	vhcas_from_xenstore(&vhcas, NULL);
+	for (i = 0; i < vhcas.n; i++)
+		host->lends = host->lends || vhcas.list[i].backend != host->own;
 	guests_find(&host->guests, vhcas.list, vhcas.n, config_places.dirs);
 	vhcas_free(&vhcas);
 }

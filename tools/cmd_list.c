@@ -25,15 +25,30 @@ static void print_json(const struct vhcas *vhcas, bool daemon)
 	json_close();
 }
 
+/* Of others than dom0's own there may be none. */
+static bool has_backends(const struct vhcas *vhcas)
+{
+	unsigned int i;
+
+	for (i = 0; i < vhcas->n; i++)
+		if (vhcas->list[i].backend)
+			return true;
+	return false;
+}
+
 static void print_text(const struct vhcas *vhcas)
 {
-	struct table *table = table_new("DOMAIN >ID >DEV HCA >PORT STATE >WORKER ERROR", 0);
+	bool backends = has_backends(vhcas);
+	struct table *table = table_new(backends ? "DOMAIN >ID >DEV >BACKEND HCA >PORT STATE >WORKER ERROR" :
+						   "DOMAIN >ID >DEV HCA >PORT STATE >WORKER ERROR", 0);
 	const struct listing *l;
 
 	for (l = vhcas->list; l < vhcas->list + vhcas->n; l++) {
 		table_cell(table, "%s", l->domain[0] ? l->domain : "-");
 		table_cell(table, "%u", l->domid);
 		table_cell(table, "%u", l->devid);
+		if (backends)
+			table_cell(table, "%u", l->backend);
 		table_cell(table, "%s", l->hca[0] ? l->hca : "-");
 		table_cell(table, "%u", l->port);
 		table_cell(table, "%s", vhca_state(l));

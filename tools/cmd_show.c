@@ -20,6 +20,8 @@ static void print_head(const struct listing *l)
 		printf(" (guest: %s)", l->guest);
 	if (l->worker)
 		printf(", worker %u", l->worker);
+	else if (l->backend)
+		printf(", served by domain %u", l->backend);
 	if (l->failures)
 		printf(", %u failures", l->failures);
 	putchar('\n');

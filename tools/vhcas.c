@@ -29,16 +29,16 @@ int vhcas_ask(struct vhcas *vhcas, const char *socket, const char *verb, const c
 struct search {
 	struct vhcas *vhcas;
 	struct xs_handle *xs;
-	const char *root, *domain;
+	const char *domain;
 };
 
-static void add(void *context, unsigned int domid, unsigned int devid)
+static void add(void *context, const char *root, unsigned int domid, unsigned int devid)
 {
 	const struct search *search = context;
 	struct listing found, *to;
 	char number[16];
 
-	if (!listing_read(&found, search->xs, search->root, domid, devid))
+	if (!listing_read(&found, search->xs, root, domid, devid))
 		return;
 	snprintf(number, sizeof(number), "%u", domid);
 	if (search->domain && strcmp(search->domain, number) && strcmp(search->domain, found.domain))
@@ -50,16 +50,14 @@ static void add(void *context, unsigned int domid, unsigned int devid)
 
 bool vhcas_from_xenstore(struct vhcas *vhcas, const char *domain)
 {
-	struct search search = { vhcas, xs_open(0), NULL, domain };
-	char own[16] = "0", root[64];
+	struct search search = { vhcas, xs_open(0), domain };
+	uint64_t own = 0;
 
 	memset(vhcas, 0, sizeof(*vhcas));
 	if (!search.xs)
 		return false;
-	xb_read(search.xs, NULL, "domid", own, sizeof(own));
-	snprintf(root, sizeof(root), "/local/domain/%s/backend/vhca", own);
-	search.root = root;
-	listing_each(search.xs, root, add, &search);
+	xb_read_number(search.xs, NULL, "domid", UINT16_MAX, &own);
+	listing_everywhere(search.xs, own, add, &search);
 	xs_close(search.xs);
 	return true;
 }
@@ -176,6 +174,7 @@ void vhca_json(const struct listing *vhca)
 	json_text("domain", vhca->domain);
 	json_number("domid", vhca->domid);
 	json_number("devid", vhca->devid);
+	json_number("backend", vhca->backend);
 	json_text("hca", vhca->hca);
 	json_number("port", vhca->port);
 	json_text("state", vhca_state(vhca));

@@ -12,6 +12,7 @@
 #include "rig.h"
 
 #define ROOT "/local/domain/0/backend/vhca"
+#define DRIVER "/local/domain/3/backend/vhca"
 
 static char dir[] = "/tmp/xen-ib-answer-XXXXXX";
 static struct xs_handle *const store = (struct xs_handle *)&dir; /* nobody looks into it */
@@ -28,6 +29,8 @@ static const struct {
 	{ ROOT "/5/1/state", "6" },
 	{ ROOT "/5/2/hca", "mlx5_0" }, /* being made, or removed */
 	{ ROOT "/7/0/frontend", "/local/domain/7/device/vhca/0" }, { ROOT "/7/0/state", "99" },
+	{ DRIVER "/5/3/frontend", "/local/domain/5/device/vhca/3" }, { DRIVER "/5/3/hca", "mlx5_0" },
+	{ DRIVER "/5/3/state", "4" },
 	{ "/local/domain/5/name", "guest1" }, { "/local/domain/5/device/vhca/0/state", "4" },
 };
 
@@ -35,7 +38,10 @@ static const struct {
 	const char *path;
 	const char *entries[6];
 } directories[] = {
-	{ ROOT, { "5", "7", "x", "" } }, { ROOT "/5", { "0", "1", "2", "-1", "99999999" } }, { ROOT "/7", { "0" } },
+	{ "/local/domain", { "0", "3", "5", "03", "x" } },
+	{ ROOT, { "5", "7", "x", "", "05" } }, { ROOT "/5", { "0", "1", "2", "-1", "99999999", "00" } },
+	{ ROOT "/7", { "0" } },
+	{ DRIVER, { "5" } }, { DRIVER "/5", { "3" } },
 };
 
 void *xs_read(struct xs_handle *xs, xs_transaction_t t, const char *path, unsigned int *length)
@@ -88,26 +94,28 @@ char **xs_check_watch(struct xs_handle *xs)
 static int change_err;
 static char changed[128];
 
-int attach_domain(struct xs_handle *xs, const char *name)
+static unsigned int own;
+
+int attach_domain(struct xs_handle *xs, unsigned int domid, const char *name)
 {
-	CHECK(xs == store);
+	CHECK(xs == store && domid == own);
 	return !strcmp(name, "guest1") || !strcmp(name, "5") ? 5 : -ENOENT;
 }
 
-int attach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, const struct vhca_config *config,
+int attach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, const struct vhca_config *config,
 		unsigned int *devid, char *why, size_t size)
 {
-	CHECK(xs == store && own == 0);
+	CHECK(xs == store && back == own);
 	snprintf(changed, sizeof(changed), "attach %u %s", domid, config->hca);
 	snprintf(why, size, "there is a reason");
 	*devid = 3;
 	return change_err;
 }
 
-int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid, bool force, char *why,
+int detach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, unsigned int devid, bool force, char *why,
 		size_t size)
 {
-	CHECK(xs == store && own == 0);
+	CHECK(xs == store && back == own);
 	snprintf(changed, sizeof(changed), "detach %u %u %d", domid, devid, force);
 	snprintf(why, size, "there is a reason");
 	return change_err;
@@ -121,7 +129,7 @@ static char said[16384];
 
 static const char *ask(const char *line)
 {
-	const struct answer_source source = { store, 0, ROOT, dir, &slots };
+	const struct answer_source source = { store, own, own ? DRIVER : ROOT, dir, &slots };
 	struct control_reply reply = { 0 };
 	struct control_request req;
 	char copy[256];
@@ -141,8 +149,8 @@ static const char *ask(const char *line)
 
 static void test_looking(void)
 {
-	static const char guest1[] = "vhca 5 0\ndomain guest1\nhca mlx5_0\nport 2\nstate connected\nguest connected\n"
-		"online 1\nmax-mem-bytes 4096\nworker 812\nfailures 2\n";
+	static const char guest1[] = "vhca 5 0\ndomain guest1\nbackend 0\nhca mlx5_0\nport 2\nstate connected\n"
+		"guest connected\nonline 1\nmax-mem-bytes 4096\nworker 812\nfailures 2\n";
 	char path[96];
 	FILE *file;
 
@@ -155,7 +163,8 @@ static void test_looking(void)
 	CHECK(!strcmp(ask("list guest1 0"), guest1) && !error);
 	CHECK(!strncmp(ask("show 5 0"), guest1, strlen(guest1)));
 	CHECK(!strcmp(said + strlen(guest1), "\tkicks 5\n\tvhca 6 0\n"));
-	CHECK(strstr(ask("list"), "vhca 5 1\ndomain guest1\nport 1\nstate closed\nguest unknown\nonline 0\n"));
+	CHECK(strstr(ask("list"), "vhca 5 1\ndomain guest1\nbackend 0\nport 1\nstate closed\nguest unknown\n"));
+	CHECK(strstr(said, "guest unknown\nonline 0\n"));
 	CHECK(strstr(said, "error a?reason\n") && strstr(said, "vhca 7 0\n") && !strstr(said, "vhca 5 2"));
 	CHECK(strstr(said, "max-mem-bytes 1073741824\nworker 0\n"));
 	CHECK(strstr(ask("metrics"), "xenib_kicks_total{domid=\"5\",devid=\"0\",domain=\"guest1\"} 5\n"));
@@ -172,7 +181,6 @@ static void test_looking(void)
 static void test_changing(void)
 {
 	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,max-qp=5"), "vhca 5 3\n") && !strcmp(changed, "attach 5 mlx5_0"));
-	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,backend=guest1"), "vhca 5 3\nbackend 5\n"));
 	CHECK(!strcmp(ask("detach 5 1 force"), "vhca 5 1\n") && !strcmp(changed, "detach 5 1 1"));
 	changed[0] = 0;
 	ask("attach guest1 nonsense");
@@ -186,6 +194,50 @@ static void test_changing(void)
 	change_err = 0;
 }
 
+static unsigned int count(const char *what)
+{
+	const char *at = said;
+	unsigned int n;
+
+	for (n = 0; (at = strstr(at, what)); n++)
+		at++;
+	return n;
+}
+
+/* Dom0 sees what driver domains serve, and neither its own worker nor its own status file is of that. */
+static void test_driver(void)
+{
+	struct slot slot = { .domid = 5, .devid = 3, .pid = 813 };
+	char path[96];
+	FILE *file;
+
+	LIST_INSERT_HEAD(&slots, &slot, link);
+	snprintf(path, sizeof(path), "%s/5-3.status", dir);
+	file = fopen(path, "w");
+	CHECK(file && fputs("kicks 5\n", file) >= 0 && !fclose(file));
+	ask("list");
+	CHECK(count("vhca ") == 4 && count("vhca 5 3\ndomain guest1\nbackend 3\nhca mlx5_0\n") == 1);
+	CHECK(count("worker 812\n") == 1 && count("worker 0\n") == 3);
+	CHECK(strstr(ask("show guest1 3"), "backend 3\n") && !error && count("kicks") == 0 && count("vhca ") == 1);
+	ask("metrics");
+	CHECK(count("devid=\"3\"") == 0 && count("xenib_vhca_connected{domid=\"5\",devid=\"0\"") == 1);
+	/* And the other way round. */
+	own = 3;
+	ask("list");
+	CHECK(count("vhca ") == 1 && count("backend 3\n") == 1 && count("worker 813\n") == 1);
+	CHECK(strstr(ask("show 5 3"), "\tkicks 5\n"));
+	ask("show 5 0");
+	CHECK(error == CONTROL_NOT_FOUND);
+	CHECK(strstr(ask("metrics"), "xenib_kicks_total{domid=\"5\",devid=\"3\",domain=\"guest1\"} 5\n"));
+	CHECK(!strcmp(ask("detach 5 3"), "vhca 5 3\n") && !strcmp(changed, "detach 5 3 0"));
+	changed[0] = 0;
+	ask("attach guest1 hca=mlx5_0");
+	CHECK(error == CONTROL_REFUSED && strstr(said, "backend=3") && !changed[0]);
+	own = 0;
+	LIST_REMOVE(&slot, link);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct slot slot = { .domid = 5, .pid = 812, .failures = 2 };
@@ -196,6 +248,7 @@ int main(void)
 	LIST_INSERT_HEAD(&slots, &slot, link);
 	test_looking();
 	test_changing();
+	test_driver();
 	CHECK(!rmdir(dir));
 	return EXIT_SUCCESS;
 }

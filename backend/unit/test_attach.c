@@ -305,12 +305,38 @@ static void test_detach(void)
 	CHECK(!find(&now, FRONT "/0") && find(&now, OWN)); /* the directory says: has been seen to */
 }
 
+/* One that a driver domain serves: dom0 finds it, and the driver domain has no other's. */
+static void test_detach_driver(void)
+{
+	unsigned int devid;
+
+	begin();
+	CHECK(!attach("hca=a,backend=driver", &devid) && !devid);
+	attach_from_config(NULL, 0, 5, 1, "hca=nonesuch");
+	CHECK(find(&now, OWN "/1"));
+	CHECK(!detach_vhca(NULL, 0, 5, 0, false, why, sizeof(why)));
+	CHECK(is(BACK "/0/detach", "wait") && is(BACK "/0/online", "0") && !find(&now, OWN "/0"));
+	CHECK(detach_vhca(NULL, 3, 5, 1, false, why, sizeof(why)) == -ENOENT && !find(&now, OWN "/1/detach"));
+	CHECK(!detach_vhca(NULL, 3, 5, 0, true, why, sizeof(why)) && is(BACK "/0/detach", "force"));
+	CHECK(!detach_vhca(NULL, 0, 5, 1, false, why, sizeof(why)) && is(OWN "/1/detach", "wait"));
+	CHECK(detach_vhca(NULL, 0, 5, 2, false, why, sizeof(why)) == -ENOENT && strstr(why, "no vHCA 2"));
+	/* The guest's nodes are dom0's to remove. */
+	CHECK(attach_done(NULL, 3, 5, 0) && is(BACK "/0/detach", "done") && find(&now, FRONT "/0"));
+	CHECK(attach_remove(NULL, 3, 5, 0) && !find(&now, BACK "/0") && !find(&now, FRONT "/0"));
+	broken = true;
+	CHECK(!attach_done(NULL, 3, 5, 0));
+}
+
 static void test_names(void)
 {
 	begin();
-	CHECK(attach_domain(NULL, "guest1") == 5 && attach_domain(NULL, "5") == 5);
-	CHECK(attach_domain(NULL, "guest") == -ENOENT && attach_domain(NULL, "4") == -ENOENT);
-	CHECK(attach_domain(NULL, "") == -ENOENT && attach_domain(NULL, "99999") == -ENOENT);
+	CHECK(attach_domain(NULL, 0, "guest1") == 5 && attach_domain(NULL, 0, "5") == 5);
+	CHECK(attach_domain(NULL, 0, "guest") == -ENOENT && attach_domain(NULL, 0, "4") == -ENOENT);
+	CHECK(attach_domain(NULL, 0, "") == -ENOENT && attach_domain(NULL, 0, "99999") == -ENOENT);
+	/* A driver domain is not told which domains there are, and knows those that it serves. */
+	make(&now, "/local/domain/3/backend/vhca/6");
+	CHECK(attach_domain(NULL, 3, "6") == 6 && attach_domain(NULL, 3, "7") == -ENOENT);
+	CHECK(attach_domain(NULL, 0, "6") == -ENOENT && attach_domain(NULL, 4, "6") == -ENOENT);
 }
 
 int main(void)
@@ -321,6 +347,7 @@ int main(void)
 	test_refused();
 	test_from_config();
 	test_detach();
+	test_detach_driver();
 	test_names();
 	return EXIT_SUCCESS;
 }

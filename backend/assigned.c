@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * assigned.c - see assigned.h.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assigned.h"
+#include "xenbus.h"
+
+#define FUNCTIONS 32 /* of a domain; pciback has no room for more */
+#define BARS 6
+#define PAGE_SHIFT 12
+
+/* linux/ioport.h, as sysfs shows it */
+#define RESOURCE_IO 0x100ull
+#define RESOURCE_MEM 0x200ull
+
+const char *assigned_sysfs = "/sys/bus/pci/devices";
+
+static void add(struct assigned *assigned, uint64_t first, uint64_t last)
+{
+	if (assigned->n < ASSIGNED_RANGES)
+		assigned->range[assigned->n++] = (struct assigned_range){ first, last };
+}
+
+/* Each line is a resource; what does not fill whole pages shares them with other functions. */
+static void read_bars(struct assigned *assigned, const char *function)
+{
+	uint64_t start, end, flags;
+	char path[PATH_MAX], line[128];
+	unsigned int i;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s/resource", assigned_sysfs, function);
+	file = fopen(path, "re");
+	for (i = 0; file && i < BARS && fgets(line, sizeof(line), file); i++) {
+		if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64, &start, &end, &flags) != 3)
+			continue;
+		if (!(flags & RESOURCE_MEM) || flags & RESOURCE_IO || !start || end < start)
+			continue;
+		if (!(start & 0xfff) && (end & 0xfff) == 0xfff)
+			add(assigned, start >> PAGE_SHIFT, end >> PAGE_SHIFT);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* A name as "0000:03:00.0", and no other path. */
+static bool is_function(const char *name)
+{
+	unsigned int domain, bus, slot, function;
+	int end = 0;
+
+	return sscanf(name, "%4x:%2x:%2x.%1u%n", &domain, &bus, &slot, &function, &end) == 4 && end == 12 &&
+	       !name[end];
+}
+
+/* A transaction of what is read; all in it is of one moment. */
+struct reading {
+	struct xs_handle *xs;
+	xs_transaction_t t;
+	struct assigned *assigned;
+};
+
+/* To be freed; NULL: there is none. */
+static char *read_node(const struct reading *r, const char *dir, const char *key)
+{
+	unsigned int length;
+	char path[128], *text;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, key);
+	text = xs_read(r->xs, r->t, path, &length);
+	if (!text || strlen(text) == length)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static unsigned int count_functions(const struct reading *r, const char *dir)
+{
+	char *text = read_node(r, dir, "num_devs");
+	unsigned int n;
+
+	if (!text || !xb_number(text, &n) || n > FUNCTIONS)
+		n = 0;
+	free(text);
+	return n;
+}
+
+static void read_functions(const struct reading *r, const char *dir)
+{
+	unsigned int n = count_functions(r, dir), i;
+	char key[16], *name;
+
+	for (i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "dev-%u", i);
+		name = read_node(r, dir, key);
+		if (name && is_function(name))
+			read_bars(r->assigned, name);
+		free(name);
+	}
+}
+
+void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int domid)
+{
+	struct reading r = { .xs = xs, .assigned = assigned };
+	char dir[64], path[96], **names;
+	unsigned int n, i, bus;
+
+	assigned->n = 0;
+	r.t = xs_transaction_start(xs);
+	if (r.t == XBT_NULL)
+		return;
+	snprintf(dir, sizeof(dir), ASSIGNED_NODES "/%u", domid);
+	names = xs_directory(xs, r.t, dir, &n);
+	for (i = 0; names && i < n; i++) {
+		if (!xb_number(names[i], &bus))
+			continue;
+		snprintf(path, sizeof(path), "%s/%u", dir, bus);
+		read_functions(&r, path);
+	}
+	free(names);
+	xs_transaction_end(xs, r.t, true);
+}
+
+bool assigned_has(const struct assigned *assigned, uint64_t frame)
+{
+	unsigned int i;
+
+	for (i = 0; i < assigned->n; i++)
+		if (frame >= assigned->range[i].first && frame <= assigned->range[i].last)
+			return true;
+	return false;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * assigned.h - the I/O memory of PCI functions that were given to a domain (pci=[] in its
+ * configuration): as xenstore names the functions, and sysfs their BARs.
+ */
+#ifndef XEN_IB_ASSIGNED_H
+#define XEN_IB_ASSIGNED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ASSIGNED_NODES "/local/domain/0/backend/pci" /* where it changes */
+#define ASSIGNED_RANGES 64 /* what is more is not seen */
+
+struct xs_handle;
+
+struct assigned {
+	unsigned int n;
+	struct assigned_range {
+		uint64_t first, last; /* frames */
+	} range[ASSIGNED_RANGES];
+};
+
+extern const char *assigned_sysfs; /* another one than /sys/bus/pci/devices in tests */
+
+/* assigned_read - of a domain, as it is now. xl changes several nodes at once, so they are read in a transaction. */
+void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int domid);
+
+bool assigned_has(const struct assigned *assigned, uint64_t frame);
+
+#endif
