@@ -50,8 +50,9 @@ static uint64_t bytes_of(const char *spec)
 }
 
 /* Of a guest that runs, what it has counts, and not what it will have. */
-static void take_config(struct guests *guests, XLU_Config *cfg)
+static void take_config(void *context, const char *path, XLU_Config *cfg)
 {
+	struct guests *guests = context;
 	struct guest *guest;
 	XLU_ConfigList *list;
 	const char *name;
@@ -59,6 +60,7 @@ static void take_config(struct guests *guests, XLU_Config *cfg)
 	long frames = 0;
 	int n, i;
 
+	(void)path;
 	if (xlu_cfg_get_string(cfg, "name", &name, 1) || xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) || !n)
 		return;
 	for (i = 0; i < n; i++)
@@ -72,8 +74,33 @@ static void take_config(struct guests *guests, XLU_Config *cfg)
 		guest->grant_frames = frames;
 }
 
+static void print_config(void *context, const char *path, XLU_Config *cfg)
+{
+	static const char *const keys[] = { "name", "type", "memory", "maxmem", "vcpus", "max_grant_frames",
+					    "max_maptrack_frames" };
+	XLU_ConfigList *list;
+	const char *value;
+	unsigned int i;
+	int n, j;
+
+	(void)context;
+	if (xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) && xlu_cfg_get_string(cfg, "name", &value, 1))
+		return;
+	printf("%s:\n", path);
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!xlu_cfg_get_string(cfg, keys[i], &value, 1))
+			printf("  %s = %s\n", keys[i], value);
+	if (xlu_cfg_get_list(cfg, "vhca", &list, &n, 1))
+		return;
+	for (j = 0; j < n; j++)
+		printf("  vhca %d: %s\n", j, xlu_cfg_get_listitem(list, j) ?: "no string");
+}
+
+/* What is done with each configuration. */
+typedef void config_take(void *context, const char *path, XLU_Config *cfg);
+
 /* Other files lie about there as well: what cannot be read says nothing. */
-static void look_into(struct guests *guests, const char *path)
+static void look_into(const char *path, config_take *take, void *context)
 {
 	FILE *nowhere = fopen("/dev/null", "we");
 	XLU_Config *cfg = nowhere ? xlu_cfg_init(nowhere, path) : NULL;
@@ -81,14 +108,14 @@ static void look_into(struct guests *guests, const char *path)
 
 	if (cfg && !stat(path, &info) && S_ISREG(info.st_mode) && info.st_size <= FILE_MAX &&
 	    !xlu_cfg_readfile(cfg, path))
-		take_config(guests, cfg);
+		take(context, path, cfg);
 	if (cfg)
 		xlu_cfg_destroy(cfg);
 	if (nowhere)
 		fclose(nowhere);
 }
 
-static void look_through(struct guests *guests, const char *dir)
+static void look_through(const char *dir, config_take *take, void *context)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -101,7 +128,7 @@ static void look_through(struct guests *guests, const char *dir)
 		if (entry->d_name[0] == '.' || strchr(entry->d_name, '~'))
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) < (int)sizeof(path))
-			look_into(guests, path);
+			look_into(path, take, context);
 	}
 	closedir(folder);
 }
@@ -118,11 +145,17 @@ void guests_find(struct guests *guests, const struct listing *vhcas, unsigned in
 			guest->bytes += vhcas[i].max_mem_bytes;
 	}
 	for (; *dirs; dirs++)
-		look_through(guests, *dirs);
+		look_through(*dirs, take_config, guests);
 }
 
 void guests_free(struct guests *guests)
 {
 	free(guests->list);
 	memset(guests, 0, sizeof(*guests));
+}
+
+void configs_print(const char *const *dirs)
+{
+	for (; *dirs; dirs++)
+		look_through(*dirs, print_config, NULL);
 }

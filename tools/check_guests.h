@@ -25,4 +25,7 @@ struct guests {
 void guests_find(struct guests *guests, const struct listing *vhcas, unsigned int n, const char *const *dirs);
 void guests_free(struct guests *guests);
 
+/* configs_print - what the configurations in dirs say of vHCAs and their grants, and nothing else that is in them. */
+void configs_print(const char *const *dirs);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,6 +87,37 @@ static void check_daemon(const struct host *host)
 	free(answer.body);
 }
 
+/* A worker outlives an upgrade, with the program that it is: of that there is no file any more. */
+static bool is_outdated(unsigned int pid)
+{
+	static const char gone[] = " (deleted)";
+	char path[64], program[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	length = readlink(path, program, sizeof(program));
+	return length >= (ssize_t)sizeof(gone) && length < (ssize_t)sizeof(program) &&
+	       !memcmp(program + length - (sizeof(gone) - 1), gone, sizeof(gone) - 1);
+}
+
+static void check_workers(const struct host *host)
+{
+	const struct listing *l;
+	struct vhcas vhcas;
+	char todo[128];
+
+	if (vhcas_ask(&vhcas, host->options->socket, "list", NULL, NULL, NULL) != TOOL_OK)
+		return;
+	for (l = vhcas.list; l < vhcas.list + vhcas.n; l++) {
+		if (!l->worker || !is_outdated(l->worker))
+			continue;
+		snprintf(todo, sizeof(todo), "kill %u, when the guest can bear to lose its vHCA for a moment", l->worker);
+		check_report(CHECK_WARNING, "worker", todo, "vHCA %u of domain %u is served by the program of before an upgrade",
+			     l->devid, l->domid);
+	}
+	vhcas_free(&vhcas);
+}
+
 void check_xen(struct host *host)
 {
 	if (host->own)
@@ -94,4 +126,5 @@ void check_xen(struct host *host)
 		check_version(host);
 	check_modules(host);
 	check_daemon(host);
+	check_workers(host);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config_file.h"
 #include "guard.h"
@@ -96,8 +97,8 @@ static void look_at_host(struct host *host, const struct options *options)
 static int verdict(const struct options *options)
 {
 	if (counts[CHECK_PROBLEM])
-		return TOOL_USAGE;
-	return counts[CHECK_WARNING] && options->strict ? TOOL_FAILED : TOOL_OK;
+		return TOOL_PROBLEMS;
+	return counts[CHECK_WARNING] && options->strict ? TOOL_WARNINGS : TOOL_OK;
 }
 
 int cmd_check(const struct options *options, int argc, char **argv)
@@ -106,6 +107,11 @@ int cmd_check(const struct options *options, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (geteuid()) {
+		complain("this host cannot be checked: you are not root");
+		hint("run it as root: what it looks at is root's alone");
+		return TOOL_FAILED;
+	}
 	as_json = options->json;
 	memset(counts, 0, sizeof(counts));
 	look_at_host(&host, options);

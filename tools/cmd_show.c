@@ -149,8 +149,10 @@ int cmd_show(const struct options *options, int argc, char **argv)
 	status = vhcas_ask(&vhcas, options->socket, "show", argc > 0 ? argv[0] : NULL, argc > 1 ? argv[1] : NULL, &why);
 	if (status != TOOL_OK)
 		return answer_complain(&why);
-	if (options->json)
-		json_open(NULL, '[');
+	if (options->json) {
+		json_open(NULL, '{');
+		json_open("vhcas", '[');
+	}
 	for (i = 0; i < vhcas.n; i++) {
 		if (options->json) {
 			json_open(NULL, '{');
@@ -161,10 +163,12 @@ int cmd_show(const struct options *options, int argc, char **argv)
 			print_text(&vhcas.list[i]);
 		}
 	}
-	if (options->json)
+	if (options->json) {
 		json_close();
-	else if (!vhcas.n)
+		json_close();
+	} else if (!vhcas.n) {
 		puts("no vHCAs");
+	}
 	vhcas_free(&vhcas);
 	return TOOL_OK;
 }

@@ -100,7 +100,8 @@ static void print_json(const struct row *rows, unsigned int n)
 {
 	unsigned int i;
 
-	json_open(NULL, '[');
+	json_open(NULL, '{');
+	json_open("vhcas", '[');
 	for (i = 0; i < n; i++) {
 		json_open(NULL, '{');
 		json_text("domain", rows[i].vhca->domain);
@@ -117,6 +118,7 @@ static void print_json(const struct row *rows, unsigned int n)
 		json_number("processes", in_use(rows[i].vhca, "context"));
 		json_close();
 	}
+	json_close();
 	json_close();
 }
 

@@ -58,6 +58,8 @@ void json_open(const char *key, char bracket)
 	putc(bracket, to);
 	ends[depth] = bracket == '{' ? '}' : ']';
 	any[depth++] = false;
+	if (depth == 1 && bracket == '{')
+		json_number("schema", JSON_SCHEMA);
 }
 
 void json_close(void)

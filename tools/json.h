@@ -10,10 +10,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/*
+ * Which keys there are, and what they mean (docs/json.md). A key that goes, or means something else, makes it a new
+ * number; one that is added does not.
+ */
+#define JSON_SCHEMA 1
+
 /* json_to - the next document goes there. */
 void json_to(FILE *file);
 
-/* json_open - '{' or '['; the first one without a key is the document. json_close() ends the innermost. */
+/*
+ * json_open - '{' or '['; the first one without a key is the document, an object that has "schema" then.
+ * json_close() ends the innermost.
+ */
 void json_open(const char *key, char bracket);
 void json_close(void);
 

@@ -30,7 +30,10 @@ const struct command commands[] = {
 	{ "metrics", "", "", 0, 0, "Prints all counters in Prometheus' text format.\n", cmd_metrics },
 	{ "check", "", "s", 0, 0,
 	  "Looks whether this host is ready, and says what to do where it is not.\n"
-	  "Exit status: 0 ready, 1 there are warnings (with --strict), 2 there are problems.\n", cmd_check },
+	  "Exit status: 0 ready, 6 there are problems, 7 there are warnings (with --strict), 1 it could not look.\n",
+	  cmd_check },
+	{ "report", "", "", 0, 0,
+	  "Prints all that a bug report needs of this host, without secrets. Works without the daemon.\n", cmd_report },
 	{ 0 },
 };
 
@@ -93,7 +96,7 @@ static void usage(FILE *to, const struct command *command)
 		fputs("  -V, --version\n"
 		      "\n"
 		      "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 the daemon does not run,\n"
-		      "4 no such domain or vHCA, 5 it takes longer than --wait.\n", to);
+		      "4 no such domain or vHCA, 5 it takes longer than --wait; check: 6 problems, 7 warnings.\n", to);
 }
 
 /* What is wrong, until it is told as JSON. */
@@ -284,7 +287,7 @@ static int run_command(const struct command *command, struct options *options, i
 
 static int run(int argc, char **argv, const char *release)
 {
-	struct options options = { .socket = CONTROL_SOCKET, .wait = 30, .delay = 2 };
+	struct options options = { .socket = CONTROL_SOCKET, .release = release, .wait = 30, .delay = 2 };
 	const struct command *command;
 
 	if (argc < 2) {

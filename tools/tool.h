@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exit statuses; "check" has 0, 1 and 2 of its own. */
+/* Exit statuses. */
 enum tool_exit {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1,    /* refused, or it did not work */
@@ -17,10 +17,13 @@ enum tool_exit {
 	TOOL_NO_DAEMON = 3,
 	TOOL_NOT_FOUND = 4, /* no such domain or vHCA */
 	TOOL_TIMEOUT = 5,
+	TOOL_PROBLEMS = 6,  /* check: this host is not ready */
+	TOOL_WARNINGS = 7,  /* check --strict: it is, with warnings */
 };
 
 struct options {
 	const char *socket; /* of the daemon */
+	const char *release;
 	bool json, force, strict;
 	bool by_bytes;      /* top: order */
 	unsigned int wait;  /* seconds */
@@ -49,6 +52,7 @@ int cmd_show(const struct options *options, int argc, char **argv);
 int cmd_top(const struct options *options, int argc, char **argv);
 int cmd_metrics(const struct options *options, int argc, char **argv);
 int cmd_check(const struct options *options, int argc, char **argv);
+int cmd_report(const struct options *options, int argc, char **argv);
 
 /* tool_run - a whole command line; argv[0] is the program's name. Returns the exit status. */
 int tool_run(int argc, char **argv, const char *release);

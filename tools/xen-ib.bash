@@ -16,7 +16,7 @@ _xen_ib_hcas() {
 
 _xen_ib() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local words='attach detach list show top metrics check --help --version' args=() i
+	local words='attach detach list show top metrics check report --help --version' args=() i
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

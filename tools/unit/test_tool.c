@@ -4,6 +4,7 @@
  * status.
  */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +18,8 @@
 #include "control.h"
 #include "json.h"
 #include "log.h"
+#include "quota.h"
+#include "status_read.h"
 #include "tool.h"
 
 #define CHECK(condition) do { \
@@ -123,6 +126,28 @@ static size_t restore(int output, int saved, int to, char *text, size_t size)
 	return strlen(text);
 }
 
+/* Each key that is printed is in the documentation; counters have names of their own. */
+static void check_keys(const char *text)
+{
+	char docs[16384] = "", key[64], quoted[72];
+	FILE *file = fopen("../docs/json.md", "re");
+	unsigned int counter;
+
+	CHECK(file && fread(docs, 1, sizeof(docs) - 1, file) && feof(file) && !fclose(file));
+	for (; *text; text += strcspn(text, "\n") + !!strchr(text, '\n')) {
+		if (sscanf(text, " \"%63[^\"]\":", key) != 1)
+			continue;
+		snprintf(quoted, sizeof(quoted), "`%s`", key);
+		for (counter = 0; counter < STATUS_COUNTERS; counter++)
+			if (!strcmp(key, status_counter_key(counter)))
+				break;
+		if (counter < STATUS_COUNTERS || strstr(docs, quoted))
+			continue;
+		fprintf(stderr, "docs/json.md does not tell of %s\n", quoted);
+		abort();
+	}
+}
+
 /* Runs "xen-ib --socket ... WORDS", the words separated by '|'. Returns its exit status. */
 static int run(const char *words)
 {
@@ -141,7 +166,11 @@ static int run(const char *words)
 	fflush(stdout);
 	restore(STDERR_FILENO, err, to_err, complained, sizeof(complained));
 	length = restore(STDOUT_FILENO, out, to_out, printed, sizeof(printed));
+	if (strstr(words, "-j"))
+		check_keys(printed);
 	snprintf(printed + length, sizeof(printed) - length, "%s", complained);
+	if (strstr(words, "-j"))
+		check_keys(complained);
 	free(copy);
 	return status;
 }
@@ -210,7 +239,7 @@ static void test_looking(void)
 	CHECK(run("show") == TOOL_OK && says("guest1 (5), vHCA 0: mlx5_0 port 1, connected, worker 812"));
 	CHECK(says("QP             3        4      100") && says("memory   1.5 MiB") && says("1234  ib_send_lat"));
 	CHECK(says("QP_CREATE             2  3.0 us  2.0 us  5.0 us") && says("QP_CREATE  E_LIMIT      1"));
-	CHECK(run("show|guest1|0|--json") == TOOL_OK && says("\"histogram\": [") && says("\"reason\": \"E_LIMIT\""));
+	CHECK(run("show|guest1|0|--json") == TOOL_OK && says("\"schema\": 1,\n  \"vhcas\": [") && says("\"histogram\": [") && says("\"reason\": \"E_LIMIT\""));
 	CHECK(run("show|nobody") == TOOL_NOT_FOUND);
 	CHECK(run("metrics") == TOOL_OK && !strcmp(printed, "# TYPE xenib_build_info gauge\n"));
 	CHECK(run("metrics|--json") == TOOL_OK && says("gauge\\u000a"));
@@ -226,8 +255,14 @@ static void test_no_daemon(void)
 	CHECK(run("attach|guest1|hca=mlx5_0") == TOOL_NO_DAEMON);
 	CHECK(run("list") == TOOL_NO_DAEMON);
 	CHECK(run("metrics|--json") == TOOL_NO_DAEMON);
-	CHECK(run("check") == TOOL_USAGE && says("problem  daemon:"));
-	CHECK(run("check|--json") == TOOL_USAGE && says("\"ready\": false"));
+	CHECK(run("check") == TOOL_PROBLEMS && says("problem  daemon:"));
+	CHECK(run("check|--json") == TOOL_PROBLEMS && says("\"ready\": false"));
+	CHECK(run("check|--strict|--colour") == TOOL_USAGE);
+	/* What no daemon tells is missing, and the rest is there. */
+	CHECK(run("report") == TOOL_OK && says("\n==== check\n") && says("problem  daemon:"));
+	CHECK(says("\n==== show\nxen-ib: error: the daemon xen-ibback does not run") && says("\n==== Xen log\n"));
+	CHECK(says("Linux ") && !says("cut:") && !*complained);
+	CHECK(run("report|--json") == TOOL_OK && says("\"title\": \"kernel log\"") && says("\"schema\": 1"));
 }
 
 /* Standard error is this object, and nothing else. */
@@ -235,7 +270,7 @@ static bool complains(const char *error, const char *hint)
 {
 	char want[1024];
 
-	snprintf(want, sizeof(want), "{\n  \"error\": \"%s\",\n  \"hint\": \"%s\"\n}\n", error, hint);
+	snprintf(want, sizeof(want), "{\n  \"schema\": 1,\n  \"error\": \"%s\",\n  \"hint\": \"%s\"\n}\n", error, hint);
 	return !strcmp(complained, want);
 }
 
@@ -248,7 +283,7 @@ static void test_json_no_daemon(void)
 	CHECK(run("top|-j|-n|1") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
 	CHECK(run("list|--json") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
 	/* What it finds is its result, and no failure of its own. */
-	CHECK(run("check|--json") == TOOL_USAGE && !strstr(complained, "\"error\""));
+	CHECK(run("check|--json") == TOOL_PROBLEMS && !strstr(complained, "\"error\""));
 }
 
 static void test_json_errors(void)
@@ -335,6 +370,7 @@ static void test_guests(void)
 		{ .domid = 5, .devid = 1, .domain = "guest1", .online = true, .max_mem_bytes = 2 << 20 },
 	};
 	struct guests guests;
+	int to, out;
 
 	put("guest1.cfg", "name = 'guest1'\nmax_grant_frames = 99\nvhca = [ 'hca=mlx5_0' ]\n");
 	put("guest2.cfg", "name = 'guest2'\nvhca = [ 'hca=mlx5_0,max-mem-bytes=2G', 'hca=mlx5_1', 'nonsense' ]\n");
@@ -348,6 +384,46 @@ static void test_guests(void)
 	CHECK(!strcmp(guests.list[1].name, "guest2") && guests.list[1].domid == -1 &&
 	      guests.list[1].bytes == 3ull << 30);
 	guests_free(&guests);
+
+	/* Of the files themselves only what is about vHCAs. */
+	put("guest1.cfg", "name = 'guest1'; vncpasswd = 'secret'\nvhca = [ 'hca=mlx5_0' ]\nvfb = [ 'vncpasswd=secret' ]\n");
+	to = divert(STDOUT_FILENO, &out);
+	configs_print(dirs);
+	fflush(stdout);
+	restore(STDOUT_FILENO, out, to, printed, sizeof(printed));
+	CHECK(says("guest1.cfg:\n  name = guest1\n  vhca 0: hca=mlx5_0\n") && !says("secret"));
+}
+
+/* The default of each limit, as people are told it. */
+static void check_default(const char *file, const char *begin, const char *end, const struct quota_key *key)
+{
+	char text[65536] = "", item[64], number[32];
+	FILE *from = fopen(file, "re");
+	char *at, *told;
+
+	CHECK(from && fread(text, 1, sizeof(text) - 1, from) && feof(from) && !fclose(from));
+	snprintf(item, sizeof(item), begin, key->name);
+	if (strstr(key->name, "-bytes"))
+		snprintf(number, sizeof(number), end, key->value % (1 << 30) ? key->value >> 20 : key->value >> 30,
+			 key->value % (1 << 30) ? "M" : "G");
+	else
+		snprintf(number, sizeof(number), end, key->value, "");
+	at = strstr(text, item);
+	told = at ? strstr(at, number) : NULL;
+	if (told && told < strchr(at + strlen(item), '\n'))
+		return;
+	fprintf(stderr, "%s: the default of %s is not%s\n", file, key->name, number);
+	abort();
+}
+
+static void test_defaults(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < QUOTA_KEYS; i++) {
+		check_default("../docs/configuration.md", "\n| `%s` |", " | %" PRIu64 "%s |\n", quota_key(i));
+		check_default("../docs/man/xen-ib-vhca.5", "\n.It Cm %s\n", "; %" PRIu64 "%s.\n", quota_key(i));
+	}
 }
 
 static void clean_up(void)
@@ -386,6 +462,7 @@ int main(void)
 	test_texts();
 	test_xen_options();
 	test_guests();
+	test_defaults();
 	clean_up();
 	return EXIT_SUCCESS;
 }
