@@ -17,7 +17,7 @@ HCAS ?= 1
 JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all bench stage install install-here deb demo lab test test-native unit fuzz clean distclean help $(ROOMS)
+.PHONY: all bench stage install install-here deb lintian demo lab test test-native unit fuzz clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage
 
@@ -42,20 +42,26 @@ install: $(SHIPPED)
 # Without the tools root, for those who are in it, or have all it takes.
 install-here:
 	+for room in $(SHIPPED); do $(MAKE) -C $$room install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) || exit 1; done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md docs/*.md
-	sed -i 's,](docs/,](,g' $(DESTDIR)$(PREFIX)/share/doc/xen-ib/README.md	# they are beside it there
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md NEWS.md SECURITY.md docs/*.md
+	cd $(DESTDIR)$(PREFIX)/share/doc/xen-ib && sed -i 's,](docs/,](,g' README.md NEWS.md SECURITY.md	# they are beside it there
 
-# Out of a copy of the sources, so that nothing which was built here gets in.
+# The source package is a copy of the sources, so that nothing which was built here gets in, and rdma-core's headers
+# beside the provider. The others are made of it, without a network.
 DEB := $(CURDIR)/build/deb
 
 deb: provider
 	@rm -rf $(DEB)
 	@mkdir -p $(DEB)/xen-ib
 	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t $(DEB)/xen-ib
-	+cd $(DEB)/xen-ib && $(IN_ROOT) dpkg-buildpackage -b -us -uc --no-check-builddeps \
-		-R'debian/rules RDMA_CORE=$(CURDIR)/build/rdma-core'
+	cp -r $(CURDIR)/build/rdma-core $(DEB)/xen-ib/provider/
+	touch $(DEB)/xen-ib/provider/rdma-core/embedded
+	+cd $(DEB)/xen-ib && $(IN_ROOT) unshare --net dpkg-buildpackage -us -uc --no-check-builddeps
 	@rm -rf $(DEB)/xen-ib
-	@ls $(DEB)/*.deb
+	@ls $(DEB)/*.dsc $(DEB)/*.deb
+
+# Fetches lintian into the tools root's overlay, which forgets it afterwards.
+lintian: deb
+	$(IN_ROOT) $(CURDIR)/tests/unit/packages/lintian $(DEB)/xen-ib_*.changes
 
 .PHONY: roots
 roots:
@@ -106,7 +112,8 @@ help:
 	@echo 'make demo         Xen with two guests that share an HCA, measured beside dom0 (HCAS=2: two HCAs)'
 	@echo 'make bench        guests beside dom0, figure by figure: table and plots (QUICK=1: a few minutes)'
 	@echo 'make install      into DESTDIR, below PREFIX ($(PREFIX)); what that is: docs/install.md'
-	@echo 'make deb          Debian packages, in build/deb'
+	@echo 'make deb          Debian packages, and their source package, in build/deb'
+	@echo 'make lintian      what lintian says of them (fetches it)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         all tests:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'
 	@echo '                  UNTIL=TIME: begin none after that, in seconds since 1970)'

@@ -5,7 +5,7 @@
 # sets what it needs of
 #
 #   ROOM        its folder, as seen from here
-#   FLAGS       of each compilation, beside the usual ones; HARDEN: of what is installed
+#   FLAGS       of each compilation, beside the usual ones; HARDEN: of what is installed, beside HARDENING
 #   GENERATED   headers that have to be there before anything is compiled
 #   PARTS       what tests and fuzzers are linked with: objects, archives
 #   LINK        flags for linking these
@@ -20,7 +20,8 @@
 #   make clean
 #
 # V=1 shows the commands, O=DIR puts the results elsewhere, CC=clang builds with clang (the fuzzers
-# always do).
+# always do), WERROR= lets warnings be warnings. Packages set CFLAGS, HARDENING and LDFLAGS to what
+# dpkg-buildflags says.
 
 TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 RULES := $(abspath $(MAKEFILE_LIST))
@@ -32,8 +33,12 @@ FUZZ_SMOKE ?= 20000
 FUZZ_MAX_LEN ?= 65536
 VERSION ?= $(shell git -C $(TOP) describe --always --dirty 2>/dev/null || echo unknown)
 
+WERROR ?= -Werror
 CFLAGS ?= -O2 -g
-COMMON = -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -I$(CURDIR) $(FLAGS) -MMD -MP
+HARDENING ?= -fstack-protector-strong -fstack-clash-protection -fcf-protection -D_FORTIFY_SOURCE=3 \
+	-Wformat -Werror=format-security
+LDFLAGS ?= -Wl,-z,relro -Wl,-z,now
+COMMON = -std=gnu17 -D_GNU_SOURCE -Wall -Wextra $(WERROR) -I$(CURDIR) $(FLAGS) -MMD -MP
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ := $(SANITIZE) -fsanitize=fuzzer-no-link
 Q := $(if $(V),,@)
@@ -57,7 +62,7 @@ $(1)/%.o: %.c $(RULES) | $(GENERATED)
 	@echo '  CC  $$(@F)'
 	$$(Q)$(2) $$(COMMON) $(3) -c -o $$@ $$<
 endef
-$(eval $(call objects,$(OBJ),$(CC),$$(HARDEN) $$(CFLAGS)))
+$(eval $(call objects,$(OBJ),$(CC),$$(HARDEN) $$(HARDENING) $$(CFLAGS)))
 $(eval $(call objects,$(SAN),$(CC),$$(SANITIZE)))
 $(eval $(call objects,$(FUZ),$(FUZZ_CC),$$(FUZZ)))
 

@@ -406,5 +406,9 @@ module_init(xenib_init);
 module_exit(xenib_exit);
 
 MODULE_DESCRIPTION("Paravirtual InfiniBand HCA, frontend");
+MODULE_AUTHOR("The Xen-IB maintainers");
+#ifdef XEN_IB_RELEASE
+MODULE_VERSION(XEN_IB_RELEASE);
+#endif
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("xen:vhca");

@@ -100,4 +100,8 @@ static void __exit xen_ibdma_exit(void)
 module_init(xen_ibdma_init);
 module_exit(xen_ibdma_exit);
 MODULE_DESCRIPTION("Keeps DMA of mlx5 HCAs within pages, in a Xen PV domain");
+MODULE_AUTHOR("The Xen-IB maintainers");
+#ifdef XEN_IB_RELEASE
+MODULE_VERSION(XEN_IB_RELEASE);
+#endif
 MODULE_LICENSE("GPL");
