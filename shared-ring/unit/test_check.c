@@ -61,6 +61,35 @@ static void reserved(void)
 	}
 }
 
+/* The first octet behind the operation's part. */
+#define TRAILING(operation, member) do { \
+	struct xen_vhca_device_attr limits_ = example_limits(); \
+	struct xen_vhca_req req_ = example_request(XEN_VHCA_OP_##operation); \
+	req_.u.octets[sizeof(req_.u.member)] = 1; \
+	EXPECT(#operation ", one octet more", vhca_check_request(&req_, &limits_), XEN_VHCA_E_RESERVED); \
+} while (0)
+
+static void trailing(void)
+{
+	TRAILING(GID_QUERY, index);
+	TRAILING(CTX_OPEN, ctx_open);
+	TRAILING(CTX_CLOSE, object);
+	TRAILING(UAR_ALLOC, uar_alloc);
+	TRAILING(PD_ALLOC, pd_alloc);
+	TRAILING(MEM_CREATE, mem_create);
+	TRAILING(MEM_ADD, mem_add);
+	TRAILING(MR_REG, mr_reg);
+	TRAILING(MW_ALLOC, mw_alloc);
+	TRAILING(CQ_CREATE, cq_create);
+	TRAILING(CQ_MODIFY, cq_modify);
+	TRAILING(SRQ_CREATE, srq_create);
+	TRAILING(SRQ_MODIFY, srq_modify);
+	TRAILING(QP_CREATE, qp_create);
+	TRAILING(QP_MODIFY, qp_modify);
+	TRAILING(MCAST_ATTACH, mcast);
+	TRAILING(AH_CREATE, ah_create);
+}
+
 /* One value of a good request changed. */
 #define BREAK(operation, member, value, status) do { \
 	struct xen_vhca_device_attr limits_ = example_limits(); \
@@ -90,6 +119,7 @@ static void memory(void)
 	BREAK(MR_REG, mr_reg.length, (1ull << 30) + 1, E_LIMIT);
 	BREAK(MR_REG, mr_reg.access, 1 << 6, E_RESERVED);
 	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG);
+	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_ATOMIC, E_ARG);
 	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_READ, OK);
 	BREAK(MR_REG, mr_reg.pages, 1, E_COUNT);
 	BREAK(MR_REG, mr_reg.flags, XEN_VHCA_MR_REG_KEEP, E_ARG);
@@ -159,6 +189,9 @@ static void queues(void)
 	BREAK(QP_CREATE, qp_create.rq_wqe_count, 0, E_ARG);
 	BREAK(QP_CREATE, qp_create.rq_wqe_count, 1u << 31, E_ARG);
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 31, E_ARG);
+	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 10, E_ARG); /* twice max_rq_desc */
+	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 9, OK);
+	BREAK(QP_CREATE, qp_create.buf.offset, -4096ull, E_RANGE); /* its receive queue alone would fit */
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 3, E_ARG);
 	BREAK(QP_CREATE, qp_create.srq, 7, E_ARG);
 	BREAK(QP_CREATE, qp_create.max_inline, 1025, E_ARG);
@@ -189,6 +222,26 @@ static void modify(void)
 	BREAK(PKEY_QUERY, index.more, 124, E_ARG); /* not in one answer */
 }
 
+/* What counts if the mask says so. */
+static void modify_indices(void)
+{
+	struct xen_vhca_device_attr limits = example_limits();
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_QP_MODIFY);
+	struct xen_vhca_qp_attr *attr = &req.u.qp_modify.attr;
+
+	req.u.qp_modify.mask |= 1 << 4;
+	attr->pkey_index = limits.pkeys - 1;
+	EXPECT("last P_Key", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	attr->pkey_index = limits.pkeys;
+	EXPECT("P_Key behind the table", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
+	attr->pkey_index = 0;
+	attr->av.is_global = 1;
+	attr->av.sgid_index = limits.gids - 1;
+	EXPECT("last GID", vhca_check_request(&req, &limits), XEN_VHCA_OK);
+	attr->av.sgid_index = limits.gids;
+	EXPECT("GID behind the table", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
+}
+
 static void qkey(void)
 {
 	struct xen_vhca_device_attr limits = example_limits();
@@ -213,9 +266,9 @@ static void responses(void)
 	rsp.u.octets[8] = 1;
 	EXPECT("trailing", vhca_check_response(&req, &rsp), -EPROTO);
 	rsp.u.octets[8] = 0;
-	rsp.op++;
+	rsp.op = XEN_VHCA_OP_SRQ_CREATE; /* whose answer would be as good */
 	EXPECT("op", vhca_check_response(&req, &rsp), -EPROTO);
-	rsp.op--;
+	rsp.op = req.op;
 	rsp.id++;
 	EXPECT("id", vhca_check_response(&req, &rsp), -EPROTO);
 	rsp.id--;
@@ -307,10 +360,46 @@ static void statuses(void)
 	EXPECT("E_LIMIT", vhca_status_errno(XEN_VHCA_E_LIMIT, 0), -ENOMEM);
 }
 
+/* A buffer for BlueFlame, and the one that takes turns with it, are in the page. */
+static void blueflame(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_UAR_ALLOC);
+	struct xen_vhca_rsp rsp;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	rsp.u.uar = (struct xen_vhca_new_uar){ .handle = 1, .frame = 0x1234, .bf_offset = 0x800, .bf_size = 0x400 };
+	EXPECT("up to the page's end", vhca_check_response(&req, &rsp), 0);
+	rsp.u.uar.bf_size = 0x800;
+	EXPECT("the second behind the page", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
+/* One limit too large for what is computed from it. */
+#define TOO_LARGE(member, value) do { \
+	struct xen_vhca_device_attr attr_ = example_limits(); \
+	attr_.member = (value); \
+	EXPECT(#member, vhca_check_device_attr(&attr_), 0); \
+	attr_.member++; \
+	EXPECT(#member ", one more", vhca_check_device_attr(&attr_), -EPROTO); \
+} while (0)
+
 static void device(void)
 {
 	struct xen_vhca_device_attr attr = example_limits();
 
+	TOO_LARGE(max_qp_wr, 1u << 24);
+	TOO_LARGE(max_cqe, 1u << 24);
+	TOO_LARGE(max_srq_wr, 1u << 24);
+	TOO_LARGE(max_sge, 1u << 12);
+	TOO_LARGE(max_sge_rd, 1u << 12);
+	TOO_LARGE(max_srq_sge, 1u << 12);
+	TOO_LARGE(max_sq_desc, 1u << 16);
+	TOO_LARGE(max_rq_desc, 1u << 16);
+	TOO_LARGE(max_send_blocks, 1u << 24);
+	TOO_LARGE(max_recv_wqes, 1u << 24);
+	TOO_LARGE(max_srq_wqes, 1u << 24);
+	TOO_LARGE(gids, 1u << 16);
+	TOO_LARGE(pkeys, 1u << 16);
 	EXPECT("good", vhca_check_device_attr(&attr), 0);
 	attr.max_sge = 0xffffffff;
 	EXPECT("max_sge", vhca_check_device_attr(&attr), -EPROTO);
@@ -335,15 +424,18 @@ int main(void)
 {
 	good_requests();
 	reserved();
+	trailing();
 	memory();
 	inline_mr();
 	queues();
 	modify();
+	modify_indices();
 	qkey();
 	responses();
 	tables();
 	kept_regions();
 	statuses();
+	blueflame();
 	device();
 	places();
 	return failures ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -178,6 +178,21 @@ static void ring_edges(void)
 	free_page(page);
 }
 
+/* A producer that runs: as many as the page holds can be there, and no more. */
+static void ring_overrun(void)
+{
+	struct xen_vhca_async_page *page = new_page();
+	struct xen_vhca_async_event event;
+	struct vhca_async_front front;
+
+	vhca_async_front_init(&front, page);
+	page->prod = XEN_VHCA_ASYNC_EVENTS + 1;
+	CHECK(vhca_async_take(&front, &event) == -EPROTO);
+	page->prod = XEN_VHCA_ASYNC_EVENTS;
+	CHECK(vhca_async_take(&front, &event) == 1);
+	free_page(page);
+}
+
 static void *putter(void *shared)
 {
 	struct vhca_async_back back;
@@ -294,6 +309,7 @@ int main(void)
 	all_bits();
 	no_bit_is_lost();
 	ring_edges();
+	ring_overrun();
 	ring_both_ends();
 	scribbled();
 	return EXIT_SUCCESS;

@@ -201,8 +201,13 @@ static void violations(void)
 	sring->ring[0].rsp.id = 0;
 	CHECK(vhca_front_next(&front, &rsp) == -EPROTO);
 	vhca_front_init(&front, shared, ORDER);
-	sring->rsp_prod = 40;
+	req.id = 3;
+	CHECK(!vhca_front_put(&front, &req));
+	sring->ring[0].rsp.id = 3;
+	sring->rsp_prod = 33; /* more than the ring holds, though the first one was asked for */
 	CHECK(vhca_front_next(&front, &rsp) == -EPROTO);
+	sring->rsp_prod = 32;
+	CHECK(vhca_front_next(&front, &rsp) == 1);
 	free_ring(shared);
 }
 
