@@ -43,13 +43,18 @@ static int transport_of(const uint8_t *qpc)
 	}
 }
 
+bool cmd_qp_of_kernel(const uint8_t *qpc)
+{
+	return IFC_GET(qpc, qpc, rlky) || IFC_GET(qpc, qpc, fre) || IFC_GET(qpc, qpc, deth_sqpn);
+}
+
 static enum cmd_status check(struct cmd *cmd, const uint8_t *qpc)
 {
 	int transport = transport_of(qpc);
 
 	if (transport < 0)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "service type 0x%x", (unsigned int)IFC_GET(qpc, qpc, st));
-	if (cmd->uid && (transport >= QP_SMI || IFC_GET(qpc, qpc, rlky) || IFC_GET(qpc, qpc, deth_sqpn)))
+	if (cmd->uid && (transport >= QP_SMI || cmd_qp_of_kernel(qpc)))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "not for a user context");
 	if (IFC_GET(create_qp_in, cmd->in, wq_umem_valid) || IFC_GET(qpc, qpc, dbr_umem_valid) ||
 	    IFC_GET(create_qp_in, cmd->in, qpc_ext))
@@ -155,6 +160,7 @@ static enum cmd_status fill(struct cmd *cmd, struct qp *qp, const uint8_t *qpc)
 	qp->pd = IFC_GET(qpc, qpc, pd);
 	qp->user_index = IFC_GET(qpc, qpc, user_index);
 	qp->reserved_lkey = IFC_GET(qpc, qpc, rlky);
+	qp->fast_register = IFC_GET(qpc, qpc, fre);
 	qp->deth_sqpn = IFC_GET(qpc, qpc, deth_sqpn);
 	memcpy(qp->qpc, qpc, sizeof(qp->qpc));
 	IFC_SET(qpc, qp->qpc, state, QP_RST);

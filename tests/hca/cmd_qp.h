@@ -6,6 +6,9 @@
 #include "cmd.h"
 #include "qp.h"
 
+/* The context asks for what gives access to all memory, or another's name: not for user contexts. */
+bool cmd_qp_of_kernel(const uint8_t *qpc);
+
 enum cmd_status cmd_rst2init_qp(struct cmd *cmd);
 enum cmd_status cmd_init2init_qp(struct cmd *cmd);
 enum cmd_status cmd_init2rtr_qp(struct cmd *cmd);

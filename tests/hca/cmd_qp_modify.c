@@ -166,13 +166,14 @@ enum cmd_status cmd_rst2init_qp(struct cmd *cmd)
 		status = set_migration(&m);
 	if (status)
 		return status;
-	if (cmd->uid && (IFC_GET(qpc, m.qpc, rlky) || IFC_GET(qpc, m.qpc, deth_sqpn)))
+	if (cmd->uid && cmd_qp_of_kernel(m.qpc))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "not for a user context");
 	if (is_datagram(m.qp))
 		set_qkey(&m);
 	if (is_connected(m.qp))
 		set_access(&m, OPT_ACCESS);
 	m.qp->reserved_lkey |= IFC_GET(qpc, m.qpc, rlky);
+	m.qp->fast_register |= IFC_GET(qpc, m.qpc, fre);
 	m.qp->deth_sqpn = IFC_GET(qpc, m.qpc, deth_sqpn);
 	return enter(&m, QP_INIT);
 }

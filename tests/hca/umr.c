@@ -94,6 +94,15 @@ static uint8_t check_control(const struct umr *u)
 	return 0;
 }
 
+/*
+ * The entries of an indirect key name keys, whose PD, bounds and rights are checked. Those of an MTT key are bus addresses:
+ * only a QP that may use all memory anyway may write them. User contexts have no keys of the other modes for UMR.
+ */
+static bool may_change(const struct qp *qp, const struct mkey *m)
+{
+	return m->mode == MKEY_KLM || qp->fast_register || qp->transport == QP_UMR;
+}
+
 static uint8_t check_key(const struct umr *u)
 {
 	const struct mkey *m = u->mkey;
@@ -102,6 +111,8 @@ static uint8_t check_key(const struct umr *u)
 		return refuse(u, "the key is not for UMR");
 	if (u->qp->transport != QP_UMR && m->pd != u->qp->pd)
 		return refuse(u, "the key is of another PD");
+	if (!may_change(u->qp, m))
+		return refuse(u, "the key is not indirect, and the QP is a user's");
 	/* A new variant may come with the key's number: the old one is then not in the WQE. */
 	if (!(u->mask & MASK_KEY) && (u->w->imm & 0xff) != m->variant)
 		return refuse(u, "stale key");

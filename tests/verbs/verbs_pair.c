@@ -167,6 +167,8 @@ static struct ibv_qp *qp_create_ex(struct vp_end *end, const struct vp_conf *con
 	if (conf->type == IBV_QPT_RC)
 		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 				       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	if (conf->mr_access & IBV_ACCESS_MW_BIND)
+		attr.send_ops_flags |= IBV_QP_EX_WITH_BIND_MW;
 	return ibv_create_qp_ex(end->dev->ctx, &attr);
 }
 

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
 		violate_remote, violate_local, violate_retry, violate_state, violate_create, violate_queue,
-		violate_datagram, violate_mw,
+		violate_datagram, violate_mw, violate_umr,
 	};
 
 	vp_load_providers();

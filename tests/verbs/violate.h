@@ -39,6 +39,6 @@ void vio_expect_send_dead(struct vp_end *end, const char *whose);
 void vio_expect_pd_usable(struct vio *v);
 
 extern const struct check_table violate_remote, violate_local, violate_retry, violate_state, violate_create,
-	violate_queue, violate_datagram, violate_mw;
+	violate_queue, violate_datagram, violate_mw, violate_umr;
 
 #endif

@@ -379,8 +379,22 @@ TEST(a_user_context_keeps_to_its_own)
 	QPC(rlky, 1);
 	drv_uid(mine);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+	drv_qp_begin(RC, my_pd, cq, my_uar);
+	QPC(fre, 1);
+	drv_uid(mine);
+	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
 	/* The kernel may use a context's objects; when that goes, they stay with the kernel. */
 	qpn = drv_qp(RC, my_pd, cq, my_uar);
+	find(qpn)->obj.uid = mine;
+	modify(MLX5_CMD_OP_RST2INIT_QP, qpn, 0);
+	MOD(fre, 1);
+	drv_uid(mine);
+	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+	find(qpn)->obj.uid = 0;
+	modify(MLX5_CMD_OP_RST2INIT_QP, qpn, 0);
+	MOD(fre, 1);
+	CHECK_EQ(drv_run(), CMD_OK);
+	CHECK(find(qpn)->fast_register);
 	drv_begin(destroy_uctx, DESTROY_UCTX);
 	IN(destroy_uctx, uid, mine);
 	CHECK_EQ(drv_run(), CMD_OK);

@@ -172,6 +172,13 @@ static struct mkey *umr_key(void)
 	return m;
 }
 
+/* A QP as the kernel makes it for itself. */
+static void open_kernel_pair(void)
+{
+	open_pair(false);
+	a->qp.fast_register = true;
+}
+
 /* As the kernel registers (IB_WR_REG_MR): pages inline, a new variant, then LOCAL_INV. */
 TEST(fast_registration)
 {
@@ -183,7 +190,7 @@ TEST(fast_registration)
 	uint8_t bytes[5000];
 	uint32_t key;
 
-	open_pair(false);
+	open_kernel_pair();
 	who = user();
 	pattern(mem(a, buf_a), 65536, 7);
 	m = umr_key();
@@ -220,7 +227,7 @@ TEST(entries_in_memory)
 	struct umr_wqe u = umr_new(CHECK_FREE | OFFSET, 0, 4);
 	struct mkey *m;
 
-	open_pair(false);
+	open_kernel_pair();
 	m = umr_key();
 	m->free = false;
 	for (unsigned int i = 0; i < 8; i++)
@@ -324,39 +331,69 @@ TEST(umr_that_may_not_be)
 	struct umr_wqe u = umr_new(INLINE, MASK_FREE, 0);
 	struct mkey *m;
 
-	open_pair(false);
+	open_kernel_pair();
 	m = umr_key();
 	m->umr_enabled = false;
 	umr_refused(&u, m);
 
-	open_pair(false);
+	open_kernel_pair();
 	m = umr_key();
 	m->pd++;
 	umr_refused(&u, m);
 
-	open_pair(false); /* to another PD */
+	open_kernel_pair(); /* to another PD */
 	u = umr_new(INLINE, MASK_PD, 0);
 	umr_refused(&u, umr_key());
 
-	open_pair(false); /* what is not supported */
+	open_kernel_pair(); /* what is not supported */
 	u = umr_new(INLINE, 1ull << 12, 0);
 	umr_refused(&u, umr_key());
 
-	open_pair(false); /* more than it holds */
+	open_kernel_pair(); /* more than it holds */
 	u = umr_new(INLINE, MASK_FREE, 33);
 	umr_refused(&u, umr_key());
 
-	open_pair(false); /* more than the WQE has */
+	open_kernel_pair(); /* more than the WQE has */
 	u = umr_new(INLINE, MASK_FREE, 8);
 	umr_refused(&u, umr_key());
 
-	open_pair(false); /* bound to a QP that is not this one */
+	open_kernel_pair(); /* bound to a QP that is not this one */
 	u = umr_new(INLINE | CHECK_QPN, MASK_FREE, 0);
 	umr_refused(&u, umr_key());
 
-	open_pair(false);
+	open_kernel_pair();
 	u = umr_new(INLINE | CHECK_FREE, MASK_FREE, 0);
 	umr_refused(&u, umr_key());
+}
+
+/* A user's QP writes bus addresses into a key, or changes one that has them. */
+TEST(umr_of_users)
+{
+	const enum mkey_mode modes[] = { MKEY_PA, MKEY_MTT, MKEY_KSM };
+	const uint64_t masks[] = { 0, MASK_FREE, MASK_LEN, MASK_START, MASK_PAGE_SIZE, MASK_LR | MASK_RW };
+	struct umr_wqe u;
+	struct mkey *m;
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		for (size_t j = 0; j < sizeof(masks) / sizeof(*masks); j++) {
+			open_pair(false);
+			m = umr_key();
+			m->mode = modes[i];
+			u = umr_new(INLINE, masks[j], masks[j] || m->mode == MKEY_PA ? 0 : 4);
+			IFC_SET(mkc, context(&u), log_page_size, 12);
+			u.len += 64;
+			umr_refused(&u, m);
+		}
+	}
+	open_kernel_pair();
+	u = umr_new(INLINE, 0, 4);
+	put_be64(u.bytes + 112, 0x5000);
+	u.len += 64;
+	m = umr_key();
+	umr_post(&u, rig_key(m));
+	good(cq_a, MLX5_CQE_REQ, 0);
+	CHECK_EQ(m->table[0].address, 0x5000);
+	rig_free();
 }
 
 /* The kernel's own queue moves keys between PDs, and recovers from errors. */
