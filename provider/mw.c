@@ -9,8 +9,8 @@
 #include "verbs.h"
 
 #define MAX_BIND (1ULL << 31)
-#define BOUND_ACCESS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		      IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
+#define BOUND_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+		      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
 
 /* Counts of 16-byte translation entries come in eights, and are told in half of that. */
 #define TRANSLATION_UNITS 4

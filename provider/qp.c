@@ -67,7 +67,10 @@ static uint64_t ops_asked(const struct ibv_qp_init_attr_ex *attr)
 	uint64_t all = xenib_qp_all_ops(attr->qp_type);
 
 	if (!check_comp_mask(attr->comp_mask,
-			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+				     IBV_QP_INIT_ATTR_CREATE_FLAGS))
+		return 0;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return 0;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return all;
@@ -144,13 +147,17 @@ static void put_uar(struct xenib_context *ctx, struct xenib_qp *qp)
 		xenib_uar_put(&ctx->uars, qp->sq.uar);
 }
 
-static int create_in_kernel(struct xenib_context *ctx, struct ibv_qp_init_attr_ex *attr,
+static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_attr_ex *attr,
 			    const struct xenib_qp_size *size, struct xenib_qp *qp)
 {
+	struct ibv_qp_init_attr_ex plain = *attr;
 	struct ib_uverbs_create_qp_resp *base;
 	struct xenib_ucreate_qp_resp resp = {};
 	struct xenib_ucreate_qp cmd = {};
 	int err;
+
+	/* Flags of 0 are as good as none, and this form of the command has no room for any. */
+	plain.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 
 	cmd.buf_addr = (uintptr_t)qp->buf.addr;
 	cmd.db_addr = (uintptr_t)qp->dbrec;
@@ -163,7 +170,7 @@ static int create_in_kernel(struct xenib_context *ctx, struct ibv_qp_init_attr_e
 	cmd.uar = qp->sq.uar->index;
 
 	base = &resp.ibv_resp;
-	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, attr, &cmd.ibv_cmd, sizeof(cmd),
+	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, &plain, &cmd.ibv_cmd, sizeof(cmd),
 				   base, sizeof(resp));
 	if (err)
 		return err;

@@ -477,6 +477,10 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 
 	(void)resp;
 	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(struct xenib_ucreate_qp_resp));
+	/* As libibverbs does. */
+	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return errno = EOPNOTSUPP;
 	err = make(&qp->qp.handle);
 	if (err)
 		return err;

@@ -508,6 +508,9 @@ static void not_offered(void)
 	qp.qp_type = IBV_QPT_RC;
 	qp.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH;
 	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EOPNOTSUPP);
+	qp.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	qp.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EOPNOTSUPP);
 	qp.comp_mask = 0;
 	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EINVAL);
 	qp.comp_mask = IBV_QP_INIT_ATTR_PD;
@@ -555,6 +558,27 @@ static void ops_flags(void)
 
 	CHECK(!xenib_query_qp(qp, &qp_attr, 0, &init));
 	CHECK(init.cap.max_send_wr == 16 && init.cap.max_inline_data == attr.cap.max_inline_data);
+	CHECK(!xenib_destroy_qp(qp));
+	CHECK(!xenib_destroy_cq(cq));
+	CHECK(!xenib_dealloc_pd(pd));
+	fake_close(context);
+}
+
+/* Flags that are asked for, and are none. */
+static void no_create_flags(void)
+{
+	struct ibv_context *context = fake_open();
+	struct ibv_pd *pd = xenib_alloc_pd(context);
+	struct ibv_cq *cq = xenib_create_cq(context, 1, NULL, 0);
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq, .recv_cq = cq, .cap = cap, .pd = pd, .qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	};
+	struct ibv_qp *qp;
+
+	qp = xenib_create_qp_ex(context, &attr);
+	REQUIRE(qp);
+	CHECK(attr.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS));
 	CHECK(!xenib_destroy_qp(qp));
 	CHECK(!xenib_destroy_cq(cq));
 	CHECK(!xenib_dealloc_pd(pd));
@@ -727,6 +751,7 @@ int main(void)
 	RUN(sizes_refused);
 	RUN(not_offered);
 	RUN(ops_flags);
+	RUN(no_create_flags);
 	RUN(records);
 	RUN(addresses);
 	RUN(indices);

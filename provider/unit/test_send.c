@@ -477,14 +477,19 @@ static void windows(bool wr_api)
 static void windows_post_send(void) { windows(false); }
 static void windows_wr(void) { windows(true); }
 
-/* ibv_bind_mw(): a window of type 1 belongs to no QP, and gets a new key. */
+/*
+ * ibv_bind_mw(): a window of type 1 belongs to no QP, and gets a new key. It may be for its own
+ * side to write as well, by that key as an lkey.
+ */
 static void window_type_1(void)
 {
 	struct ibv_mr mr = { .lkey = 0x00010203, .rkey = 0x00010203 };
 	static const uint8_t mw_key[4] = { 0x00, 0xab, 0x12, 0xff };
 	struct ibv_mw_bind bind = {
 		.wr_id = 9, .send_flags = IBV_SEND_SIGNALED,
-		.bind_info = { &mr, 0x4000, 4096, IBV_ACCESS_REMOTE_READ },
+		.bind_info = {
+			&mr, 0x4000, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ,
+		},
 	};
 	struct ibv_mw *mw;
 	struct expect e;
@@ -495,7 +500,7 @@ static void window_type_1(void)
 	REQUIRE(mw);
 
 	expect_control(&e, 0, 0x25, BITS_SIGNALED, mw_key);
-	expect_bind(&e, false, 0, 0x00, 0x4000, 4096, 0x00010203, 0x10, false);
+	expect_bind(&e, false, 0, 0x00, 0x4000, 4096, 0x00010203, 0x18, false);
 	CHECK(!xenib_bind_mw(rig.qp, mw, &bind));
 	check_wqe(&rig, &e);
 	CHECK(mw->rkey == 0x00ab1200);

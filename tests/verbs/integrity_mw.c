@@ -80,6 +80,42 @@ static void window_data(const void *arg)
 	rig_close(&rig);
 }
 
+/* Binds a window of type 1 by ibv_bind_mw(). */
+static void bind_type_1(struct vp_end *end, struct ibv_mw *mw, unsigned int access)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 0xb1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { end->mr, (uintptr_t)end->buf + 4096, 4096, access },
+	};
+	uint32_t before = mw->rkey;
+
+	errno = ibv_bind_mw(end->qp, mw, &bind);
+	require(!errno, "bind a window of type 1 with rights %#x (%s)", access, strerror(errno));
+	vp_expect(&end->scq, 0xb1, IBV_WC_SUCCESS, "the binding");
+	check(mw->rkey != before, "the window has a new key");
+}
+
+/* Also with the right to write from here: it says nothing about the other side. */
+static void window_type_1(const void *arg)
+{
+	struct rig rig;
+	struct ibv_mw *mw = window_open(&rig);
+	struct vp_end *b = &rig.pair.b;
+
+	(void)arg;
+	require(!ibv_dealloc_mw(mw), "deallocate the window of type 2");
+	mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_1);
+	require(mw, "allocate a window of type 1");
+	bind_type_1(b, mw, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	through(&rig, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
+	bind_type_1(b, mw, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	through(&rig, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
+	through(&rig, mw, IBV_WR_RDMA_READ, 4096 + GUARD, 1000);
+	require(!ibv_dealloc_mw(mw), "deallocate the window");
+	rig_close(&rig);
+}
+
 /* After the send that took it back, the key is worth nothing. */
 static void window_taken_back(const void *arg)
 {
@@ -106,6 +142,7 @@ static void window_taken_back(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("mw-data", window_data, "writes and reads through windows, bound again and again"),
+	CHECK_CASE("mw-type-1", window_type_1, "writes and reads through windows of type 1"),
 	CHECK_CASE("mw-send-with-inv", window_taken_back, "a send with invalidate takes a window back"),
 };
 

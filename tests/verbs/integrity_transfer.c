@@ -200,6 +200,32 @@ static void loopback(const void *arg)
 	vp_close(&dev);
 }
 
+/* QPs whose maker asks for flags, and for none: as good as if it had not asked. */
+static void no_create_flags(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	struct ibv_qp_init_attr_ex attr = {
+		.cap = conf.cap, .qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	};
+	struct rig rig;
+	struct vp_end *a;
+
+	(void)arg;
+	rig_open(&rig, &conf, 64 * 1024);
+	a = &rig.pair.a;
+	attr.pd = a->pd;
+	attr.send_cq = a->scq.cq;
+	attr.recv_cq = a->rcq.cq;
+	vp_qp_destroy(a);
+	a->qp = ibv_create_qp_ex(a->dev->ctx, &attr);
+	require(a->qp, "create a QP without flags (%s)", strerror(errno));
+	vp_move_to_reset(&rig.pair.b);
+	vp_connect(a, &rig.pair.b);
+	vp_exchange(&rig.pair, "a QP without flags");
+	rig_close(&rig);
+}
+
 #define OP(n, s, r, t, o, ...) { .name = n, .shows = s, .run = r, \
 	.arg = &(const struct operation){ .type = t, .opcode = o, __VA_ARGS__ } }
 
@@ -229,6 +255,7 @@ static const struct check_case cases[] = {
 	OP("inline-uc", "UC send inline", run_inline, IBV_QPT_UC, IBV_WR_SEND),
 	OP("inline-ud", "UD send inline", run_inline, IBV_QPT_UD, IBV_WR_SEND),
 	CHECK_CASE("huge", huge, "write, read and send of 16 MiB, or --max-size"),
+	CHECK_CASE("no-create-flags", no_create_flags, "a QP made with create_flags, of 0"),
 	CHECK_CASE("loopback", loopback, "both ends on one device"),
 };
 
