@@ -10,8 +10,6 @@
 #include "vhca_check.h"
 #include "xenib.h"
 
-/* The core reads the whole of these tables. */
-#define MAX_TABLE 1024U
 /* Doorbell pages that an auto-translated guest keeps room for. */
 #define MAX_UARS 8192U
 
@@ -35,8 +33,8 @@ static void bound_attr(struct xen_vhca_device_attr *attr)
 	bound(&attr->max_uar, MAX_UARS);
 	bound(&attr->local_ca_ack_delay, U8_MAX);
 	bound(&attr->atomic_cap, IB_ATOMIC_GLOB);
-	bound(&attr->gids, MAX_TABLE);
-	bound(&attr->pkeys, MAX_TABLE);
+	bound(&attr->gids, XENIB_MAX_TABLE);
+	bound(&attr->pkeys, XENIB_MAX_TABLE);
 }
 
 static int query_backend(struct xenib_dev *dev)
@@ -80,6 +78,7 @@ static const struct ib_device_ops base_ops = {
 	.destroy_cq = xenib_destroy_cq,
 	.destroy_qp = xenib_destroy_qp,
 	.detach_mcast = xenib_detach_mcast,
+	.device_group = &xenib_attr_group,
 	.disassociate_ucontext = xenib_disassociate_ucontext,
 	.fill_res_cq_entry = xenib_fill_res_cq,
 	.fill_res_mr_entry = xenib_fill_res_mr,
@@ -178,7 +177,6 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->events = events;
 	dev->gfns = gfns;
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
-	xenib_tables_init(dev);
 	xenib_spaces_init(&dev->spaces);
 	xenib_keeper_init(&dev->keeper, dev,
 			  xenbus_read_unsigned(xbdev->otherend, "feature-kept-regions", 0));
@@ -189,13 +187,18 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = xenib_gfns_init(gfns, dev->attr.max_uar, xbdev->nodename);
 	if (err)
 		goto err_dealloc;
+	err = xenib_tables_init(dev);
+	if (err)
+		goto err_dealloc;
 	set_up(dev);
 	err = register_device(dev);
 	if (err)
-		goto err_dealloc;
+		goto err_tables;
 	xenib_events_start(events, &dev->ibdev);
 	return dev;
 
+err_tables:
+	xenib_tables_exit(dev);
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
 	return ERR_PTR(err);
@@ -207,5 +210,6 @@ void xenib_dev_remove(struct xenib_dev *dev)
 	xenib_spaces_revoke(&dev->spaces);
 	ib_unregister_device(&dev->ibdev);
 	xenib_keeper_exit(&dev->keeper);
+	xenib_tables_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

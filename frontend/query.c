@@ -3,14 +3,16 @@
  * query.c - what the device and its port say of themselves.
  */
 #include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
 
 #include "xenib.h"
 
 /* Xen's, by IEEE */
 #define XEN_OUI 0x00163e
 
-/* The core reads a table at once; who reads one entry later is to see it as it is then. */
-#define AHEAD_FOR (HZ / 10)
+/* Of tables whose changes are not told: whole tables are read at once. */
+#define KNOWN_FOR HZ
 
 /* What the HCA may have beyond these is not offered to guests. */
 #define CAPS_OF_WINDOWS                                                                            \
@@ -111,11 +113,24 @@ int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *att
 	return 0;
 }
 
-void xenib_tables_init(struct xenib_dev *dev)
+int xenib_tables_init(struct xenib_dev *dev)
 {
 	mutex_init(&dev->gids.lock);
 	mutex_init(&dev->pkeys.lock);
 	atomic_set(&dev->port_changes, 0);
+
+	dev->gids.entries = kcalloc(dev->gid_tbl_len, sizeof(union ib_gid), GFP_KERNEL);
+	dev->pkeys.entries = kcalloc(dev->pkey_tbl_len, sizeof(u16), GFP_KERNEL);
+	if (dev->gids.entries && dev->pkeys.entries)
+		return 0;
+	xenib_tables_exit(dev);
+	return -ENOMEM;
+}
+
+void xenib_tables_exit(struct xenib_dev *dev)
+{
+	kfree(dev->pkeys.entries);
+	kfree(dev->gids.entries);
 }
 
 /* Before anybody is told, who would read them again. */
@@ -124,83 +139,93 @@ void xenib_tables_changed(struct xenib_dev *dev)
 	atomic_inc(&dev->port_changes);
 }
 
-/* A table of the port. */
-struct table {
-	struct xenib_ahead *ahead;
+/* A table of the port, and how it is read. */
+struct reading {
+	struct xenib_table *table;
 	u32 entries;
 	u32 size; /* bytes of an entry */
 	u32 most; /* entries in an answer */
 	u8 op;
+	bool told; /* an event says when the table has changed */
 };
 
-static int read_ahead(struct xenib_dev *dev, const struct table *table, u32 index)
+/* Reads an entry, and those behind it. */
+static int read_from(struct xenib_dev *dev, const struct reading *of, u32 index)
 {
-	struct xenib_ahead *ahead = table->ahead;
-	u32 count = ahead->one_by_one ? 1 : min(table->most, table->entries - index);
+	struct xenib_table *table = of->table;
+	u32 count = table->one_by_one ? 1 : min(of->most, of->entries - index);
 	struct xenib_cmd cmd = {
-		.req.op = table->op,
+		.req.op = of->op,
 		.req.u.index = { .index = index, .more = count - 1 },
 	};
 	int err;
 
-	ahead->count = 0;
-	ahead->changes = atomic_read(&dev->port_changes);
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err && cmd.rsp.status == XEN_VHCA_E_RESERVED && count > 1) {
-		ahead->one_by_one = true;
-		return read_ahead(dev, table, index);
+		table->one_by_one = true;
+		return read_from(dev, of, index);
 	}
 	if (err)
 		return err;
-	memcpy(ahead->entries, cmd.rsp.u.octets, count * table->size);
-	ahead->first = index;
-	ahead->count = count;
-	ahead->until = jiffies + AHEAD_FOR;
+	memcpy(table->entries + index * of->size, cmd.rsp.u.octets, count * of->size);
+	bitmap_set(table->known, index, count);
+	table->until = jiffies + KNOWN_FOR;
 	return 0;
 }
 
-static bool is_ahead(struct xenib_dev *dev, const struct xenib_ahead *ahead, u32 index)
+static void forget_if_changed(struct xenib_dev *dev, const struct reading *of)
 {
-	return index >= ahead->first && index - ahead->first < ahead->count &&
-	       ahead->changes == atomic_read(&dev->port_changes) &&
-	       time_before(jiffies, ahead->until);
+	struct xenib_table *table = of->table;
+	int changes = atomic_read(&dev->port_changes);
+
+	if (changes == table->changes && (of->told || time_before(jiffies, table->until)))
+		return;
+	bitmap_zero(table->known, XENIB_MAX_TABLE);
+	table->changes = changes;
 }
 
-static int query_table(struct xenib_dev *dev, const struct table *table, u32 index, void *entry)
+static int query_table(struct xenib_dev *dev, const struct reading *of, u32 index, void *entry)
 {
-	struct xenib_ahead *ahead = table->ahead;
+	struct xenib_table *table = of->table;
 	int err = 0;
 
-	if (index >= table->entries)
+	if (index >= of->entries)
 		return -EINVAL;
-	mutex_lock(&ahead->lock);
-	if (!is_ahead(dev, ahead, index))
-		err = read_ahead(dev, table, index);
+	mutex_lock(&table->lock);
+	forget_if_changed(dev, of);
+	if (!test_bit(index, table->known))
+		err = read_from(dev, of, index);
 	if (!err)
-		memcpy(entry, ahead->entries + (index - ahead->first) * table->size, table->size);
-	mutex_unlock(&ahead->lock);
+		memcpy(entry, table->entries + index * of->size, of->size);
+	mutex_unlock(&table->lock);
 	return err;
 }
 
+/* Of other GIDs on InfiniBand Linux tells no program, so not the daemon either. */
 int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
 	struct xenib_dev *dev = to_xdev(ibdev);
-	const struct table table = {
-		&dev->gids, dev->gid_tbl_len, sizeof(*gid), XEN_VHCA_GIDS, XEN_VHCA_OP_GID_QUERY,
+	const struct reading of = {
+		.table = &dev->gids, .entries = dev->gid_tbl_len, .size = sizeof(*gid),
+		.most = XEN_VHCA_GIDS, .op = XEN_VHCA_OP_GID_QUERY,
 	};
 
-	return query_table(dev, &table, index, gid);
+	return query_table(dev, &of, index, gid);
 }
 
+/*
+ * Who reads P_Keys by sysfs asks for one after the other, and for each of them dom0 asks the HCA's
+ * firmware. So the table is read once.
+ */
 int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
 	struct xenib_dev *dev = to_xdev(ibdev);
-	const struct table table = {
-		&dev->pkeys, dev->pkey_tbl_len, sizeof(*pkey), XEN_VHCA_PKEYS,
-		XEN_VHCA_OP_PKEY_QUERY,
+	const struct reading of = {
+		.table = &dev->pkeys, .entries = dev->pkey_tbl_len, .size = sizeof(*pkey),
+		.most = XEN_VHCA_PKEYS, .op = XEN_VHCA_OP_PKEY_QUERY, .told = dev->events,
 	};
 
-	return query_table(dev, &table, index, pkey);
+	return query_table(dev, &of, index, pkey);
 }
 
 /*
@@ -225,3 +250,40 @@ void xenib_get_fw_str(struct ib_device *ibdev, char *str)
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%04u", (u16)(ver >> 32), (u16)(ver >> 16),
 		 (u16)ver);
 }
+
+/* What ibstat and its kin ask for by these names. */
+
+static struct xenib_dev *dev_of(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct xenib_dev, ibdev);
+}
+
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "XENIB_MT%u\n", dev_of(device)->attr.vendor_part_id);
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%x\n", dev_of(device)->attr.hw_ver);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+/* The HCA's is dom0's. */
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "XEN_VHCA\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *attrs[] = {
+	&dev_attr_board_id.attr,
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	NULL,
+};
+
+const struct attribute_group xenib_attr_group = {
+	.attrs = attrs,
+};

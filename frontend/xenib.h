@@ -5,6 +5,7 @@
 #ifndef XENIB_H
 #define XENIB_H
 
+#include <linux/bitmap.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/xarray.h>
@@ -20,18 +21,17 @@
 
 #define XENIB_PORT 1
 
-/*
- * Entries of a table of the port, read ahead: the core asks for one after the other. Forgotten
- * after a moment, and when the port says that something has changed.
- */
-struct xenib_ahead {
+/* The core's tables of the port are as long at most: it reads all of them. */
+#define XENIB_MAX_TABLE 1024
+
+/* What is known of a table of the port. Forgotten when the port says that something has changed. */
+struct xenib_table {
 	struct mutex lock; /* of all here */
-	u32 first;
-	u32 count;
+	u8 *entries;
+	DECLARE_BITMAP(known, XENIB_MAX_TABLE);
 	int changes; /* of the port, before they were read */
 	bool one_by_one; /* the backend is older than requests for several */
-	unsigned long until; /* jiffies */
-	u8 entries[sizeof_field(struct xen_vhca_rsp, u)];
+	unsigned long until; /* jiffies; for tables whose changes are not told */
 };
 
 /* Processes of a PV guest that have mapped doorbell pages. */
@@ -49,8 +49,8 @@ struct xenib_dev {
 	struct xen_vhca_device_attr attr; /* within bounds */
 	u32 gid_tbl_len;                  /* as the core has allocated its tables */
 	u32 pkey_tbl_len;
-	struct xenib_ahead gids;
-	struct xenib_ahead pkeys;
+	struct xenib_table gids;
+	struct xenib_table pkeys;
 	atomic_t port_changes; /* so far */
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
@@ -244,13 +244,15 @@ void xenib_qp_attr_from_wire(struct ib_device *ibdev, const struct xen_vhca_qp_a
 int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata);
 int xenib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
-void xenib_tables_init(struct xenib_dev *dev);
+int xenib_tables_init(struct xenib_dev *dev);
+void xenib_tables_exit(struct xenib_dev *dev);
 void xenib_tables_changed(struct xenib_dev *dev);
 int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
 			     struct ib_port_immutable *immutable);
 void xenib_get_fw_str(struct ib_device *ibdev, char *str);
+extern const struct attribute_group xenib_attr_group;
 
 /* stats.c: what /sys/class/infiniband/<device>/hw_counters says */
 struct rdma_hw_stats *xenib_alloc_hw_device_stats(struct ib_device *ibdev);
