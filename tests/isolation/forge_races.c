@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,11 +21,12 @@
 #include "forge.h"
 
 #define ROUNDS 200
+#define ROUNDS_MAX 5000 /* for what must have happened once */
 
 struct race {
 	struct forge f;
 	_Atomic bool stop;
-	unsigned int won; /* by the thread beside */
+	_Atomic unsigned int won, busy; /* what the thread beside got, and what it found in use */
 };
 
 static void start(struct race *r, pthread_t *thread, void *(*other)(void *))
@@ -38,7 +40,7 @@ static void end(struct race *r, pthread_t thread)
 {
 	atomic_store(&r->stop, true);
 	pthread_join(thread, NULL);
-	note("%u of %u went to the other thread", r->won, ROUNDS);
+	note("%u went to the other thread, which found %u in use", r->won, r->busy);
 	beside_works(&r->f.beside, "the race");
 }
 
@@ -135,39 +137,56 @@ static void *free_next_uar(void *arg)
 {
 	struct race *r = arg;
 	uint32_t handle;
+	int err;
 
-	while (!atomic_load(&r->stop))
-		for (handle = r->f.set.ah + 1; handle < r->f.set.ah + 3; handle++)
-			if (!uabi_free_uar(r->f.fd, handle))
-				r->won++;
+	while (!atomic_load(&r->stop)) {
+		for (handle = r->f.set.ah + 1; handle < r->f.set.ah + 3; handle++) {
+			err = uabi_free_uar(r->f.fd, handle);
+			r->won += !err;
+			r->busy += err == -EBUSY;
+		}
+	}
 	return NULL;
 }
 
-/* One thread makes a page and a CQ on it, the other frees the page: before, in between, after, and not while it is used. */
+/*
+ * One thread makes a page and a CQ on it, the other frees the page: before, in between, after, and not while it is used.
+ * Each of these must have been seen: the page gone before the CQ, the CQ made, the other refused because of it.
+ */
 static void run_freed(const void *arg)
 {
 	struct xenib_uar_alloc_resp resp;
 	struct ib_uverbs_create_cq core;
 	struct xenib_create_cq_req driver;
+	unsigned int i, gone = 0, made = 0;
 	uint32_t uar, cq;
 	pthread_t thread;
 	struct race r;
-	int i, err;
+	int err;
 
 	(void)arg;
 	start(&r, &thread, free_next_uar);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS || (i < ROUNDS_MAX && !(gone && made && r.busy)); i++) {
 		if (uabi_alloc_uar(r.f.fd, XENIB_UAR_NC, &uar, &resp))
 			continue;
+		if (i % 2)
+			sched_yield(); /* on one CPU the other thread has no chance else */
 		uabi_good_cq(&r.f.set, &core, &driver);
 		driver.uar = resp.index;
 		err = uabi_create_cq(r.f.fd, &core, &driver, &cq);
 		check(!err || err == -EINVAL, "the CQ is made, or its page is gone (got %d)", err);
-		if (!err)
+		made += !err;
+		gone += err == -EINVAL;
+		if (!err) {
+			err = uabi_free_uar(r.f.fd, uar);
+			check(err == -EBUSY, "the CQ's page is there, and in use (got %d)", err);
 			require(!uabi_destroy(r.f.fd, IB_USER_VERBS_CMD_DESTROY_CQ, cq), "destroy the CQ");
+		}
 		uabi_free_uar(r.f.fd, uar);
 	}
 	end(&r, thread);
+	check(gone && made && r.busy, "in %u rounds %u pages were gone before the CQ, %u CQs were made, %u found in use",
+	      i, gone, made, r.busy);
 	forge_end(&r.f);
 }
 
