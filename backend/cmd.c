@@ -329,6 +329,8 @@ void cmd_gone(struct cmd *cmd, struct object *obj)
 	pthread_mutex_lock(&v->lock);
 	for (i = 0; i < obj->n_deps; i++)
 		obj->deps[i]->refs--;
+	if (obj->type == OBJ_QP)
+		vdev_forget_mcasts(v, (struct qp *)obj);
 	LIST_REMOVE(obj, link);
 	handle_release(&v->handles, obj->handle);
 	quota_give(&v->quota.objects[obj->type], 1);

@@ -74,9 +74,10 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	status = find_memory(cmd, &attr);
 	if (status)
 		return status;
-	status = cmd_new(cmd, OBJ_QP, sizeof(*obj), &obj);
+	status = cmd_new(cmd, OBJ_QP, sizeof(struct qp), &obj);
 	if (status)
 		return status;
+	LIST_INIT(&((struct qp *)obj)->groups);
 	attr.user = obj->handle;
 	status = cmd_hca(cmd, ops->qp_create(cmd->ctx->hca, &attr, &qp), "creating a QP");
 	if (status) {

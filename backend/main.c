@@ -32,7 +32,7 @@ static void usage(FILE *to)
 	      "error. Finds them in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"
 	      "Keys of such a directory: hca (RDMA device, \"mlx5_0\"), port (1), and the limits\n"
 	      "max-ctx, max-uar, max-pd, max-mem, max-mr, max-mw, max-cq, max-srq, max-qp, max-ah,\n"
-	      "max-mem-bytes, max-mr-bytes.\n"
+	      "max-mcast, max-mem-bytes, max-mr-bytes.\n"
 	      "\n"
 	      "  -v, --verbose   log more\n"
 	      "  --unconfined    workers stay root, outside of any sandbox\n"

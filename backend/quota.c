@@ -28,6 +28,7 @@ static const struct quota_key keys[QUOTA_KEYS] = {
 	{ "max-srq", OBJECTS(OBJ_SRQ), 1024, 16384 },
 	{ "max-qp", OBJECTS(OBJ_QP), 4096, 32768 },
 	{ "max-ah", offsetof(struct quota, max_ah), 65536, 1u << 24 },
+	{ "max-mcast", offsetof(struct quota, mcast.limit), 256, 4096 },
 	{ "max-mem-bytes", offsetof(struct quota, bytes.limit), GIB, 1024 * GIB },
 	{ "max-mr-bytes", offsetof(struct quota, max_mr_bytes), GIB, 1024 * GIB },
 };

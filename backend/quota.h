@@ -15,6 +15,7 @@
  *   max-srq            1024   shared receive queues
  *   max-qp             4096   queue pairs
  *   max-ah            65536   address handles; counted by the frontend, they have no command
+ *   max-mcast           256   QPs in multicast groups, each counted once for each group
  *   max-mem-bytes   1073741824   bytes of all pages offered: registered memory, queues, doorbells
  *   max-mr-bytes    1073741824   bytes of one registration
  *
@@ -35,7 +36,7 @@ struct quota_item {
 
 struct quota {
 	struct quota_item objects[OBJ_TYPES];
-	struct quota_item bytes;
+	struct quota_item bytes, mcast;
 	uint64_t max_ah, max_mr_bytes;
 };
 
@@ -46,7 +47,13 @@ struct quota_key {
 	uint64_t value, most; /* by default, and that can be served */
 };
 
-#define QUOTA_KEYS 12
+#define QUOTA_KEYS 13
+
+/*
+ * So many QPs of a vHCA may be in one multicast group: an HCA takes a hundred or two of all guests
+ * and its own domain together, so one guest must not be able to take them all.
+ */
+#define QUOTA_GROUP_QPS 8
 
 /* quota_key - number 0 to QUOTA_KEYS - 1. */
 const struct quota_key *quota_key(unsigned int number);

@@ -113,6 +113,7 @@ static void describe(FILE *file, const struct status *status, struct vdev *v)
 		snprintf(what, sizeof(what), "object %s", obj_type_name(type));
 		write_item(file, what, &v->quota.objects[type]);
 	}
+	write_item(file, "object multicast", &v->quota.mcast);
 	write_item(file, "bytes", &v->quota.bytes);
 	write_counters(file, &v->counters);
 	LIST_FOREACH(ctx, &v->contexts, link)

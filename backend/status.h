@@ -8,6 +8,7 @@
  *
  *   domid 5                          devid 0            hca mlx5_0       pid 812
  *   object QP 3 4 4096               type, in use, most so far, limit
+ *   object multicast 2 2 256         QPs in multicast groups
  *   bytes 1310720 2621440 1073741824
  *   kicks 190                        event channel notifications by the guest
  *   notifies 188                     and to it

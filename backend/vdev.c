@@ -14,6 +14,15 @@ static void narrow(uint32_t *hca, struct quota_item *item)
 	*hca = item->limit;
 }
 
+/* An HCA without multicast has no groups, and no room in one. */
+static void narrow_mcast(struct xen_vhca_device_attr *a, struct quota_item *item)
+{
+	if (a->max_mcast_qp_attach > QUOTA_GROUP_QPS)
+		a->max_mcast_qp_attach = QUOTA_GROUP_QPS;
+	if (a->max_mcast_grp > item->limit)
+		a->max_mcast_grp = item->limit;
+}
+
 /* What DEVICE_QUERY answers: the smaller of what the HCA can and what the configuration allows. */
 static void set_limits(struct vdev *v)
 {
@@ -26,6 +35,7 @@ static void set_limits(struct vdev *v)
 	narrow(&a->max_cq, &q->objects[OBJ_CQ]);
 	narrow(&a->max_qp, &q->objects[OBJ_QP]);
 	narrow(&a->max_srq, &q->objects[OBJ_SRQ]);
+	narrow_mcast(a, &q->mcast);
 	a->max_ctx = q->objects[OBJ_CTX].limit;
 	a->max_uar = q->objects[OBJ_UAR].limit;
 	if (a->max_ah > q->max_ah)
@@ -68,6 +78,7 @@ int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct
 	pthread_cond_init(&v->idle, NULL);
 	handle_table_init(&v->handles, quota_handles(&v->quota));
 	LIST_INIT(&v->contexts);
+	LIST_INIT(&v->mcasts);
 	uar_bank_init(&v->bank, hca, t, records);
 	return 0;
 }
@@ -105,8 +116,26 @@ static void take_back(struct vdev *v, struct context *ctx)
 	}
 }
 
+void vdev_forget_mcast(struct vdev *v, struct mcast *mcast)
+{
+	LIST_REMOVE(mcast, link);
+	LIST_REMOVE(mcast, of_qp);
+	quota_give(&v->quota.mcast, 1);
+	free(mcast);
+}
+
+void vdev_forget_mcasts(struct vdev *v, struct qp *qp)
+{
+	struct mcast *mcast;
+
+	while ((mcast = LIST_FIRST(&qp->groups)))
+		vdev_forget_mcast(v, mcast);
+}
+
 static void forget(struct vdev *v, struct object *obj)
 {
+	if (obj->type == OBJ_QP)
+		vdev_forget_mcasts(v, (struct qp *)obj);
 	LIST_REMOVE(obj, link);
 	handle_release(&v->handles, obj->handle);
 	quota_give(&v->quota.objects[obj->type], 1);

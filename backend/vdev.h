@@ -59,6 +59,22 @@ struct cq {
 	uint32_t event_bit; /* or XEN_VHCA_NO_EVENT */
 };
 
+/* A QP that is in a multicast group. */
+struct mcast {
+	struct qp *qp;
+	uint8_t gid[16];
+	uint16_t lid;
+	LIST_ENTRY(mcast) link; /* in the vHCA's */
+	LIST_ENTRY(mcast) of_qp;
+};
+
+LIST_HEAD(mcast_list, mcast);
+
+struct qp {
+	struct object obj;
+	struct mcast_list groups;
+};
+
 struct vdev_counters {
 	uint64_t commands[XEN_VHCA_OPS];
 	uint64_t refused[XEN_VHCA_OPS][XEN_VHCA_STATUSES];
@@ -88,6 +104,7 @@ struct vdev {
 	struct quota quota;
 	struct uar_bank bank;
 	struct context_list contexts;
+	struct mcast_list mcasts;
 	struct vdev_counters counters;
 	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
@@ -110,6 +127,10 @@ void vdev_fini(struct vdev *v);
  */
 struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle);
 void vdev_leave(struct vdev *v, struct context *ctx);
+
+/* vdev_forget_mcast - the QP is not in this group any more; _mcasts: in none. Under the lock. */
+void vdev_forget_mcast(struct vdev *v, struct mcast *mcast);
+void vdev_forget_mcasts(struct vdev *v, struct qp *qp);
 
 /*
  * vdev_destroy_context - destroys a context and all that is in it: first on the HCA, then the

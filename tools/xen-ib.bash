@@ -14,6 +14,13 @@ _xen_ib_hcas() {
 	done
 }
 
+_xen_ib_keys() {
+	local key
+	for key in hca port devid backend max-{ctx,uar,pd,mem,mr,mw,cq,srq,qp,ah,mcast,mem-bytes,mr-bytes}; do
+		echo "$key="
+	done
+}
+
 _xen_ib() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
 	local words='attach detach list show top metrics check report --help --version' args=() i
@@ -59,6 +66,10 @@ _xen_ib() {
 			[ "${args[1]}" != hca ] || words=$(_xen_ib_hcas)
 			;;
 		esac
+		if [[ $command,$cur == attach,*,* ]]; then
+			compopt -o nospace
+			words=$(_xen_ib_keys | sed "s/^/${cur%,*},/")
+		fi
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

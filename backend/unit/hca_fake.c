@@ -421,11 +421,19 @@ static int qp_destroy(struct hca_ctx *ctx, uint32_t qp)
 
 static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid)
 {
-	(void)attach;
+	struct fake_hca *fake = C->fake;
+	int err = 0;
+
 	(void)lid;
 	must(gid[0] == 0xff, "no multicast GID");
 	check(C, qp, QP);
-	return 0;
+	pthread_mutex_lock(&lock);
+	if (fails(fake))
+		err = -ENOMEM;
+	else
+		fake->members += attach ? 1 : -1;
+	pthread_mutex_unlock(&lock);
+	return err;
 }
 
 static const struct hca_ops fake_ops = {

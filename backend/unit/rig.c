@@ -160,7 +160,7 @@ bool rig_is_empty(struct rig *rig)
 	bool empty;
 
 	pthread_mutex_lock(&rig->v.lock);
-	empty = !rig->v.quota.bytes.used && !rig->fake.live && !rig->fake.contexts &&
+	empty = !rig->v.quota.bytes.used && !rig->v.quota.mcast.used && !rig->fake.live && !rig->fake.contexts &&
 		!rig->shm->allowed;
 	for (type = 0; type < OBJ_TYPES; type++)
 		empty = empty && !rig->v.quota.objects[type].used;

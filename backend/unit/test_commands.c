@@ -538,6 +538,58 @@ static void address_handles(void)
 	rig_fini(&rig);
 }
 
+static enum xen_vhca_status mcast(struct rig *rig, unsigned int op, xen_vhca_handle_t qp, uint8_t group)
+{
+	struct xen_vhca_req req = example_request(op);
+
+	req.u.mcast.qp = qp;
+	req.u.mcast.gid[15] = group;
+	return rig_do(rig, &req);
+}
+
+#define ATTACH XEN_VHCA_OP_MCAST_ATTACH
+#define DETACH XEN_VHCA_OP_MCAST_DETACH
+
+/* Few of a vHCA in one group, so that there is room for others; and not too many in all. */
+static void multicast(void)
+{
+	struct rig_process p[QUOTA_GROUP_QPS + 1];
+	struct quota quota;
+	struct rig rig;
+	unsigned int i;
+
+	quota_setup(&quota, NULL, NULL);
+	quota.mcast.limit = QUOTA_GROUP_QPS + 2;
+	rig_init(&rig, false, &quota);
+	CHECK(rig.v.attr.max_mcast_qp_attach == QUOTA_GROUP_QPS);
+	CHECK(rig.v.attr.max_mcast_grp == QUOTA_GROUP_QPS + 2);
+	for (i = 0; i <= QUOTA_GROUP_QPS; i++) {
+		CHECK(!rig_process(&rig, &p[i]));
+		CHECK(mcast(&rig, ATTACH, p[i].qp, 1) == (i < QUOTA_GROUP_QPS ? XEN_VHCA_OK : XEN_VHCA_E_LIMIT));
+	}
+	/* Who is in it is in it, and is counted once. */
+	CHECK(!mcast(&rig, ATTACH, p[0].qp, 1) && rig.fake.members == QUOTA_GROUP_QPS);
+	CHECK(!mcast(&rig, ATTACH, p[0].qp, 2) && !mcast(&rig, ATTACH, p[0].qp, 3));
+	CHECK(mcast(&rig, ATTACH, p[0].qp, 4) == XEN_VHCA_E_LIMIT);
+	CHECK(rig.v.quota.mcast.used == QUOTA_GROUP_QPS + 2 && rig.fake.members == QUOTA_GROUP_QPS + 2);
+	/* Of a group that it is not in it cannot be taken; of others' groups neither. */
+	CHECK(mcast(&rig, DETACH, p[0].qp, 4) == XEN_VHCA_E_ARG && mcast(&rig, DETACH, p[1].qp, 2) == XEN_VHCA_E_ARG);
+	/* One that the HCA does not let go stays counted; one that it refuses is not. */
+	rig.fake.fail_in = 1;
+	CHECK(mcast(&rig, DETACH, p[0].qp, 1) == XEN_VHCA_E_NOMEM && rig.v.quota.mcast.used == QUOTA_GROUP_QPS + 2);
+	CHECK(!mcast(&rig, DETACH, p[0].qp, 1));
+	rig.fake.fail_in = 1;
+	CHECK(mcast(&rig, ATTACH, p[0].qp, 1) == XEN_VHCA_E_NOMEM && rig.v.quota.mcast.used == QUOTA_GROUP_QPS + 1);
+	/* Room again: for the one that had found none. */
+	CHECK(!mcast(&rig, ATTACH, p[QUOTA_GROUP_QPS].qp, 1) && rig.v.quota.mcast.peak == QUOTA_GROUP_QPS + 2);
+	/* A QP takes its places with it, and so does a context. */
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p[0].qp) && rig.v.quota.mcast.used == QUOTA_GROUP_QPS);
+	for (i = 0; i <= QUOTA_GROUP_QPS; i++)
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[i].ctx));
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
 /* The n-th thing that can fail on the way fails. Returns whether there was an n-th one. */
 static bool failure(bool auto_translated, int hca, int shm)
 {
@@ -647,6 +699,7 @@ int main(void)
 	counters();
 	limits();
 	address_handles();
+	multicast();
 	failures(false);
 	failures(true);
 	uars();

@@ -17,6 +17,7 @@ static inline struct xen_vhca_device_attr example_limits(void)
 		.max_ctx = 64, .max_uar = 256, .max_pd = 256, .max_mr = 4096, .max_mw = 16,
 		.max_cq = 1024, .max_qp = 1024, .max_srq = 64, .max_ah = 1024,
 		.max_qp_wr = 32768, .max_sge = 30, .max_sge_rd = 30, .max_cqe = (1 << 22) - 1,
+		.max_mcast_grp = 1 << 21, .max_mcast_qp_attach = 240,
 		.max_srq_wr = 32767, .max_srq_sge = 31, .max_sq_desc = 1024, .max_rq_desc = 512,
 		.max_send_blocks = 32768, .max_recv_wqes = 32768, .max_srq_wqes = 32768,
 		.cqe_version = 1, .pkeys = 128, .gids = 8,

@@ -158,6 +158,34 @@ static int drop_qp(void *object)
 	return ibv_destroy_qp(object);
 }
 
+/* A UD QP in a group that is always the same. */
+static union ibv_gid group = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xa5, 0x5a, 0x77 } };
+#define GROUP_LID 0xc0b5
+
+static void *make_mcast(struct base *b)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = b->cq, .recv_cq = b->cq, .qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(b->pd, &init);
+	int err;
+
+	if (!qp)
+		return NULL;
+	err = ibv_attach_mcast(qp, &group, GROUP_LID);
+	if (!err)
+		return qp;
+	ibv_destroy_qp(qp);
+	errno = err;
+	return NULL;
+}
+
+static int drop_mcast(void *object)
+{
+	return ibv_detach_mcast(object, &group, GROUP_LID) ?: ibv_destroy_qp(object);
+}
+
 static void *make_srq(struct base *b)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
@@ -197,6 +225,7 @@ static const struct kind {
 	{ "qp", make_qp, drop_qp, 0, 1 },
 	{ "srq", make_srq, drop_srq, 0, 1 },
 	{ "ah", make_ah, drop_ah, 0, 1 },
+	{ "mcast", make_mcast, drop_mcast, 0, 1 },
 };
 
 static const struct kind *find_kind(const char *name, size_t length)
@@ -249,7 +278,23 @@ static void check_limit(const struct kind *kind, struct base *b, void **objects,
 	}
 }
 
-static void exhaust(const struct kind *kind, unsigned long limit, bool at_least)
+/* How far to go. */
+enum mode {
+	EXACTLY,  /* there is to be a limit, and it is known */
+	AT_LEAST, /* and no further */
+	HOLD,     /* as many as there can be, and they are kept until standard input ends */
+};
+
+static void hold(void)
+{
+	char byte;
+
+	printf("holding\n");
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
+static void exhaust(const struct kind *kind, unsigned long limit, enum mode mode)
 {
 	unsigned long most = limit / kind->unit + 1, made = 0;
 	void **objects = calloc(most, sizeof(*objects));
@@ -259,14 +304,16 @@ static void exhaust(const struct kind *kind, unsigned long limit, bool at_least)
 	if (!objects)
 		die("memory");
 	base_open(&b);
-	if (at_least)
+	if (mode == AT_LEAST)
 		most--;
 	while (made < most && (objects[made] = kind->make(&b)))
 		made++;
 	if (made < most)
 		err = errno;
 	printf("%s: %lu made%s%s\n", kind->name, made, err ? ", then: " : "", err ? strerror(err) : "");
-	if (!at_least)
+	if (mode == HOLD)
+		hold();
+	else if (mode == EXACTLY)
 		check_limit(kind, &b, objects, made, limit, err);
 	else if (made < most)
 		failed(kind->name, err);
@@ -343,13 +390,15 @@ static void find_device(const char *name)
 
 static void usage(FILE *to)
 {
-	fputs("usage: exhaust [-d DEVICE] [--at-least] KIND=N...\n"
+	fputs("usage: exhaust [-d DEVICE] [--at-least|--hold] KIND=N...\n"
 	      "       exhaust [-d DEVICE] --processes N\n"
 	      "Makes objects of a kind until the device refuses, and checks that it does so with\n"
-	      "ENOMEM after exactly N; with --at-least, that N can be made. --processes has that many\n"
-	      "processes open the device at once, each with an MR and a QP.\n"
+	      "ENOMEM after exactly N; with --at-least, that N can be made. --hold makes N, or as many\n"
+	      "as it can, says \"holding\" and keeps them until standard input ends. --processes has that\n"
+	      "many processes open the device at once, each with an MR and a QP.\n"
 	      "\n"
-	      "Kinds: ctx pd mr cq qp srq ah, and bytes (registered, roughly).\n", to);
+	      "Kinds: ctx pd mr cq qp srq ah, mcast (UD QPs in one multicast group), and bytes\n"
+	      "(registered, roughly).\n", to);
 }
 
 int main(int argc, char **argv)
@@ -357,13 +406,14 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "device", required_argument, NULL, 'd' },
 		{ "at-least", no_argument, NULL, 'a' },
+		{ "hold", no_argument, NULL, 'o' },
 		{ "processes", required_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	unsigned long many = 0;
 	const char *name = NULL;
-	bool at_least = false;
+	enum mode mode = EXACTLY;
 	int option;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -373,7 +423,10 @@ int main(int argc, char **argv)
 			name = optarg;
 			break;
 		case 'a':
-			at_least = true;
+			mode = AT_LEAST;
+			break;
+		case 'o':
+			mode = HOLD;
 			break;
 		case 'p':
 			many = strtoul(optarg, NULL, 0);
@@ -397,7 +450,7 @@ int main(int argc, char **argv)
 			usage(stderr);
 			return 2;
 		}
-		exhaust(kind, strtoul(equals + 1, NULL, 0), at_least);
+		exhaust(kind, strtoul(equals + 1, NULL, 0), mode);
 	}
 	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
