@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "events.h"
 
 #define SLOW_BYTES (1u << 20)
 #define SLOW_PAGES 64
@@ -128,6 +129,11 @@ enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what)
 		status = XEN_VHCA_E_HCA;
 		cmd->rsp.hca_errno = -err;
 		break;
+	}
+	if (err != -ENODEV) { /* an HCA that is gone is not the guest's fault */
+		pthread_mutex_lock(&cmd->v->lock);
+		vdev_fault(cmd->v, true);
+		pthread_mutex_unlock(&cmd->v->lock);
 	}
 	return cmd_refuse(cmd, status, "%s: %s", what, strerror(-err));
 }
@@ -319,6 +325,12 @@ enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum ob
 	pthread_mutex_unlock(&cmd->v->lock);
 	*obj = found;
 	return status;
+}
+
+void cmd_look_at_events(struct cmd *cmd)
+{
+	if (cmd->v->events)
+		events_look(cmd->v->events, cmd->ctx);
 }
 
 void cmd_gone(struct cmd *cmd, struct object *obj)

@@ -111,6 +111,12 @@ enum xen_vhca_status cmd_region_make(struct cmd *cmd, uint32_t pages, bool read_
 				     struct object **obj);
 void cmd_region_drop(struct cmd *cmd, struct object *obj);
 
+/*
+ * cmd_look_at_events - before an object is destroyed, whose events then are gone: what has happened
+ * to it is counted.
+ */
+void cmd_look_at_events(struct cmd *cmd);
+
 /* cmd_region_gone - cmd_gone() of a region that nobody needs: unmaps it, and gives back its pages. */
 void cmd_region_gone(struct cmd *cmd, struct object *obj);
 

@@ -3,6 +3,7 @@
  * cmd_cq.c - completion queues.
  */
 #include "cmd.h"
+#include "events.h"
 
 /* UAR, buffer and doorbell record: all of one context, and room enough. */
 static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_cq_attr *attr)
@@ -36,7 +37,7 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 	struct object *obj;
 	struct hca_obj cq;
 
-	if (attr.events && !cmd->v->events)
+	if (attr.events && !events_told(cmd->v->events))
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "events were not negotiated");
 	status = find_parts(cmd, &attr);
 	if (status)
@@ -81,6 +82,7 @@ enum xen_vhca_status cmd_cq_destroy(struct cmd *cmd)
 	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_CQ, &obj);
 	if (status)
 		return status;
+	cmd_look_at_events(cmd);
 	status = cmd_hca(cmd, ops->cq_destroy(cmd->ctx->hca, obj->hca_id), "destroying a CQ");
 	if (status)
 		cmd_keep(cmd, obj);

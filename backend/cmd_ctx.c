@@ -74,6 +74,8 @@ enum xen_vhca_status cmd_ctx_close(struct cmd *cmd)
 	pthread_mutex_unlock(&v->lock);
 	if (!obj)
 		return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no context has handle 0x%x", handle);
+	if (v->events)
+		events_look(v->events, (struct context *)obj);
 	vdev_destroy_context(v, (struct context *)obj);
 	return XEN_VHCA_OK;
 }

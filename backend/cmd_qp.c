@@ -127,6 +127,7 @@ enum xen_vhca_status cmd_qp_destroy(struct cmd *cmd)
 	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_QP, &obj);
 	if (status)
 		return status;
+	cmd_look_at_events(cmd);
 	status = cmd_hca(cmd, ops->qp_destroy(cmd->ctx->hca, obj->hca_id), "destroying a QP");
 	if (status)
 		cmd_keep(cmd, obj);

@@ -41,7 +41,7 @@ static const struct pace_rate read_rate = { .burst = 64, .interval_ms = 1, .part
 
 struct events {
 	struct vdev *v;
-	void *bits, *ring; /* the guest's pages */
+	void *bits, *ring; /* the guest's pages; NULL: it wants to hear of nothing */
 	int epoll, wake, flood, counted;
 	pthread_t thread;
 
@@ -94,6 +94,8 @@ static bool put_pending(struct events *e, struct object *obj)
 /* Under the lock. What waits already comes first. */
 static void put(struct events *e, struct object *obj, uint32_t type)
 {
+	if (!e->ring)
+		return;
 	if (obj->pending >> type & 1) {
 		vhca_async_lost(&e->async);
 		e->v->counters.asyncs_lost++;
@@ -206,6 +208,22 @@ static enum obj_type type_of(uint32_t event)
 	}
 }
 
+/* Under the lock. A queue that ends in an error may be a line in the log of this domain's kernel. */
+static void count_fault(struct events *e, uint32_t event)
+{
+	switch (event) {
+	case XEN_VHCA_ASYNC_CQ_ERR:
+	case XEN_VHCA_ASYNC_QP_FATAL:
+		vdev_fault(e->v, true);
+		break;
+	case XEN_VHCA_ASYNC_QP_ACCESS_ERR:
+		vdev_fault(e->v, false);
+		break;
+	default:
+		break;
+	}
+}
+
 static void tell_asyncs(struct events *e, const struct hca_event *events, unsigned int n, uint64_t begun)
 {
 	enum obj_type type;
@@ -217,6 +235,7 @@ static void tell_asyncs(struct events *e, const struct hca_event *events, unsign
 	pthread_mutex_lock(&e->v->lock);
 	prod = e->async.prod;
 	for (i = 0; i < n; i++) {
+		count_fault(e, events[i].type);
 		type = type_of(events[i].type);
 		obj = type ? find(e, events[i].user, type) : NULL;
 		if (obj)
@@ -226,6 +245,8 @@ static void tell_asyncs(struct events *e, const struct hca_event *events, unsign
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
 		notify(e);
+	if (vdev_is_faulty(e->v))
+		eventfd_write(e->flood, 1);
 }
 
 static bool read_asyncs(struct events *e, struct context *ctx)
@@ -240,6 +261,14 @@ static bool read_asyncs(struct events *e, struct context *ctx)
 	if (n)
 		tell_asyncs(e, events, n, begun);
 	return n < BATCH;
+}
+
+void events_look(struct events *e, struct context *ctx)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCHES && !read_asyncs(e, ctx); i++)
+		;
 }
 
 /* There is more: hear of it again. If there has been more for too long, that is not by chance. */
@@ -393,6 +422,11 @@ int events_watch(struct events *e, const struct context *ctx)
 	return watch(e, ops->event_fd(ctx->hca), SOURCE(ctx->obj.handle, 1));
 }
 
+bool events_told(const struct events *e)
+{
+	return e && e->ring;
+}
+
 int events_flood_fd(const struct events *e)
 {
 	return e->flood;
@@ -453,6 +487,38 @@ static void close_descriptors(struct events *e)
 	close(e->epoll);
 }
 
+static void unmap_page(void *page)
+{
+	if (page)
+		munmap(page, XEN_VHCA_PAGE_SIZE);
+}
+
+/* *what: at what it failed. */
+static int connect_guest(struct events *e, const struct events_params *params, const char **what)
+{
+	struct transport *t = e->v->t;
+	int err;
+
+	*what = "mapping the page of completion events";
+	err = map_page(e, params->cq_ref, &e->bits);
+	if (err)
+		return err;
+	*what = "mapping the page of asynchronous events";
+	err = map_page(e, params->async_ref, &e->ring);
+	if (err)
+		goto err_bits;
+	vhca_async_back_init(&e->async, e->ring);
+	*what = "binding the event channel of events";
+	err = t->ops->bind(t, CHANNEL_EVENTS, params->channel);
+	if (!err)
+		return 0;
+
+	unmap_page(e->ring);
+err_bits:
+	unmap_page(e->bits);
+	return err;
+}
+
 struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
 			  size_t size)
 {
@@ -463,32 +529,23 @@ struct events *events_new(struct vdev *v, const struct events_params *params, ch
 	if (!e)
 		goto err_why;
 	e->v = v;
-	what = "mapping the page of completion events";
-	err = map_page(e, params->cq_ref, &e->bits);
-	if (err)
-		goto err_free;
-	what = "mapping the page of asynchronous events";
-	err = map_page(e, params->async_ref, &e->ring);
-	if (err)
-		goto err_bits;
-	vhca_async_back_init(&e->async, e->ring);
-	what = "binding the event channel of events";
-	err = v->t->ops->bind(v->t, CHANNEL_EVENTS, params->channel);
-	if (err)
-		goto err_ring;
+	if (params) {
+		err = connect_guest(e, params, &what);
+		if (err)
+			goto err_free;
+	}
 	what = "watching for events";
 	err = open_descriptors(e);
 	if (err)
-		goto err_ring;
+		goto err_pages;
 	err = -pthread_create(&e->thread, NULL, run, e);
 	if (!err)
 		return e;
 
 	close_descriptors(e);
-err_ring:
-	munmap(e->ring, XEN_VHCA_PAGE_SIZE);
-err_bits:
-	munmap(e->bits, XEN_VHCA_PAGE_SIZE);
+err_pages:
+	unmap_page(e->ring);
+	unmap_page(e->bits);
 err_free:
 	free(e);
 err_why:
@@ -498,6 +555,8 @@ err_why:
 
 void events_free(struct events *e)
 {
+	struct context *ctx;
+
 	if (!e)
 		return;
 	pthread_mutex_lock(&e->v->lock);
@@ -505,8 +564,10 @@ void events_free(struct events *e)
 	pthread_mutex_unlock(&e->v->lock);
 	eventfd_write(e->wake, 1);
 	pthread_join(e->thread, NULL);
+	LIST_FOREACH(ctx, &e->v->contexts, link)
+		events_look(e, ctx);
 	close_descriptors(e);
-	munmap(e->ring, XEN_VHCA_PAGE_SIZE);
-	munmap(e->bits, XEN_VHCA_PAGE_SIZE);
+	unmap_page(e->ring);
+	unmap_page(e->bits);
 	free(e);
 }

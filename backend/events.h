@@ -13,6 +13,9 @@
  * Completion events become bits. Asynchronous events go to the ring; while that is full they wait
  * in a mask of their object, so they take no memory, and the thread looks from time to time if
  * there is room, less and less often. shared-ring/vhca_event.h has the pages from both ends.
+ *
+ * Queues that end in an error are counted, also of a guest that wants to hear of nothing: see
+ * vdev_fault(). One that has too many of them is closed.
  */
 #ifndef XEN_IB_EVENTS_H
 #define XEN_IB_EVENTS_H
@@ -31,6 +34,7 @@ struct events_params {
 /*
  * events_new - maps the pages, binds the event channel, starts the thread. Becomes v->events while
  * no command is at work. NULL, with the reason in why.
+ * @params: NULL: the guest wants to hear of nothing
  */
 struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
 			  size_t size);
@@ -40,6 +44,15 @@ void events_free(struct events *events);
 
 /* events_watch - from now on the context's events are told. It ends when its descriptors close. */
 int events_watch(struct events *events, const struct context *ctx);
+
+/* events_told - whether the guest wants to hear of events. NULL is fine. */
+bool events_told(const struct events *events);
+
+/*
+ * events_look - reads what the context has to say of its queues now, in the caller's thread: before
+ * that is lost as a queue or the context is destroyed. The caller uses the context.
+ */
+void events_look(struct events *events, struct context *ctx);
 
 /* events_flood_fd - becomes readable when the guest is to be closed, as above. */
 int events_flood_fd(const struct events *events);

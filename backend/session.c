@@ -34,6 +34,7 @@ struct session {
 	bool answered; /* responses wait to be pushed */
 	struct pace idle;
 	uint64_t done_at_ms; /* when the event is to be ended; 0: there is none */
+	bool slowed; /* which has been said */
 	bool broken;
 };
 
@@ -126,12 +127,25 @@ static int take(struct session *s)
 	return 1;
 }
 
+/* Too much of what the guest did was refused by the HCA, or ended in an error. */
+static bool must_wait(struct session *s)
+{
+	if (!vdev_pause_ms(s->v))
+		return false;
+	if (!s->slowed)
+		log_warning("the guest is slowed down: the HCA refuses its commands, or its queues end in errors");
+	s->slowed = true;
+	return true;
+}
+
 static int take_batch(struct session *s, bool *any)
 {
 	unsigned int i;
 	int got;
 
 	for (i = 0; i < BATCH; i++) {
+		if (must_wait(s))
+			return 0;
 		got = take(s);
 		if (got < 0)
 			return got;
@@ -191,11 +205,12 @@ int session_service(struct session *s)
 
 int session_timeout_ms(const struct session *s)
 {
-	uint64_t now = latency_now_ns() / 1000000;
+	uint64_t now = latency_now_ns() / 1000000, pause = vdev_pause_ms(s->v);
+	int timeout = pause ? (int)pause : -1;
 
-	if (!s->done_at_ms)
-		return -1;
-	return s->done_at_ms > now ? s->done_at_ms - now : 0;
+	if (s->done_at_ms)
+		pace_sooner(&timeout, s->done_at_ms > now ? s->done_at_ms - now : 0);
+	return timeout;
 }
 
 void session_fds(const struct session *s, int fds[SESSION_FDS])

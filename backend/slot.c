@@ -335,9 +335,9 @@ static void crashed(struct slot *slot, struct xs_handle *xs)
 	slot->not_before_ms = 0;
 }
 
-static void keep_pace(struct slot *slot)
+static void not_within(struct slot *slot, uint64_t ms)
 {
-	uint64_t now = slot_now_ms(), next = now + pace_wait_ms(&slot->starts, &start_rate, now);
+	uint64_t next = slot_now_ms() + ms;
 
 	if (slot->not_before_ms < next)
 		slot->not_before_ms = next;
@@ -346,20 +346,23 @@ static void keep_pace(struct slot *slot)
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 {
 	bool exited = WIFEXITED(status);
+	int result = exited ? WORKER_EXIT(WEXITSTATUS(status)) : WORKER_FAILED;
 
 	if (WIFSIGNALED(status)) {
 		log_error("worker %d of %s was killed by signal %d", slot->pid, slot->path,
 			  WTERMSIG(status));
 		crashed(slot, xs);
-	} else if (exited && WEXITSTATUS(status) == WORKER_DONE) {
+	} else if (result == WORKER_DONE) {
 		slot->failures = 0;
 		slot->not_before_ms = 0;
-	} else if (exited && WEXITSTATUS(status) == WORKER_REFUSED) {
+	} else if (result == WORKER_REFUSED) {
 		retry_after(slot, RETRY_HCA_MOST_MS, RETRY_HCA_MOST_MS);
 	} else {
 		retry_after(slot, RETRY_MOST_MS, RETRY_MOST_MS);
 	}
-	keep_pace(slot);
+	if (exited)
+		not_within(slot, 1000 * WORKER_PAUSE_S(WEXITSTATUS(status)));
+	not_within(slot, pace_wait_ms(&slot->starts, &start_rate, slot_now_ms()));
 	slot->pid = 0;
 }
 

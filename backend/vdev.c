@@ -83,6 +83,43 @@ int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct
 	return 0;
 }
 
+static const struct pace_rate fault_rate = { .burst = VDEV_FAULTS, .interval_ms = VDEV_FAULT_MS };
+
+static uint64_t now_ms(void)
+{
+	return latency_now_ns() / 1000000;
+}
+
+void vdev_fault(struct vdev *v, bool own)
+{
+	uint64_t now = now_ms();
+
+	if (own || !pace_wait_ms(&v->faults, &fault_rate, now))
+		pace_spend(&v->faults, &fault_rate, now);
+}
+
+uint64_t vdev_pause_ms(struct vdev *v)
+{
+	uint64_t pause;
+
+	pthread_mutex_lock(&v->lock);
+	pause = v->faults.even_ms ? pace_wait_ms(&v->faults, &fault_rate, now_ms()) : 0;
+	pthread_mutex_unlock(&v->lock);
+	return pause;
+}
+
+bool vdev_is_faulty(struct vdev *v)
+{
+	return vdev_pause_ms(v) > VDEV_FAULTS_MOST * VDEV_FAULT_MS;
+}
+
+uint64_t vdev_owes_ms(const struct vdev *v)
+{
+	uint64_t now = now_ms();
+
+	return v->faults.even_ms > now ? v->faults.even_ms - now : 0;
+}
+
 struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle)
 {
 	struct object *obj;

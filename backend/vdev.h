@@ -89,6 +89,16 @@ struct vdev_counters {
 	struct latency event_latency; /* from reading events of the kernel to telling the guest */
 };
 
+/*
+ * What the HCA refuses, and queues that end in an error: dom0's kernel has a line in its log for
+ * most of them, some without any limit. So many at once and one more in each interval is what a
+ * guest may cause; then its next command waits. One that causes so many more meanwhile, which takes
+ * queues that it had before, is closed.
+ */
+#define VDEV_FAULTS 64
+#define VDEV_FAULT_MS 250
+#define VDEV_FAULTS_MOST 256
+
 struct events;
 
 struct vdev {
@@ -108,6 +118,7 @@ struct vdev {
 	struct vdev_counters counters;
 	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
+	struct pace faults;
 };
 
 /*
@@ -127,6 +138,22 @@ void vdev_fini(struct vdev *v);
  */
 struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle);
 void vdev_leave(struct vdev *v, struct context *ctx);
+
+/*
+ * vdev_fault - there was one. Under the lock.
+ * @own: nobody else could have caused it. Those that a peer on the fabric can cause slow the guest
+ *       down, but do not have it closed.
+ */
+void vdev_fault(struct vdev *v, bool own);
+
+/* vdev_pause_ms - how long the next command has to wait; 0: it need not. Takes the lock. */
+uint64_t vdev_pause_ms(struct vdev *v);
+
+/* vdev_is_faulty - there were too many. Takes the lock. */
+bool vdev_is_faulty(struct vdev *v);
+
+/* vdev_owes_ms - after vdev_fini(): after how long the guest may be served again. */
+uint64_t vdev_owes_ms(const struct vdev *v);
 
 /* vdev_forget_mcast - the QP is not in this group any more; _mcasts: in none. Under the lock. */
 void vdev_forget_mcast(struct vdev *v, struct mcast *mcast);

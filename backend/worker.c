@@ -135,11 +135,9 @@ static bool start_session(struct worker *w, const struct session_params *params,
 {
 	char why[128];
 
-	if (events) {
-		w->v.events = events_new(&w->v, events, why, sizeof(why));
-		if (!w->v.events)
-			goto err;
-	}
+	w->v.events = events_new(&w->v, events, why, sizeof(why));
+	if (!w->v.events)
+		goto err;
 	w->session = session_new(&w->v, params, why, sizeof(why));
 	if (w->session)
 		return true;
@@ -351,7 +349,8 @@ static void loop(struct worker *w)
 		if (polls[POLL_COUNTED].revents)
 			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)
-			fail(w, WORKER_FAILED, "the guest makes events without end");
+			fail(w, WORKER_FAILED, vdev_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
+			     "the guest makes events without end");
 		if (!w->stop && polls[POLL_HCA].revents)
 			look_at_hca(w);
 		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
@@ -575,6 +574,7 @@ static void tear_down(struct worker *w)
 
 int worker_main(const char *path, unsigned int domid, unsigned int devid)
 {
+	uint64_t pause_s;
 	struct worker w = {
 		.path = path, .domid = domid, .devid = devid, .keeper = -1,
 	};
@@ -586,5 +586,8 @@ int worker_main(const char *path, unsigned int domid, unsigned int devid)
 	if (set_up(&w))
 		loop(&w);
 	tear_down(&w);
-	return w.result;
+	if (w.result == WORKER_REFUSED)
+		return WORKER_REFUSED;
+	pause_s = vdev_owes_ms(&w.v) / 1000;
+	return WORKER_STATUS(w.result, pause_s < WORKER_PAUSE_MOST ? pause_s : WORKER_PAUSE_MOST);
 }

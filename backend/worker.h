@@ -20,12 +20,18 @@ enum worker_fd {
 	WORKER_FD_END = 6,
 };
 
-/* How a worker ends. */
+/* How a worker ends: the lower bits of its exit status. */
 enum worker_exit {
 	WORKER_DONE = 0,
 	WORKER_FAILED = 1,   /* not connected, or not any more, for a reason that is in the log */
 	WORKER_REFUSED = 2,  /* it is not safe to serve, or there is no such HCA */
 };
+
+/* The upper ones: for how many seconds the guest is not to be connected again. */
+#define WORKER_PAUSE_MOST 63
+#define WORKER_STATUS(exit, pause_s) ((exit) | (pause_s) << 2)
+#define WORKER_EXIT(status) ((status) & 3)
+#define WORKER_PAUSE_S(status) ((status) >> 2)
 
 /*
  * worker_main - never returns before the worker is to end. Returns its exit status.

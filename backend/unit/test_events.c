@@ -302,14 +302,69 @@ static void pace(void)
 	rig_fini(&rig);
 }
 
+/* Also where it wants to hear of nothing, the guest's queues that end in errors are counted. */
 static void not_negotiated(void)
 {
 	struct rig_process p;
 	struct rig rig;
+	char why[96];
 
 	rig_init(&rig, false, NULL);
+	rig.v.events = events_new(&rig.v, NULL, why, sizeof(why));
+	CHECK(rig.v.events);
 	rig.event_bit = 0;
 	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_UNSUPPORTED && p.mem && !p.cq);
+	rig.event_bit = XEN_VHCA_NO_EVENT;
+	CHECK(!rig_process(&rig, &p));
+	while (!vdev_pause_ms(&rig.v))
+		CHECK(fake_async(&rig.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
+	events_port(rig.v.events, XEN_VHCA_ASYNC_PORT_ERR);
+	CHECK(!rig.v.counters.asyncs && !notified(&rig, 0));
+	rig_fini(&rig);
+}
+
+/* Queues that end in errors: the guest is slowed down, and then closed if nobody else can have caused them. */
+static void faults(void)
+{
+	struct rig_process p;
+	struct rig rig;
+	unsigned int i;
+
+	start(&rig);
+	CHECK(!rig_process(&rig, &p));
+	for (i = 0; i < 2 * (VDEV_FAULTS + VDEV_FAULTS_MOST); i++)
+		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
+	while (!vdev_pause_ms(&rig.v))
+		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
+	CHECK(!is_flood(&rig, 100));
+	for (i = 0; i < 2 * (VDEV_FAULTS + VDEV_FAULTS_MOST); i++)
+		CHECK(fake_async(&rig.fake, p.qp, i % 2 ? XEN_VHCA_ASYNC_QP_FATAL : XEN_VHCA_ASYNC_SQ_DRAINED));
+	CHECK(is_flood(&rig, 100000) && vdev_is_faulty(&rig.v));
+	rig_fini(&rig);
+}
+
+/* What has happened to a queue is counted, however soon it or its context is destroyed. */
+static void faults_at_the_end(void)
+{
+	enum { ROUNDS = 200 };
+	const uint64_t begun = latency_now_ns() / 1000000;
+	struct rig_process p;
+	struct rig rig;
+	unsigned int i;
+
+	start(&rig);
+	for (i = 0; i < ROUNDS; i++) {
+		CHECK(!rig_process(&rig, &p));
+		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp));
+		CHECK(fake_async(&rig.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
+		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	}
+	CHECK(!rig_process(&rig, &p));
+	CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
+	events_free(rig.v.events);
+	rig.v.events = NULL;
+	CHECK(rig.v.faults.even_ms >= begun + (2 * ROUNDS + 1) * VDEV_FAULT_MS);
 	rig_fini(&rig);
 }
 
@@ -547,6 +602,8 @@ int main(void)
 	closing();
 	counted();
 	flood();
+	faults();
+	faults_at_the_end();
 	pace();
 	asyncs();
 	full_ring();

@@ -360,8 +360,48 @@ static void idle_kicks(void)
 	rig_fini(&rig);
 }
 
+/* A guest whose commands the HCA refuses: after a few of them the next one is taken later, one at a time. */
+static void faults(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_QP_MODIFY);
+	const uint64_t begun = latency_now_ns();
+	unsigned int refused = 0, i;
+	struct rig_process p;
+	struct session *s;
+	struct guest g;
+	struct rig rig;
+	uint64_t ms;
+
+	s = connect_guest(&g, &rig);
+	CHECK(!rig_process(&rig, &p));
+	/* What is refused without the HCA costs nothing. */
+	req.u.qp_modify.qp = ~0u;
+	for (i = 0; i < 2 * VDEV_FAULTS; i++)
+		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HANDLE);
+	CHECK(!vdev_pause_ms(&rig.v));
+	req.u.qp_modify.qp = p.qp;
+	req.u.qp_modify.attr.state = 3;
+	for (; !vdev_pause_ms(&rig.v); refused++)
+		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA);
+	CHECK(refused >= VDEV_FAULTS);
+	for (i = 0; i < 4; i++, refused++) {
+		send(&g, i, req);
+		do
+			CHECK(!session_service(s));
+		while (rig.v.counters.commands[req.op] == refused + 2 * VDEV_FAULTS);
+		collect(&g);
+		CHECK(g.rsp[i].status == XEN_VHCA_E_HCA);
+	}
+	ms = (latency_now_ns() - begun) / 1000000;
+	printf("%u commands refused in %u ms\n", refused, (unsigned int)ms);
+	CHECK(refused <= VDEV_FAULTS + ms / VDEV_FAULT_MS + 1);
+	session_free(s);
+	rig_fini(&rig);
+}
+
 int main(void)
 {
+	faults();
 	idle_kicks();
 	bad_parameters();
 	broken_ring();

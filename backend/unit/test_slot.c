@@ -229,6 +229,26 @@ static void test_paced(void)
 	slot_free(slot);
 }
 
+/* A guest that has caused too much is not connected again before it has made up for that. */
+static void test_pause(void)
+{
+	const int results[] = { WORKER_DONE, WORKER_FAILED };
+	struct slot *slot = new_slot();
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		slot_start(slot, NULL, false);
+		CHECK(!kill(slot->pid, SIGKILL) && waitpid(slot->pid, NULL, 0) == slot->pid);
+		slot_ended(slot, NULL, W_EXITCODE(WORKER_STATUS(results[i], 7), 0));
+		CHECK(life_ends(slot, 10000));
+		slot_released(slot, NULL);
+		CHECK(due_in(slot) > 5000 && due_in(slot) <= 7000);
+		slot->not_before_ms = 0;
+	}
+	CHECK(slot->failures == 1); /* the first one was none */
+	slot_free(slot);
+}
+
 static void test_no_hca(void)
 {
 	struct slot *slot = new_slot();
@@ -366,6 +386,7 @@ int main(int argc, char **argv)
 	test_crash();
 	test_young();
 	test_paced();
+	test_pause();
 	test_no_hca();
 	test_adopted();
 	test_gone_meanwhile();

@@ -215,7 +215,7 @@ static const struct check_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	const struct check_table tables[] = { { cases, ARRAY_SIZE(cases) }, flood_front };
+	const struct check_table tables[] = { { cases, ARRAY_SIZE(cases) }, flood_front, flood_log };
 
 	vp_load_providers();
 	return check_main_tables(argc, argv, "Does one thing as fast as possible until standard input ends.", tables,

@@ -17,6 +17,9 @@ void flood(flood_fn *fn, void *arg, const char *what);
 /* flood_front.c: what takes a frontend in user space */
 extern const struct check_table flood_front;
 
+/* flood_log.c: what dom0's kernel logs */
+extern const struct check_table flood_log;
+
 #define FLOOD_CASE(n, f, s) CHECK_CASE(n, f, s, .seconds = 600, .on_demand = true)
 
 #endif
