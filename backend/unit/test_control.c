@@ -211,6 +211,31 @@ static void test_flood(struct control *c)
 	turns(c, 4);
 }
 
+/* A process of another user than the daemon's is not heard. */
+static void test_strangers(struct control *c)
+{
+	const unsigned int before = answered;
+	const uid_t own = geteuid();
+	int fd = client();
+
+	say(fd, "version\n");
+	if (seteuid(65534)) {
+		printf("only root can have two users: skipped\n");
+		close(fd);
+		return;
+	}
+	turns(c, 4);
+	CHECK(!seteuid(own));
+	expect_hung_up(c, fd);
+	CHECK(answered == before);
+	/* And one of the same user is. */
+	fd = client();
+	say(fd, "version\n");
+	expect(c, fd, "ok 10\nversion 1\n");
+	close(fd);
+	turns(c, 2);
+}
+
 static void test_socket(void)
 {
 	struct stat info;
@@ -227,6 +252,7 @@ static void test_socket(void)
 	CHECK(!stat(path, &info) && S_ISSOCK(info.st_mode) && (info.st_mode & 0777) == 0600);
 	test_requests(c);
 	test_not_requests(c);
+	test_strangers(c);
 	test_stalled(c);
 	test_many(c);
 	test_flood(c);
