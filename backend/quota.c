@@ -9,7 +9,8 @@
 #include "log.h"
 #include "quota.h"
 
-#define GIB (1ull << 30)
+#define MIB (1ull << 20)
+#define TIB (1ull << 40)
 
 #define OBJECTS(type) offsetof(struct quota, objects[type].limit)
 
@@ -29,8 +30,8 @@ static const struct quota_key keys[QUOTA_KEYS] = {
 	{ "max-qp", OBJECTS(OBJ_QP), 4096, 32768 },
 	{ "max-ah", offsetof(struct quota, max_ah), 65536, 1u << 24 },
 	{ "max-mcast", offsetof(struct quota, mcast.limit), 256, 4096 },
-	{ "max-mem-bytes", offsetof(struct quota, bytes.limit), GIB, 1024 * GIB },
-	{ "max-mr-bytes", offsetof(struct quota, max_mr_bytes), GIB, 1024 * GIB },
+	{ "max-mem-bytes", offsetof(struct quota, bytes.limit), 96 * MIB, TIB },
+	{ "max-mr-bytes", offsetof(struct quota, max_mr_bytes), TIB, TIB },
 };
 
 const struct quota_key *quota_key(unsigned int number)

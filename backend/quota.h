@@ -16,8 +16,12 @@
  *   max-qp             4096   queue pairs
  *   max-ah            65536   address handles; counted by the frontend, they have no command
  *   max-mcast           256   QPs in multicast groups, each counted once for each group
- *   max-mem-bytes   1073741824   bytes of all pages offered: registered memory, queues, doorbells
- *   max-mr-bytes    1073741824   bytes of one registration
+ *   max-mem-bytes       96M   bytes of all pages offered: registered memory, queues, doorbells
+ *   max-mr-bytes         1T   bytes of one registration, which max-mem-bytes bounds as well
+ *
+ * By default nobody has to raise a limit of Xen's: a guest has 64 grant frames, which are 128 MiB
+ * with what its disks and networks take, and a PV dom0 can map 512 MiB of all guests, at two of its
+ * 262,144 maptrack handles for a page. xen-ib check knows both.
  *
  * Nothing here locks: all of it belongs to the lock of the vHCA.
  */

@@ -42,6 +42,8 @@ static void set_limits(struct vdev *v)
 		a->max_ah = q->max_ah;
 	if (a->max_mr_size > q->max_mr_bytes)
 		a->max_mr_size = q->max_mr_bytes;
+	if (a->max_mr_size > q->bytes.limit)
+		a->max_mr_size = q->bytes.limit;
 	a->max_mem_bytes = q->bytes.limit;
 }
 

@@ -30,6 +30,12 @@ struct host {
 __attribute__((format(printf, 4, 5)))
 void check_report(enum check_result result, const char *what, const char *todo, const char *text, ...);
 
+/* What becomes of a finding; text is the finding itself. */
+typedef void check_fn(enum check_result result, const char *what, const char *todo, const char *text);
+
+/* check_attached - of a guest that has been given a vHCA: whether there are grants for it. Findings go to fn. */
+void check_attached(const struct options *options, unsigned int domid, check_fn *fn);
+
 /*
  * check_xen_option - the value of an option on Xen's command line ("dom0_mem"); of several the last one, as Xen takes
  * them. False: it was not given.
@@ -38,6 +44,7 @@ bool check_xen_option(const struct host *host, const char *name, char *value, si
 
 void check_xen(struct host *host);    /* check_xen.c: version, modules, the daemon */
 void check_memory(struct host *host); /* check_memory.c: ballooning, grants, IOMMU */
+void check_memory_of(struct host *host, unsigned int domid); /* grants, of this guest */
 void check_hcas(struct host *host);   /* check_hca.c */
 
 #endif

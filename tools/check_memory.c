@@ -13,6 +13,7 @@
 #define GRANTS_PER_FRAME 512  /* version 1: 8 bytes each */
 #define HANDLES_PER_FRAME 256 /* of maptrack: 16 bytes each */
 #define OTHER_FRAMES 8        /* a guest's disks, networks, console */
+#define OTHER_HANDLES 16384   /* blkback, netback and others of this domain */
 #define FRAMES 64             /* defaults of Xen */
 #define MAPTRACK_FRAMES 1024
 
@@ -124,7 +125,8 @@ static void check_maptrack(const struct host *host)
 
 	for (i = 0; i < host->guests.n; i++)
 		need += host->guests.list[i].bytes;
-	have = frames * HANDLES_PER_FRAME / a_page * PAGE;
+	have = frames * HANDLES_PER_FRAME;
+	have = (have > OTHER_HANDLES ? have - OTHER_HANDLES : 0) / a_page * PAGE;
 	text_of_bytes(bytes, need);
 	text_of_bytes(most, have);
 	if (have >= need) {
@@ -133,7 +135,7 @@ static void check_maptrack(const struct host *host)
 		return;
 	}
 	snprintf(todo, sizeof(todo), "on Xen's command line: gnttab_max_maptrack_frames=%llu",
-		 (unsigned long long)(need / PAGE * a_page / HANDLES_PER_FRAME + MAPTRACK_FRAMES));
+		 (unsigned long long)((need / PAGE * a_page + OTHER_HANDLES + HANDLES_PER_FRAME - 1) / HANDLES_PER_FRAME));
 	check_report(CHECK_WARNING, "maptrack", todo, "all guests together may pin %s, but this domain can map %s",
 		     bytes, most);
 }
@@ -170,6 +172,18 @@ static void check_iommu(const struct host *host)
 		check_report(CHECK_PROBLEM, "IOMMU",
 			     "switch it on in the firmware's setup; no iommu=off on Xen's command line",
 			     "none, or off (iommu=%s), and this domain is not PV", iommu);
+}
+
+void check_memory_of(struct host *host, unsigned int domid)
+{
+	unsigned int i;
+
+	if (host->own)
+		return;
+	for (i = 0; i < host->guests.n; i++)
+		if (host->guests.list[i].domid == (int)domid)
+			check_guest(host, &host->guests.list[i]);
+	check_maptrack(host);
 }
 
 /* Who has no privileges sees nothing of this. */

@@ -2,6 +2,8 @@
 /*
  * cmd_attach.c - xen-ib attach, xen-ib detach: ask the daemon, then look what becomes of it.
  */
+#include "check.h" /* first, as it has to be before other headers of Xen */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,41 @@ static bool is_late(const struct wait *wait)
 	return latency_now_ns() >= wait->until_ns;
 }
 
+/* What xen-ib check would say of the guest: for people at once, else in the result. */
+
+static struct {
+	bool json;
+	char text[4][512];
+	unsigned int n;
+} warnings;
+
+static void take_warning(enum check_result result, const char *what, const char *todo, const char *text)
+{
+	if (result == CHECK_OK)
+		return;
+	if (!warnings.json)
+		fprintf(stderr, "xen-ib: warning: %s: %s\n  %s\n", what, text, todo ?: "");
+	else if (warnings.n < sizeof(warnings.text) / sizeof(warnings.text[0]))
+		snprintf(warnings.text[warnings.n++], sizeof(warnings.text[0]), "%s: %s", what, text);
+}
+
+static void warn(const struct wait *wait)
+{
+	warnings.json = wait->options->json;
+	warnings.n = 0;
+	check_attached(wait->options, strtoul(wait->domid, NULL, 10), take_warning);
+}
+
+static void print_warnings(void)
+{
+	unsigned int i;
+
+	json_open("warnings", '[');
+	for (i = 0; i < warnings.n; i++)
+		json_text(NULL, warnings.text[i]);
+	json_close();
+}
+
 static void print_result(const struct options *options, const struct listing *vhca)
 {
 	char name[VHCA_NAME_MAX];
@@ -67,6 +104,7 @@ static void print_result(const struct options *options, const struct listing *vh
 	if (options->json) {
 		json_open(NULL, '{');
 		vhca_json(vhca);
+		print_warnings();
 		json_close();
 	} else {
 		printf("%s has vHCA %u: %s port %u, %s\n", vhca_name(name, vhca), vhca->devid, vhca->hca, vhca->port,
@@ -158,6 +196,7 @@ int cmd_attach(const struct options *options, int argc, char **argv)
 	}
 	if (!begin(&wait, options, &answer))
 		return TOOL_FAILED;
+	warn(&wait);
 	return wait_for_guest(&wait);
 }
 

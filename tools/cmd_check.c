@@ -21,6 +21,25 @@ static bool as_json;
 
 static const char *const words[] = { [CHECK_OK] = "ok", [CHECK_WARNING] = "warning", [CHECK_PROBLEM] = "problem" };
 
+static void print_finding(enum check_result result, const char *what, const char *todo, const char *text)
+{
+	counts[result]++;
+	if (!as_json) {
+		printf("%-8s %s: %s\n", words[result], what, text);
+		if (todo)
+			printf("         %s\n", todo);
+		return;
+	}
+	json_open(NULL, '{');
+	json_text("check", what);
+	json_text("result", words[result]);
+	json_text("text", text);
+	json_text("todo", todo ?: "");
+	json_close();
+}
+
+static check_fn *report_to = print_finding;
+
 void check_report(enum check_result result, const char *what, const char *todo, const char *text, ...)
 {
 	char line[512];
@@ -29,19 +48,7 @@ void check_report(enum check_result result, const char *what, const char *todo, 
 	va_start(args, text);
 	vsnprintf(line, sizeof(line), text, args);
 	va_end(args);
-	counts[result]++;
-	if (!as_json) {
-		printf("%-8s %s: %s\n", words[result], what, line);
-		if (todo)
-			printf("         %s\n", todo);
-		return;
-	}
-	json_open(NULL, '{');
-	json_text("check", what);
-	json_text("result", words[result]);
-	json_text("text", line);
-	json_text("todo", todo ?: "");
-	json_close();
+	report_to(result, what, todo, line);
 }
 
 /* Words are separated by spaces; the value ends with its word. */
@@ -83,7 +90,8 @@ static void look_at_host(struct host *host, const struct options *options)
 	host->options = options;
 	host->pv = guard_is_pv();
 	host->own = own_domain();
-	host->xc = host->own ? NULL : xc_interface_open(NULL, NULL, 0);
+	/* It complains where there is nothing to open. */
+	host->xc = host->own || access("/dev/xen/privcmd", W_OK) ? NULL : xc_interface_open(NULL, NULL, 0);
 	if (host->xc && xc_version(host->xc, XENVER_commandline, host->command_line) < 0)
 		host->command_line[0] = 0;
 	host->command_line[sizeof(host->command_line) - 1] = 0;
@@ -92,6 +100,18 @@ static void look_at_host(struct host *host, const struct options *options)
 		host->lends = host->lends || vhcas.list[i].backend != host->own;
 	guests_find(&host->guests, vhcas.list, vhcas.n, config_places.dirs);
 	vhcas_free(&vhcas);
+}
+
+void check_attached(const struct options *options, unsigned int domid, check_fn *fn)
+{
+	struct host host;
+
+	look_at_host(&host, options);
+	report_to = fn;
+	check_memory_of(&host, domid);
+	report_to = print_finding;
+	guests_free(&host.guests);
+	xc_interface_close(host.xc);
 }
 
 static int verdict(const struct options *options)

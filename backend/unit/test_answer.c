@@ -166,7 +166,7 @@ static void test_looking(void)
 	CHECK(strstr(ask("list"), "vhca 5 1\ndomain guest1\nbackend 0\nport 1\nstate closed\nguest unknown\n"));
 	CHECK(strstr(said, "guest unknown\nonline 0\n"));
 	CHECK(strstr(said, "error a?reason\n") && strstr(said, "vhca 7 0\n") && !strstr(said, "vhca 5 2"));
-	CHECK(strstr(said, "max-mem-bytes 1073741824\nworker 0\n"));
+	CHECK(strstr(said, "max-mem-bytes 100663296\nworker 0\n"));
 	CHECK(strstr(ask("metrics"), "xenib_kicks_total{domid=\"5\",devid=\"0\",domain=\"guest1\"} 5\n"));
 	CHECK(strstr(said, "xenib_vhca_connected{domid=\"5\",devid=\"1\",domain=\"guest1\"} 0\n"));
 	CHECK(strstr(ask("version"), "protocol 1\n"));

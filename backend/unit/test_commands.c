@@ -516,8 +516,13 @@ static void limits(void)
 	quota_setup(&quota, NULL, NULL);
 	quota.bytes.limit = 1502 * 4096;
 	rig_init(&rig, false, &quota);
+	CHECK(rig.v.attr.max_mem_bytes == 1502 * 4096 && rig.v.attr.max_mr_size == 1502 * 4096);
 	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_LIMIT && !p.inline_mr && p.mr);
 	CHECK(rig.v.quota.bytes.used == 1500 * 4096);
+	rig_fini(&rig);
+	quota.max_mr_bytes = 4096;
+	rig_init(&rig, false, &quota);
+	CHECK(rig.v.attr.max_mem_bytes == 1502 * 4096 && rig.v.attr.max_mr_size == 4096);
 	rig_fini(&rig);
 }
 

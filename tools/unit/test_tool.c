@@ -362,6 +362,67 @@ static void put(const char *name, const char *text)
 	fclose(to);
 }
 
+/* All that is found of memory goes to printed. */
+static void look_at_memory(struct host *host)
+{
+	int out, to = divert(STDOUT_FILENO, &out);
+
+	check_memory(host);
+	fflush(stdout);
+	restore(STDOUT_FILENO, out, to, printed, sizeof(printed));
+}
+
+#define MIB (1ull << 20)
+
+/* Xen's defaults: 64 grant frames of 2 MiB, 8 of them for other devices. */
+static void test_grants(void)
+{
+	struct guest guests[5] = { { .name = "guest1", .domid = -1, .bytes = 112 * MIB } };
+	struct host host = { .pv = true, .guests = { guests, 1 } };
+	char file[96];
+	unsigned int i;
+
+	run("check"); /* from now on in text */
+	look_at_memory(&host);
+	CHECK(says("ok       grants: guest1 may pin 112.0 MiB, and has 64 grant frames\n"));
+	guests[0].bytes += 4096;
+	look_at_memory(&host);
+	CHECK(says("warning  grants: guest1 may pin") && says("no more than 128.0 MiB\n") && says("max_grant_frames=65;"));
+	guests[0].grant_frames = 65;
+	look_at_memory(&host);
+	CHECK(says("ok       grants: guest1") && !says("warning  grants"));
+	/* What this domain can map: 262,144 handles, 16,384 of them for others, and two for a page if it is PV. */
+	guests[0].bytes = 480 * MIB;
+	look_at_memory(&host);
+	CHECK(says("ok       maptrack: all guests together may pin 480.0 MiB, of 480.0 MiB that can be mapped\n"));
+	guests[0].bytes += 4096;
+	look_at_memory(&host);
+	CHECK(says("warning  maptrack:") && says("gnttab_max_maptrack_frames=1025\n"));
+	host.pv = false;
+	look_at_memory(&host);
+	CHECK(says("ok       maptrack: all guests together may pin 480.0 MiB, of 960.0 MiB that can be mapped\n"));
+	host.pv = true;
+	snprintf(host.command_line, sizeof(host.command_line), "gnttab_max_maptrack_frames=1025");
+	look_at_memory(&host);
+	CHECK(says("ok       maptrack:"));
+	snprintf(host.command_line, sizeof(host.command_line), "gnttab_max_maptrack_frames=1");
+	look_at_memory(&host);
+	CHECK(says("but this domain can map 0 B"));
+	/* Several guests with nothing but defaults. */
+	put("defaults", "name = 'a'\nvhca = [ 'hca=auto' ]\n");
+	host.command_line[0] = 0;
+	guests_find(&host.guests, NULL, 0, (const char *const []){ dir, NULL });
+	CHECK(host.guests.n == 1);
+	for (i = 0; i < 5; i++)
+		guests[i] = host.guests.list[0];
+	guests_free(&host.guests);
+	host.guests = (struct guests){ guests, 5 };
+	look_at_memory(&host);
+	CHECK(says("ok       grants: a may pin 96.0 MiB") && says("ok       maptrack:") && !says("warning  grants"));
+	snprintf(file, sizeof(file), "%s/defaults", dir);
+	unlink(file);
+}
+
 static void test_guests(void)
 {
 	const char *const dirs[] = { dir, "/nowhere", NULL };
@@ -382,7 +443,7 @@ static void test_guests(void)
 	CHECK(!strcmp(guests.list[0].name, "guest1") && guests.list[0].domid == 5 && guests.list[0].bytes == 3 << 20 &&
 	      guests.list[0].grant_frames == 99);
 	CHECK(!strcmp(guests.list[1].name, "guest2") && guests.list[1].domid == -1 &&
-	      guests.list[1].bytes == 3ull << 30);
+	      guests.list[1].bytes == (2ull << 30) + 96 * MIB);
 	guests_free(&guests);
 
 	/* Of the files themselves only what is about vHCAs. */
@@ -461,6 +522,7 @@ int main(void)
 	control_close(control);
 	test_texts();
 	test_xen_options();
+	test_grants();
 	test_guests();
 	test_defaults();
 	clean_up();
