@@ -207,13 +207,13 @@ static int make_nodes(struct nodes *n, const struct vhca_config *config, const c
 	}
 }
 
-/* Of another domain's HCAs nothing is known here. */
+/* Of another domain's HCAs nothing is known here; and where the backend chooses one it waits if there is none. */
 static int look_for_hca(const struct nodes *n, const struct vhca_config *config, char *why,
 			size_t size)
 {
 	char path[PATH_MAX];
 
-	if (n->back != n->own)
+	if (n->back != n->own || !strcmp(config->hca, CONFIG_HCA_AUTO))
 		return 0;
 	snprintf(path, sizeof(path), SYSFS "/%s", config->hca);
 	if (access(path, F_OK))

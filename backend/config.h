@@ -20,6 +20,8 @@
 #define CONFIG_SPEC_MAX 1024 /* longer ones are refused */
 #define CONFIG_VHCAS 16      /* of a domain; devids are below this */
 
+#define CONFIG_HCA_AUTO "auto" /* the backend chooses: see hca_auto.h */
+
 struct vhca_config {
 	char hca[CONFIG_NAME_MAX];
 	unsigned int port;             /* 1, unless given */

@@ -257,6 +257,12 @@ static void become_worker(const struct slot *slot, const struct bank *bank, int 
 	_exit(WORKER_FAILED);
 }
 
+void slot_put_off(struct slot *slot, struct xs_handle *xs, const char *why)
+{
+	say(slot, xs, "%s", why);
+	slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
+}
+
 void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 {
 	struct bank *bank = find_bank(slot, xs);

@@ -61,6 +61,9 @@ bool slot_busy(const struct slot *slot);
 /* slot_start - starts a worker, which it may do if the slot is not busy. */
 void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose);
 
+/* slot_put_off - no worker can be started now, for this reason; tried again in a second. */
+void slot_put_off(struct slot *slot, struct xs_handle *xs, const char *why);
+
 /*
  * slot_must_end - kills a worker that has not ended within a grace, after this was called first.
  * Returns in how many milliseconds to call again, -1 if no worker is left.

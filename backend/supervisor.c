@@ -24,7 +24,9 @@
 
 #include "answer.h"
 #include "attach.h"
+#include "config.h"
 #include "domains.h"
+#include "hca_auto.h"
 #include "holder.h"
 #include "lender.h"
 #include "listing.h"
@@ -200,6 +202,36 @@ static void bury(struct supervisor *s, struct slot *slot)
 	remove_slot(s, slot);
 }
 
+static unsigned int vhcas_of(void *supervisor, const char *hca)
+{
+	struct supervisor *s = supervisor;
+	char name[CONFIG_NAME_MAX];
+	struct slot *slot;
+	unsigned int n = 0;
+
+	LIST_FOREACH(slot, &s->slots, link)
+		n += slot->listed && xb_read(s->xs, slot->path, "hca", name, sizeof(name)) && !strcmp(name, hca);
+	return n;
+}
+
+/* "hca=auto" becomes a name, once: the vHCA stays with that HCA. False: there is none yet. */
+static bool choose_hca(struct supervisor *s, struct slot *slot)
+{
+	char name[CONFIG_NAME_MAX];
+	uint64_t port;
+
+	if (!xb_read(s->xs, slot->path, "hca", name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
+		return true;
+	if (!xb_read_number(s->xs, slot->path, "port", UINT8_MAX, &port))
+		port = 1;
+	if (!hca_auto(port, vhcas_of, s, name, sizeof(name))) {
+		slot_put_off(slot, s->xs, "no HCA here can serve: see xen-ib check");
+		return false;
+	}
+	log_info("%s: HCA %s", slot->path, name);
+	return xb_write(s->xs, slot->path, "hca", "%s", name);
+}
+
 /* Starts the worker if it is time to. Returns in how many milliseconds it will be, or -1. */
 static int start_worker(struct supervisor *s, struct slot *slot)
 {
@@ -207,7 +239,7 @@ static int start_worker(struct supervisor *s, struct slot *slot)
 
 	if (s->holder < 0)
 		return -1; /* soon, and that wakes us */
-	if (slot->not_before_ms <= now)
+	if (slot->not_before_ms <= now && choose_hca(s, slot))
 		slot_start(slot, s->xs, s->verbose);
 	if (slot->pid)
 		return -1;

@@ -65,7 +65,7 @@ static bool is_late(const struct wait *wait)
 /* What xen-ib check would say of the guest: for people at once, else in the result. */
 
 static struct {
-	bool json;
+	bool json; /* and of attach */
 	char text[4][512];
 	unsigned int n;
 } warnings;
@@ -104,7 +104,8 @@ static void print_result(const struct options *options, const struct listing *vh
 	if (options->json) {
 		json_open(NULL, '{');
 		vhca_json(vhca);
-		print_warnings();
+		if (warnings.json)
+			print_warnings();
 		json_close();
 	} else {
 		printf("%s has vHCA %u: %s port %u, %s\n", vhca_name(name, vhca), vhca->devid, vhca->hca, vhca->port,

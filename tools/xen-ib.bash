@@ -9,6 +9,7 @@ _xen_ib_devs() { xen-ib list "$1" 2>/dev/null | awk 'NR > 1 { print $3 }'; }
 
 _xen_ib_hcas() {
 	local hca
+	echo auto
 	for hca in /sys/class/infiniband/*; do
 		[ ! -e "$hca" ] || echo "${hca##*/}"
 	done

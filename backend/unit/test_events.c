@@ -70,7 +70,11 @@ static void make_processes(struct rig *rig, struct rig_process p[], unsigned int
 
 static void start(struct rig *rig)
 {
-	rig_init(rig, false, NULL);
+	struct quota quota;
+
+	quota_setup(&quota, NULL, NULL);
+	quota.bytes.limit = 1 << 30; /* for many processes */
+	rig_init(rig, false, &quota);
 	rig_events(rig);
 }
 

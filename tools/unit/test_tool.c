@@ -460,13 +460,15 @@ static void check_default(const char *file, const char *begin, const char *end, 
 {
 	char text[65536] = "", item[64], number[32];
 	FILE *from = fopen(file, "re");
+	unsigned int power;
 	char *at, *told;
 
 	CHECK(from && fread(text, 1, sizeof(text) - 1, from) && feof(from) && !fclose(from));
 	snprintf(item, sizeof(item), begin, key->name);
+	for (power = 0; power < 4 && !(key->value >> 10 * power & 1023); power++)
+		;
 	if (strstr(key->name, "-bytes"))
-		snprintf(number, sizeof(number), end, key->value % (1 << 30) ? key->value >> 20 : key->value >> 30,
-			 key->value % (1 << 30) ? "M" : "G");
+		snprintf(number, sizeof(number), end, key->value >> 10 * power, (const char *const []){ "", "K", "M", "G", "T" }[power]);
 	else
 		snprintf(number, sizeof(number), end, key->value, "");
 	at = strstr(text, item);
