@@ -258,6 +258,10 @@ static void test_no_daemon(void)
 	CHECK(run("check") == TOOL_PROBLEMS && says("problem  daemon:"));
 	CHECK(run("check|--json") == TOOL_PROBLEMS && says("\"ready\": false"));
 	CHECK(run("check|--strict|--colour") == TOOL_USAGE);
+	/* Who may not look cannot say that a host is not ready. */
+	CHECK(!chmod(dir, 0777) && !seteuid(65534));
+	CHECK(run("check") == TOOL_FAILED && says("cannot be checked: you are not root") && !says("problem"));
+	CHECK(!seteuid(0) && !chmod(dir, 0700));
 	/* What no daemon tells is missing, and the rest is there. */
 	CHECK(run("report") == TOOL_OK && says("\n==== check\n") && says("problem  daemon:"));
 	CHECK(says("\n==== show\nxen-ib: error: the daemon xen-ibback does not run") && says("\n==== Xen log\n"));
