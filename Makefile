@@ -12,17 +12,28 @@ ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu te
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
-SUITES ?= unit native guests
+# What the lab's machines run: Debian's kernel (stock), or one with the kernel's own checkers on (debug). The modules that we
+# compile for the latter are in build/debug, and nothing of it is installed or packed.
+KERNEL ?= stock
+export KERNEL
+MODULES := frontend backend/xen-ibdma
+SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
 HCAS ?= 1
 JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all bench stage install install-here deb lintian demo lab test test-native unit fuzz clean distclean help $(ROOMS)
+.PHONY: all modules bench stage install install-here deb lintian demo lab test test-native unit fuzz clean distclean help $(ROOMS)
 
-all: $(ROOMS) stage
+all: $(ROOMS) stage $(if $(filter stock,$(KERNEL)),,modules)
 
 $(ROOMS): roots
 	+$(IN_ROOT) $(MAKE) --no-print-directory -j$(JOBS) -C $(CURDIR)/$@ VERSION=$(VERSION)
+
+modules: roots
+	+for room in $(MODULES); do \
+		$(LAB) root tools --kernel $(KERNEL) -- $(MAKE) --no-print-directory -C $(CURDIR)/$$room \
+			O=$(CURDIR)/build/$(KERNEL)/$$room || exit 1; \
+	done
 
 # What the lab puts on its machines, and what the packages hold.
 STAGE := $(CURDIR)/build/stage
@@ -116,7 +127,8 @@ help:
 	@echo 'make lintian      what lintian says of them (fetches it)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         all tests:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'
-	@echo '                  UNTIL=TIME: begin none after that, in seconds since 1970)'
+	@echo '                  UNTIL=TIME: begin none after that, in seconds since 1970; KERNEL=debug: on a kernel with'
+	@echo '                  lockdep, kmemleak and the like, without unit; the first time it is compiled, ~6 minutes)'
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
 	@echo '                  SUITES="unit guests": these alone, for make test; JOBS=N: compile so many files at once'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The cached things that machines are made of: the two roots, and the boot
-# files made from them. Each has a folder named after a hash of all that it is
+# files made from them and a kernel. Each has a folder named after a hash of all that it is
 # made from; a folder is built under another name and renamed when complete.
 # shellcheck shell=bash
 
@@ -14,12 +14,12 @@ short_hash() { sha256sum | cut -c1-12; }
 # The key of a root: its packages, and the function that makes it.
 root_key() { { echo "$SUITE amd64"; packages_of "$1"; declare -f make_root; } | short_hash; }
 
-# The key of the boot files: both roots as they are now, and what makes them.
+# The key of the boot files: both roots as they are now, the kernel unless it is the stock one, and what makes them.
 boot_key() {
 	{
 		cat "$(root_dir tools)/.lab-stamp" "$(root_dir target)/.lab-stamp"
 		echo "$INITRD_MODULES"
-		echo "$INITRD_MODULES"
+		[ "$KERNEL" = stock ] || kernel_key "$KERNEL"
 		declare -f make_boot make_modules make_vmlinux make_initrd_base
 	} | short_hash
 }
@@ -114,22 +114,28 @@ make_modules() {
 	find "$from/kernel/drivers/net/ethernet" -mindepth 1 -maxdepth 1 -type d ! -name mellanox -printf '%f\n' |
 		while read -r vendor; do rm -rf "$to/kernel/drivers/net/ethernet/$vendor"; done
 	tool_words xz
-	find "$to" -name '*.ko.xz' -print0 | xargs -0 -P "$(nproc)" -n 50 "${TOOL[@]}" -d
+	find "$to" -name '*.ko.xz' -print0 | xargs -0 -r -P "$(nproc)" -n 50 "${TOOL[@]}" -d
 	[ -n "$(find "$to" -name mlx5_core.ko)" ]
 }
 
 # make_boot DESTINATION: vmlinux, xen, and root.img from the two roots.
 make_boot() {
-	local out=$1 tools target stage version
+	local out=$1 tools target stage version modules
 	tools=$(root_dir tools)
 	target=$(root_dir target)
 	stage=$out/stage
 	mkdir -p "$out"
-	version=$(ls "$tools/usr/lib/modules")
+	modules=$tools/usr/lib/modules
+	[ "$KERNEL" = stock ] || modules=$(kernel_dir "$KERNEL")/lib/modules
+	version=$(ls "$modules")
 	[ "$(wc -l <<<"$version")" = 1 ]
-	[ -d "$tools/usr/src/linux-headers-$version" ]
 	echo "$version" >"$out/kernel-version"
-	make_vmlinux "$tools/boot/vmlinuz-$version" "$out/vmlinux"
+	if [ "$KERNEL" = stock ]; then
+		[ -d "$tools/usr/src/linux-headers-$version" ]
+		make_vmlinux "$tools/boot/vmlinuz-$version" "$out/vmlinux"
+	else
+		cp "$(kernel_dir "$KERNEL")/vmlinux" "$out/vmlinux"
+	fi
 	zcat "$target"/boot/xen-4.20-amd64.gz >"$out/xen"
 
 	# Hard links: files of the target root are replaced below, never edited.
@@ -137,7 +143,7 @@ make_boot() {
 	rm -rf "${stage:?}"/boot/* "$stage"/var/lib/apt/lists/* "$stage"/var/cache/apt/* "$stage/.lab-stamp"
 	# UCX's package depends on compilers for GPUs, which nothing opens that runs here.
 	rm -f "$stage"/usr/lib/x86_64-linux-gnu/lib{LLVM-17,amd_comgr,amdhip64,z3}.so*
-	make_modules "$version" "$tools/usr/lib/modules/$version" "$stage/usr/lib/modules/$version"
+	make_modules "$version" "$modules/$version" "$stage/usr/lib/modules/$version"
 	chroot "$stage" depmod "$version"
 	make_initrd_base "$out/initrd" "$stage" "$version"
 	cp "$out/vmlinux" "$stage/boot/vmlinux"
@@ -180,7 +186,7 @@ ensure_boot() {
 	need_command ssh-keygen openssh-client
 	need_space "$CACHE" 3000 "the machines' root image"
 	partial=$CACHE/partial-boot.$$
-	step "making kernel, Xen and root image" "$CACHE/log/boot.log" make_boot "$partial" ||
+	step "making $KERNEL kernel, Xen and root image" "$CACHE/log/boot.log" make_boot "$partial" ||
 		die "$EX_HOST" "the boot files could not be made" "the whole log is $CACHE/log/boot.log"
 	mv "$partial" "$dir"
 }
@@ -215,6 +221,7 @@ build_boot() {
 	remove_partial
 	ensure_root tools
 	ensure_root target
+	[ "$KERNEL" = stock ] || ensure_kernel "$KERNEL"
 	ensure_boot
 }
 
@@ -227,6 +234,7 @@ ensure_root_quickly() {
 
 ensure_all() {
 	[ -e "$(root_dir tools)/.lab-stamp" ] && [ -e "$(root_dir target)/.lab-stamp" ] &&
+		{ [ "$KERNEL" = stock ] || kernel_there "$KERNEL"; } &&
 		[ -e "$(boot_dir)/root.img" ] && return 0
 	need_root
 	with_cache_lock build_boot

@@ -21,8 +21,9 @@ RIP:
 segfault
 traps: 
 stack-protector
-possible (circular|recursive) locking
+possible .*(locking|lock inversion|lock order)
 inconsistent lock state
+non-static key
 suspicious RCU
 rcu: INFO
 rcu_.*stall
@@ -33,6 +34,16 @@ blocked for more than
 refcount_t
 kobject.*error
 Out of memory
+UBSAN
+ODEBUG
+DMA-API
+KFENCE
+KASAN
+kmemleak
+unreferenced object
+pagealloc
+(list|plist)_(add|del)
+Poison
 swiotlb buffer is full
 nobody cared
 g\.e\. still pending
@@ -74,9 +85,9 @@ wait_quietly() {
 	done
 }
 
-# mark_all TEXT: marks every machine that runs; says which does not answer.
+# mark_all TEXT: marks every machine that runs; says which does not answer. With LEAKS each searches for leaks before.
 mark_all() {
-	local m g prefix names where silent=0
+	local m prefix names where job jobs silent=0
 	for ((m = 1; m <= MACHINES; m++)); do
 		prefix=$(prefix_of "$m")
 		if ! names=$(remote "${prefix}dom0" 'xl list' </dev/null 2>/dev/null); then
@@ -84,7 +95,16 @@ mark_all() {
 			silent=1
 			continue
 		fi
-		for where in dom0 $(awk '$1 ~ /^guest[1-9]$/ { print $1 }' <<<"$names"); do
+		names="dom0 $(awk '$1 ~ /^guest[1-9]$/ { print $1 }' <<<"$names")"
+		jobs=()
+		[ -z "$LEAKS" ] || for where in $names; do
+			remote "$prefix$where" /lab/leaks </dev/null &
+			jobs+=($!)
+		done
+		for job in "${jobs[@]}"; do
+			wait "$job" || silent=1
+		done
+		for where in $names; do
 			mark "$prefix$where" "$1" || {
 				say "check: $prefix$where does not answer"
 				silent=1

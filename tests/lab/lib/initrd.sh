@@ -16,6 +16,7 @@ make_initrd_base() {
 	for file in mount insmod usleep mkdir cp switch_root poweroff; do
 		ln -s busybox "$out/bin/$file"
 	done
+	: >"$out/modules/order"
 	for module in $INITRD_MODULES; do
 		chroot "$stage" modprobe -S "$version" --show-depends "$module"
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r file; do

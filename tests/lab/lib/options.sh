@@ -3,6 +3,8 @@
 # shellcheck shell=bash
 
 MACHINES=1 HCAS=1 GUESTS=0 SPARE=0 TYPE=pv VCPUS=1 GUEST_MEM=384
+# As the environment says, or stock.
+KERNEL=${KERNEL:-stock}
 DOM0=pv DOM0_VCPUS='' MEM=1024 XEN_ARGS='' DOM0_ARGS='' GUEST_EXTRA='' KEEP='' IOMMU=''
 
 # number OPTION VALUE LOW HIGH

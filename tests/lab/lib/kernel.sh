@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Kernels that are compiled here, by Debian's source and a configuration in kernel/: "debug", which machines can
+# run, and "kunit". They are cached as the roots are, and made when they are asked for.
+# shellcheck shell=bash
+
+readonly KERNEL_MIB=4000 # while one is compiled
+
+# The key of a kernel: the source and the compilers (the root's stamp has their versions), the patches, the
+# configuration, and what makes it.
+kernel_key() {
+	{
+		cat "$(root_dir kernel)/.lab-stamp" "$LAB_DIR/kernel/$1.config" "$LAB_DIR"/kernel/{make,*.patch}
+		declare -f make_kernel
+	} | short_hash
+}
+
+kernel_dir() { printf '%s/linux-%s-%s' "$CACHE" "$1" "$(kernel_key "$1")"; }
+
+kernel_there() { [ -e "$(root_dir kernel)/.lab-stamp" ] && [ -e "$(kernel_dir "$1")/vmlinux" ]; }
+
+# make_kernel NAME DESTINATION
+make_kernel() {
+	local targets=(vmlinux modules)
+	[ "$1" = debug ] || targets=(bzImage modules)
+	mkdir -p "$2"
+	enter "$(root_dir kernel)" --bind "$2" -- nice "$LAB_DIR/kernel/make" "$LAB_DIR/kernel/$1.config" "$2" "${targets[@]}"
+}
+
+# ensure_kernel NAME
+ensure_kernel() {
+	local dir partial
+	ensure_root kernel
+	! kernel_there "$1" || return 0
+	dir=$(kernel_dir "$1")
+	need_space "$CACHE" "$KERNEL_MIB" "compiling a kernel"
+	partial=$CACHE/partial-linux-$1.$$
+	step "compiling the $1 kernel (six minutes on two cores)" "$CACHE/log/linux-$1.log" make_kernel "$1" "$partial" ||
+		die "$EX_HOST" "the $1 kernel could not be made" "the whole log is $CACHE/log/linux-$1.log"
+	mv "$partial" "$dir"
+}
+
+# ensure_kernel_quickly NAME: nothing but a look when it is there
+ensure_kernel_quickly() {
+	! kernel_there "$1" || return 0
+	need_root
+	with_cache_lock build_kernel "$1"
+}
+
+build_kernel() {
+	remove_partial
+	ensure_kernel "$1"
+}
