@@ -9,11 +9,18 @@
 #include <string.h>
 
 #include "assigned.h"
+#include "hca.h"
 #include "xenbus.h"
 
 #define FUNCTIONS 32 /* of a domain; pciback has no room for more */
-#define BARS 6
 #define PAGE_SHIFT 12
+
+/* Those that mlx5_core drives: ConnectX from Connect-IB on, and BlueField. In older ones BAR 0 is something else. */
+#define VENDOR_MELLANOX 0x15b3u
+#define CONNECTX_FIRST 0x1011u
+#define CONNECTX_LAST 0x10ffu
+#define BLUEFIELD_FIRST 0xa2d2u
+#define BLUEFIELD_LAST 0xa2ffu
 
 /* linux/ioport.h, as sysfs shows it */
 #define RESOURCE_IO 0x100ull
@@ -27,26 +34,63 @@ static void add(struct assigned *assigned, uint64_t first, uint64_t last)
 		assigned->range[assigned->n++] = (struct assigned_range){ first, last };
 }
 
-/* Each line is a resource; what does not fill whole pages shares them with other functions. */
-static void read_bars(struct assigned *assigned, const char *function)
+static FILE *open_attribute(const char *function, const char *name)
 {
-	uint64_t start, end, flags;
-	char path[PATH_MAX], line[128];
-	unsigned int i;
-	FILE *file;
+	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s/resource", assigned_sysfs, function);
-	file = fopen(path, "re");
-	for (i = 0; file && i < BARS && fgets(line, sizeof(line), file); i++) {
-		if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64, &start, &end, &flags) != 3)
-			continue;
-		if (!(flags & RESOURCE_MEM) || flags & RESOURCE_IO || !start || end < start)
-			continue;
-		if (!(start & 0xfff) && (end & 0xfff) == 0xfff)
-			add(assigned, start >> PAGE_SHIFT, end >> PAGE_SHIFT);
-	}
-	if (file)
-		fclose(file);
+	snprintf(path, sizeof(path), "%s/%s/%s", assigned_sysfs, function, name);
+	return fopen(path, "re");
+}
+
+static unsigned int read_id(const char *function, const char *name)
+{
+	FILE *file = open_attribute(function, name);
+	unsigned int id = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%x", &id) != 1)
+		id = 0;
+	fclose(file);
+	return id;
+}
+
+static bool is_mlx5(const char *function)
+{
+	unsigned int device = read_id(function, "device");
+
+	return read_id(function, "vendor") == VENDOR_MELLANOX &&
+	       ((device >= CONNECTX_FIRST && device <= CONNECTX_LAST) ||
+		(device >= BLUEFIELD_FIRST && device <= BLUEFIELD_LAST));
+}
+
+/* What does not fill whole pages shares them with other functions. */
+static bool read_bar0(const char *function, uint64_t *first, uint64_t *last)
+{
+	FILE *file = open_attribute(function, "resource");
+	uint64_t start, end, flags;
+	bool read;
+
+	if (!file)
+		return false;
+	read = fscanf(file, "%" SCNx64 " %" SCNx64 " %" SCNx64, &start, &end, &flags) == 3;
+	fclose(file);
+	if (!read || !(flags & RESOURCE_MEM) || flags & RESOURCE_IO || !start || end < start)
+		return false;
+	if (start & 0xfff || (end & 0xfff) != 0xfff)
+		return false;
+	*first = start >> PAGE_SHIFT;
+	*last = end >> PAGE_SHIFT;
+	return true;
+}
+
+/* All that can be known of an HCA whose driver is in another domain: where no doorbell page can be. */
+static void read_uars(struct assigned *assigned, const char *function)
+{
+	uint64_t first, last;
+
+	if (is_mlx5(function) && read_bar0(function, &first, &last) && last - first >= HCA_FIRST_UAR_PAGE)
+		add(assigned, first + HCA_FIRST_UAR_PAGE, last);
 }
 
 /* A name as "0000:03:00.0", and no other path. */
@@ -100,7 +144,7 @@ static void read_functions(const struct reading *r, const char *dir)
 		snprintf(key, sizeof(key), "dev-%u", i);
 		name = read_node(r, dir, key);
 		if (name && is_function(name))
-			read_bars(r->assigned, name);
+			read_uars(r->assigned, name);
 		free(name);
 	}
 }

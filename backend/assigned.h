@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * assigned.h - the I/O memory of PCI functions that were given to a domain (pci=[] in its
- * configuration): as xenstore names the functions, and sysfs their BARs.
+ * assigned.h - where the doorbell pages of HCAs can be that were given to a domain (pci=[] in its
+ * configuration): as xenstore names the functions, and sysfs their BARs. That is BAR 0 of an mlx5
+ * HCA without its first pages, where the initialization segment is, from which it can be taken over;
+ * nothing of other BARs, and nothing of other devices.
  */
 #ifndef XEN_IB_ASSIGNED_H
 #define XEN_IB_ASSIGNED_H
@@ -26,6 +28,7 @@ extern const char *assigned_sysfs; /* another one than /sys/bus/pci/devices in t
 /* assigned_read - of a domain, as it is now. xl changes several nodes at once, so they are read in a transaction. */
 void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int domid);
 
+/* assigned_has - whether a doorbell page can be there. */
 bool assigned_has(const struct assigned *assigned, uint64_t frame);
 
 #endif

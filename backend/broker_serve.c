@@ -27,11 +27,6 @@
 #include "status.h"
 #include "uar_records.h"
 
-/*
- * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
- * 0x400c bytes (initial_seg in linux/mlx5/mlx5_ifc.h). No doorbell page is there.
- */
-#define FIRST_DOORBELL_PAGE 5
 #define PAGE_BYTES 4096u
 
 /* How long dom0's daemon may take to say of what type a driver domain's guest is. */
@@ -284,7 +279,7 @@ static bool find_frames(struct serving *s, const char *hca)
 		return false;
 	}
 	s->bar_frame = bar0 / PAGE_BYTES;
-	s->first_frame = s->bar_frame + FIRST_DOORBELL_PAGE;
+	s->first_frame = s->bar_frame + HCA_FIRST_UAR_PAGE;
 	s->end_frame = (bar0 + bytes) / PAGE_BYTES;
 	return true;
 }

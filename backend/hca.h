@@ -16,6 +16,13 @@
 
 #include "vhca.h"
 
+/*
+ * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
+ * 0x400c bytes (initial_seg in linux/mlx5/mlx5_ifc.h), and the table of MSI-X lies within it. No
+ * doorbell page is there.
+ */
+#define HCA_FIRST_UAR_PAGE 5
+
 struct hca;
 struct hca_ctx;
 

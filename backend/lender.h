@@ -6,8 +6,9 @@
  * keeps nothing else waiting. It looks at all of it whenever something has changed, for a quarter of
  * its time at most, and makes what is as it should be:
  *
- *   - A guest may map what its backend wishes, as long as both name each other, and the frame is in a
- *     BAR of a PCI function that was given to the backend. Nothing is mapped over a guest's memory.
+ *   - A guest may map what its backend wishes, as long as both name each other, and the frame can be a
+ *     doorbell page of an HCA that was given to the backend (assigned.h). Nothing is mapped over a
+ *     guest's memory.
  *   - What a backend that is gone had its guests map is taken from them.
  *   - The nodes of guests that are gone are removed, and those of a vHCA whose backend has let go of it
  *     (detach = "done"): the guest's are not the backend's to remove.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_assigned.c - which I/O memory a domain has been given: no more than whole pages of the BARs of
- * its own functions, whatever stands in xenstore and sysfs. Both are the test's.
+ * test_assigned.c - which I/O memory of a domain can be doorbell pages: no more than whole pages of
+ * BAR 0 of its own mlx5 functions, and not the first of these, whatever stands in xenstore and sysfs.
+ * Both are the test's.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,17 +28,48 @@ static void function_dir(char path[128], const char *function)
 	snprintf(path, 128, "%s/%s", sysfs, function);
 }
 
-/* A function of this machine, or no more of it; text NULL: without such a file. */
+static const char *const attributes[] = { "resource", "vendor", "device" };
+#define ATTRIBUTES 3
+
+/* Which device all are, unless it is said. NULL: there is no such file. */
+static const char *vendor = "0x15b3\n", *device = "0x1017\n";
+
+/* The files of a function, or no more of them; text NULL: without that one. */
+static void put_files(const char *folder, const char *text)
+{
+	const char *const texts[ATTRIBUTES] = { text, vendor, device };
+	char path[160];
+	unsigned int i;
+	FILE *file;
+
+	for (i = 0; i < ATTRIBUTES; i++) {
+		if (!texts[i])
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, attributes[i]);
+		file = fopen(path, "w");
+		CHECK(file && fputs(texts[i], file) >= 0 && !fclose(file));
+	}
+}
+
+static void remove_files(const char *folder)
+{
+	char path[160];
+	unsigned int i;
+
+	for (i = 0; i < ATTRIBUTES; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, attributes[i]);
+		unlink(path);
+	}
+}
+
+/* A function of this machine, or not any more. */
 static void put_function(const char *function, const char *text)
 {
 	char path[128];
-	FILE *file;
 
 	function_dir(path, function);
 	CHECK(!mkdir(path, 0700));
-	strcat(path, "/resource");
-	file = text ? fopen(path, "w") : NULL;
-	CHECK(!text || (file && fputs(text, file) >= 0 && !fclose(file)));
+	put_files(path, text);
 }
 
 static void remove_function(const char *function)
@@ -45,9 +77,7 @@ static void remove_function(const char *function)
 	char path[128];
 
 	function_dir(path, function);
-	strcat(path, "/resource");
-	unlink(path);
-	function_dir(path, function);
+	remove_files(path);
 	CHECK(!rmdir(path));
 }
 
@@ -80,41 +110,64 @@ static unsigned int look_at(const char *text)
 	return n;
 }
 
-static void test_bars(void)
+static void test_bar0(void)
 {
-	/* 32 bits, 64 bits in the next, I/O ports, and an expansion ROM that is no BAR */
-	CHECK(look_at("0x00000000fe000000 0x00000000fe001fff" MEM
-		      "0x0000382000000000 0x0000382001ffffff" MEM64 NO_BAR
-		      "0x000000000000c000 0x000000000000cfff 0x0000000000040101\n" NO_BAR NO_BAR
-		      "0x00000000fd000000 0x00000000fd0fffff" MEM) == 2);
-	CHECK(is_range(0, 0xfe000, 0xfe001) && is_range(1, 0x382000000, 0x382001fff));
-	CHECK(!assigned_has(&assigned, 0xfdfff) && !assigned_has(&assigned, 0xfe002));
+	/* 64 bits, 32 bits. What else it has are no doorbell pages, nor is the beginning. */
+	CHECK(look_at("0x0000382000000000 0x0000382001ffffff" MEM64 NO_BAR
+		      "0x00000000fe000000 0x00000000fe00ffff" MEM) == 1 && is_range(0, 0x382000005, 0x382001fff));
 	CHECK(!assigned_has(&assigned, 0x381ffffff) && !assigned_has(&assigned, 0x382002000));
-	CHECK(!assigned_has(&assigned, 0) && !assigned_has(&assigned, UINT64_MAX) && !assigned_has(&assigned, 0xc));
-	CHECK(look_at("0x00000000fe000000 0x00000000fe000fff" MEM) == 1 && is_range(0, 0xfe000, 0xfe000));
-	/* All six, and the last line without its end */
-	CHECK(look_at("0x1000 0x1fff 0x200\n0x3000 0x3fff 0x200\n0x5000 0x5fff 0x200\n0x7000 0x7fff 0x200\n"
-		      "0x9000 0x9fff 0x200\n0xb000 0xbfff 0x200") == 6 && is_range(0, 1, 1) && is_range(5, 11, 11));
+	CHECK(!assigned_has(&assigned, 0x382000000) && !assigned_has(&assigned, 0x382000004));
+	CHECK(!assigned_has(&assigned, 0xfe000) && !assigned_has(&assigned, 0xfe00a));
+	CHECK(!assigned_has(&assigned, 0) && !assigned_has(&assigned, UINT64_MAX));
+	CHECK(look_at("0x00000000fe000000 0x00000000fe005fff" MEM) == 1 && is_range(0, 0xfe005, 0xfe005));
+	CHECK(look_at("0xfe000000 0xfe005fff 0x200") == 1 && is_range(0, 0xfe005, 0xfe005)); /* without an end */
 }
 
 /* Such pages have something else in them, or nothing that is known. */
-static void test_no_bars(void)
+static void test_no_bar0(void)
 {
 	static const char *const texts[] = {
-		NO_BAR, "", "\n", "x\n", "0x00000000fe000000 0x00000000fe001fff\n", NULL,
-		"0x00000000fe000800 0x00000000fe000fff" MEM, "0x00000000fe000000 0x00000000fe0007ff" MEM,
-		"0x00000000fe000000 0x00000000fe0017ff" MEM, "0x00000000fe000100 0x00000000fe0010ff" MEM,
-		"0x0000000000000000 0x0000000000001fff" MEM, "0x00000000fe001000 0x00000000fe000fff" MEM,
-		"0x00000000fe001000 0x00000000fdffffff" MEM, "0x00000000fe000000 0x00000000fe000fff 0x40101\n",
-		"0x00000000fe000000 0x00000000fe000fff 0x40301\n", "0x00000000fe000000 0x00000000fe000fff 0\n",
+		NO_BAR, "", "\n", "x\n", "0x00000000fe000000 0x00000000fe00ffff\n", NULL,
+		"0x00000000fe000800 0x00000000fe00ffff" MEM, "0x00000000fe000000 0x00000000fe0007ff" MEM,
+		"0x00000000fe000000 0x00000000fe00f7ff" MEM, "0x00000000fe000100 0x00000000fe0100ff" MEM,
+		"0x0000000000000000 0x000000000000ffff" MEM, "0x00000000fe010000 0x00000000fe00ffff" MEM,
+		"0x00000000fe001000 0x00000000fdffffff" MEM, "0x00000000fe000000 0x00000000fe00ffff 0x40101\n",
+		"0x00000000fe000000 0x00000000fe00ffff 0x40301\n", "0x00000000fe000000 0x00000000fe00ffff 0\n",
+		"0x00000000fe000000 0x00000000fe000fff" MEM, "0x00000000fe000000 0x00000000fe004fff" MEM,
+		"x\n0x00000000fe000000 0x00000000fe00ffff" MEM, NO_BAR "0x00000000fe000000 0x00000000fe00ffff" MEM,
 	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		CHECK(!look_at(texts[i]));
-		CHECK(!assigned_has(&assigned, 0xfe000) && !assigned_has(&assigned, 0));
+		CHECK(!assigned_has(&assigned, 0xfe000) && !assigned_has(&assigned, 0xfe005) &&
+		      !assigned_has(&assigned, 0));
 	}
-	CHECK(look_at("x\n0x00000000fe000000 0x00000000fe000fff" MEM) == 1 && is_range(0, 0xfe000, 0xfe000));
+}
+
+/* Devices with another BAR 0 than that of an mlx5 HCA. */
+static void test_devices(void)
+{
+	static const struct {
+		const char *vendor, *device;
+		bool is_mlx5;
+	} devices[] = {
+		{ "0x15b3\n", "0x1011\n", true }, { "0x15b3\n", "0x1018\n", true }, { "0x15b3\n", "0xa2d6\n", true },
+		{ "0x15b3\n", "0x1003\n", false }, { "0x15b3\n", "0x1010\n", false }, { "0x15b3\n", "0xcb84\n", false },
+		{ "0x15b3\n", "0xa2d1\n", false }, { "0x15b3\n", "0x1100\n", false }, { "0x15b3\n", "0xc2d2\n", false },
+		{ "0x8086\n", "0x1017\n", false }, { "0x15b3\n", "", false }, { "", "0x1017\n", false },
+		{ "0x15b3\n", NULL, false }, { NULL, "0x1017\n", false }, { "x\n", "0x1017\n", false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		vendor = devices[i].vendor;
+		device = devices[i].device;
+		CHECK(look_at("0x00000000fe000000 0x00000000fe00ffff" MEM) == devices[i].is_mlx5);
+		CHECK(assigned_has(&assigned, 0xfe005) == devices[i].is_mlx5);
+	}
+	vendor = "0x15b3\n";
+	device = "0x1017\n";
 }
 
 static void function_name(char name[32], unsigned int function)
@@ -122,14 +175,27 @@ static void function_name(char name[32], unsigned int function)
 	snprintf(name, 32, "0000:01:%02x.%u", function >> 3, function & 7);
 }
 
-/* A BAR of one page, that says which function it is. */
+/* A BAR that has one doorbell page, which says which function it is. */
+#define PAGE_OF(function) (6 + (function))
+
 static void put_numbered(unsigned int function)
 {
 	char name[32], text[80];
 
 	function_name(name, function);
-	snprintf(text, sizeof(text), "0x%x000 0x%xfff 0x200\n", function + 1, function + 1);
+	snprintf(text, sizeof(text), "0x%x000 0x%xfff 0x200\n", PAGE_OF(function) - 5, PAGE_OF(function));
 	put_function(name, text);
+}
+
+/* Range n is that page, and it is assigned. */
+static bool is_of(unsigned int n, unsigned int function)
+{
+	return is_range(n, PAGE_OF(function), PAGE_OF(function));
+}
+
+static bool has_of(unsigned int function)
+{
+	return assigned_has(&assigned, PAGE_OF(function));
 }
 
 static void remove_numbered(unsigned int function)
@@ -159,14 +225,14 @@ static void test_functions(void)
 	store_put(PCI "/0/dev-2", "0000:01:00.2"); /* was there before */
 	store_put(PCI "/x/num_devs", "1");
 	store_put(PCI "/x/dev-0", "0000:01:00.2");
-	CHECK(look() == 2 && is_range(0, 1, 1) && is_range(1, 2, 2) && !assigned_has(&assigned, 3));
+	CHECK(look() == 2 && is_of(0, 0) && is_of(1, 1) && !has_of(2));
 	store_put(PCI "/1/num_devs", "1"); /* a second bus */
 	store_put(PCI "/1/dev-0", "0000:01:00.2");
-	CHECK(look() == 3 && is_range(2, 3, 3) && !assigned_has(&assigned, 4));
+	CHECK(look() == 3 && is_of(2, 2) && !has_of(3));
 	store_remove(PCI "/0/dev-0");
-	CHECK(look() == 2 && !assigned_has(&assigned, 1) && is_range(0, 2, 2));
+	CHECK(look() == 2 && !has_of(0) && is_of(0, 1));
 	remove_numbered(1);
-	CHECK(look() == 1 && is_range(0, 3, 3)); /* this one has no such function any more */
+	CHECK(look() == 1 && is_of(0, 2)); /* this one has no such function any more */
 	store_put(PCI "/0/num_devs", "33");
 	CHECK(look() == 1);
 	store_put(PCI "/0/num_devs", "-1");
@@ -174,7 +240,7 @@ static void test_functions(void)
 	store_put(PCI "/0/num_devs", "");
 	CHECK(look() == 1);
 	store_faults.read = EIO;
-	CHECK(!look() && !assigned_has(&assigned, 3));
+	CHECK(!look() && !has_of(2));
 	remove_numbered(0);
 	remove_numbered(2);
 	remove_numbered(3);
@@ -189,18 +255,14 @@ static void test_names(void)
 		"0000:01:00.0 ", "0000:01:00.8x", "10000:01:00.0", "0000-01-00.0", "0000:01:00/0", "00:01:0/../",
 		"0000:01:00.0\n", "0:1:0.0",
 	};
-	static const char text[] = "0x00000000fe000000 0x00000000fe000fff" MEM;
-	char path[128];
+	static const char text[] = "0x00000000fe000000 0x00000000fe00ffff" MEM;
 	unsigned int i;
-	FILE *file;
 
 	store_clear();
 	put_function("function", text);
 	put_function("0:1:0.0", text);
 	put_function("0000:01:00.0", text);
-	snprintf(path, sizeof(path), "%s/resource", dir);
-	file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+	put_files(dir, text);
 	store_put(PCI "/0/num_devs", "1");
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		store_put(PCI "/0/dev-0", names[i]);
@@ -210,7 +272,7 @@ static void test_names(void)
 	CHECK(!look());
 	store_put(PCI "/0/dev-0", "0000:01:00.0");
 	CHECK(look() == 1);
-	CHECK(!unlink(path));
+	remove_files(dir);
 	remove_function("function");
 	remove_function("0:1:0.0");
 	remove_function("0000:01:00.0");
@@ -234,7 +296,7 @@ static void test_many(void)
 			store_put(path, name);
 		}
 	}
-	CHECK(look() == ASSIGNED_RANGES && is_range(0, 1, 1) && is_range(63, 64, 64) && !assigned_has(&assigned, 65));
+	CHECK(look() == ASSIGNED_RANGES && is_of(0, 0) && is_of(63, 63) && !has_of(64));
 	for (i = 0; i < 96; i++)
 		remove_numbered(i);
 	CHECK(!look());
@@ -247,8 +309,9 @@ int main(void)
 	snprintf(sysfs, sizeof(sysfs), "%s/sysfs", dir);
 	CHECK(!mkdir(sysfs, 0700));
 	assigned_sysfs = sysfs;
-	test_bars();
-	test_no_bars();
+	test_bar0();
+	test_no_bar0();
+	test_devices();
 	test_functions();
 	test_names();
 	test_many();

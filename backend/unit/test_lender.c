@@ -20,8 +20,12 @@
 #include "rights.h"
 #include "slot.h"
 
-/* The driver domain has a BAR of four frames from 524288 on. */
-#define RESOURCE "0x0000000080000000 0x0000000080003fff 0x0000000000140204\n"
+/* The driver domain has an HCA, whose BAR 0 has four doorbell pages, from frame 524288 on, and another device. */
+#define RESOURCE "0x000000007fffb000 0x0000000080003fff 0x0000000000140204\n" \
+		 "0x0000000000000000 0x0000000000000000 0x0000000000000000\n" \
+		 "0x0000000090000000 0x000000009000ffff 0x0000000000140204\n"
+#define OTHER_RESOURCE "0x00000000a0000000 0x00000000a00fffff 0x0000000000140204\n"
+#define INIT_SEGMENT "524283"
 #define M0 "524288"
 #define M1 "524289"
 #define M_END "524292"
@@ -213,8 +217,9 @@ static void begin(void)
 	put_domain(3, IS_PV);
 	put_domain(5, IS_PV);
 	put_domain(6, IS_AUTO);
-	store_put(PCI "/num_devs", "1");
+	store_put(PCI "/num_devs", "2");
 	store_put(PCI "/dev-0", "0000:01:00.0");
+	store_put(PCI "/dev-1", "0000:02:00.0");
 	put_vhca(PV, PV_FRONT);
 	put_vhca(AUTO, AUTO_FRONT);
 	store_put(AUTO_FRONT "/doorbell-gfn", G0);
@@ -375,10 +380,18 @@ static void test_not_agreed(void)
 	end();
 }
 
-/* Frames of others: of dom0's memory, beside the BAR, and of an HCA that another domain has. */
+/*
+ * Frames of others: of dom0's memory, beside the BAR, and of an HCA that another domain has. Of its
+ * own HCA those where no doorbells are, and what else it has.
+ */
 static void test_not_assigned(void)
 {
-	static const char *const frames[] = { M_END, "524287", "0", "18446744073709551615" };
+	static const char *const frames[] = {
+		M_END, "524282", "0", "18446744073709551615",
+		INIT_SEGMENT, "524287", /* the last before the first doorbell page */
+		"589824", "589829",     /* of BAR 2 */
+		"655360", "655370",     /* of the other device */
+	};
 	char path[LEASE_PATH], error[LEASE_PATH + 8];
 	unsigned int i;
 
@@ -779,28 +792,54 @@ static void test_no_guests(void)
 	end();
 }
 
-static void make_sysfs(void)
+static void put_file(const char *function, const char *name, const char *text)
 {
 	char path[128];
 	FILE *file;
 
-	CHECK(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/0000:01:00.0", dir);
-	CHECK(!mkdir(path, 0700));
-	strcat(path, "/resource");
+	snprintf(path, sizeof(path), "%s/%s/%s", dir, function, name);
 	file = fopen(path, "w");
-	CHECK(file && fputs(RESOURCE, file) >= 0 && !fclose(file));
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+static void put_function(const char *function, const char *resource, const char *device)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, function);
+	CHECK(!mkdir(path, 0700));
+	put_file(function, "resource", resource);
+	put_file(function, "vendor", "0x15b3\n");
+	put_file(function, "device", device);
+}
+
+static void make_sysfs(void)
+{
+	CHECK(mkdtemp(dir));
+	put_function("0000:01:00.0", RESOURCE, "0x1017\n");
+	put_function("0000:02:00.0", OTHER_RESOURCE, "0x1007\n");
 	assigned_sysfs = dir;
+}
+
+static void remove_function(const char *function)
+{
+	static const char *const names[] = { "resource", "vendor", "device" };
+	char path[128];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s/%s", dir, function, names[i]);
+		CHECK(!unlink(path));
+	}
+	*strrchr(path, '/') = 0;
+	CHECK(!rmdir(path));
 }
 
 static void remove_sysfs(void)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/0000:01:00.0/resource", dir);
-	CHECK(!unlink(path));
-	*strrchr(path, '/') = 0;
-	CHECK(!rmdir(path) && !rmdir(dir));
+	remove_function("0000:01:00.0");
+	remove_function("0000:02:00.0");
+	CHECK(!rmdir(dir));
 }
 
 int main(void)
