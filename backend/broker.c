@@ -17,13 +17,17 @@
 #include <xenstore.h>
 
 #include "broker_wire.h"
+#include "gntdev.h"
 #include "log.h"
 #include "status.h"
 
 struct broker {
 	pthread_mutex_t lock; /* one request at a time */
-	char message[sizeof(struct broker_request) + BROKER_MOST_BYTES]; /* the request, and its body */
+	/* the request, and its body */
+	_Alignas(struct broker_request) char message[sizeof(struct broker_request) + BROKER_MOST_BYTES];
 	int socket, gntdev;
+	uint32_t n_mapped; /* to be told with the next request */
+	uint64_t mapped[BROKER_MAPS];
 	struct sockaddr_un xenstore; /* where the broker listens until it was called once */
 };
 
@@ -195,6 +199,13 @@ int broker_gntdev(const struct broker *broker)
 	return broker->gntdev;
 }
 
+static void tell_mapped(struct broker *broker, struct broker_request *request)
+{
+	request->n_mapped = broker->n_mapped;
+	memcpy(request->mapped, broker->mapped, broker->n_mapped * sizeof(broker->mapped[0]));
+	broker->n_mapped = 0;
+}
+
 /* In one message: a broker that is woken by a part of it sleeps again until the rest comes. */
 static int ask(struct broker *broker, const struct broker_request *request, const void *body,
 	       struct broker_answer *answer)
@@ -203,6 +214,7 @@ static int ask(struct broker *broker, const struct broker_request *request, cons
 
 	pthread_mutex_lock(&broker->lock);
 	memcpy(broker->message, request, sizeof(*request));
+	tell_mapped(broker, (struct broker_request *)broker->message);
 	if (request->length)
 		memcpy(broker->message + sizeof(*request), body, request->length);
 	err = broker_send(broker->socket, broker->message, sizeof(*request) + request->length) ?:
@@ -267,12 +279,22 @@ int broker_map(struct broker *broker, const uint32_t *refs, unsigned int n, uint
 	struct broker_answer answer;
 	int err;
 
-	if (n > BROKER_MOST_BYTES / sizeof(*refs))
+	if (n > BROKER_MAP_PAGES)
 		return -E2BIG;
 	err = ask(broker, &request, refs, &answer);
 	if (!err)
 		*index = answer.index;
 	return err;
+}
+
+/* Under the lock, as gntdev gives the same index to the next who asks, and so the broker has to know first. */
+void broker_mapped(struct broker *broker, uint64_t index, unsigned int n)
+{
+	pthread_mutex_lock(&broker->lock);
+	gntdev_unmap(broker->gntdev, index, n);
+	if (broker->n_mapped < BROKER_MAPS)
+		broker->mapped[broker->n_mapped++] = index;
+	pthread_mutex_unlock(&broker->lock);
 }
 
 int broker_status(struct broker *broker, const char *text, size_t size)

@@ -67,8 +67,13 @@ int broker_bank_alive(struct broker *broker);
 int broker_allow(struct broker *broker, uint64_t mfn, uint64_t gfn);
 int broker_deny(struct broker *broker, uint64_t mfn, uint64_t gfn);
 
-/* broker_map - *index: the offset to mmap() for these n grants of the domain. */
+/*
+ * broker_map - *index: the offset to mmap() for these n grants of the domain (XEN_VHCA_DATA_REFS at
+ * most). -EBUSY: too many have been named and not been mapped.
+ * broker_mapped - follows mmap(), whether that has worked or not. From now on munmap() undoes it.
+ */
 int broker_map(struct broker *broker, const uint32_t *refs, unsigned int n, uint64_t *index);
+void broker_mapped(struct broker *broker, uint64_t index, unsigned int n);
 
 /* broker_status - replaces the status file by this text; size 0 removes it. */
 int broker_status(struct broker *broker, const char *text, size_t size);

@@ -10,8 +10,16 @@
 #include <stdint.h>
 
 #include "broker.h"
+#include "vhca.h"
 
 #define BROKER_MOST_BYTES (256u << 10) /* of a body */
+
+/*
+ * How many mappings may be named to gntdev and not be made yet, and pages of one. The worker says
+ * with its next request which it has made, or given up. It has five threads that map.
+ */
+#define BROKER_MAPS 16
+#define BROKER_MAP_PAGES XEN_VHCA_DATA_REFS
 
 enum broker_op {
 	BROKER_DOMAIN = 1,
@@ -27,6 +35,8 @@ struct broker_request {
 	uint32_t op, length;
 	uint32_t type, reserved; /* BROKER_UAR */
 	uint64_t mfn, gfn;
+	uint32_t n_mapped, reserved2;
+	uint64_t mapped[BROKER_MAPS]; /* by index; what was mapped since the last request */
 };
 
 struct broker_answer {

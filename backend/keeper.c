@@ -7,11 +7,21 @@
  * calls, by hand, and nothing else, on a stack of its own. Without a signal handler of the worker's
  * it cannot be made to run anything else either: it blocks all signals before anything can be sent
  * to it, and the handlers' table is a copy.
+ *
+ * A worker that a guest has taken over can write to the keeper's stack, and so make it run what it
+ * likes. That is why the keeper can wait and end, and make no other system call, before the worker
+ * goes on: it cannot start a process, let go of life, or do anything that outlives it.
  */
 #include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,15 +35,18 @@
 struct keeper {
 	int worker; /* pidfd */
 	int life;
+	atomic_bool confined; /* it is at its work */
 };
 
 static struct keeper keeper;
 
 static long raw_call(long number, long a, long b, long c)
 {
+	register long fourth __asm__("r10") = 0, fifth __asm__("r8") = 0;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
+	__asm__ volatile("syscall" : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth)
 			 : "rcx", "r11", "memory");
 	return result;
 }
@@ -58,6 +71,25 @@ static void close_others(void)
 	close_between(high, 1 << 30);
 }
 
+/* All but these two kill it. */
+static long confine(void)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_poll, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	static struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	/* In the sandbox this is refused, as it is so already. */
+	raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0);
+	return raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program);
+}
+
 /* There is no way to return: the stack above is not ours. */
 static int keep(void *unused)
 {
@@ -67,10 +99,24 @@ static int keep(void *unused)
 	raw_call(SYS_setsid, 0, 0, 0); /* no signals from a terminal */
 	raw_call(SYS_prctl, PR_SET_NAME, (long)"xen-ib-keeper", 0);
 	close_others();
+	if (confine())
+		raw_call(SYS_exit_group, 1, 0, 0);
+	atomic_store(&keeper.confined, true);
 	while (raw_call(SYS_poll, (long)&worker, 1, -1) != 1)
 		;
 	raw_call(SYS_exit_group, 0, 0, 0);
 	return 0;
+}
+
+/* Before that nothing may be given to a guest. False: it has ended. */
+static bool await_confined(int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+	while (!atomic_load(&keeper.confined))
+		if (poll(&end, 1, 1) == 1)
+			return false;
+	return true;
 }
 
 int keeper_start(int life)
@@ -80,6 +126,7 @@ int keeper_start(int life)
 	int pidfd = -1, err = 0;
 
 	keeper.life = life;
+	atomic_store(&keeper.confined, false);
 	keeper.worker = syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper.worker < 0)
 		return -errno;
@@ -96,6 +143,10 @@ int keeper_start(int life)
 		  &pidfd) < 0)
 		err = -errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (!err && !await_confined(pidfd)) {
+		close(pidfd);
+		err = -EPERM;
+	}
 	if (err)
 		munmap(stack, STACK_BYTES);
 out:

@@ -18,13 +18,16 @@
  * open as long as the memory lives.
  *
  * It does not help if both are killed at the same moment, as "kill everything in the control group"
- * does: the service must be stopped with KillMode=process or mixed.
+ * does: the service must be stopped with KillMode=process or mixed. Nor does it against a worker that
+ * was taken over, which can unmap what is pinned as it can anything of its own. What such a worker
+ * does not get is a keeper that lives on: it cannot do anything but wait and end.
  */
 #ifndef XEN_IB_KEEPER_H
 #define XEN_IB_KEEPER_H
 
 /*
  * keeper_start - before the first grant is mapped or memory registered, while there is one thread.
+ * When it returns, the keeper is confined.
  * @life: a descriptor that the keeper keeps open until it ends; or -1
  *
  * Returns a pidfd that becomes readable should the keeper die (the caller then has to end in the

@@ -65,6 +65,14 @@ static int limit(int what, rlim_t most)
 	return setrlimit(what, &both) ? -errno : 0;
 }
 
+/* Programs, libraries, stacks, and what malloc() sets apart for each thread; used it is not. */
+#define OWN_MEMORY (2ull << 30)
+
+int sandbox_limit_memory(uint64_t bytes)
+{
+	return limit(RLIMIT_AS, OWN_MEMORY + bytes);
+}
+
 /* As far as is allowed: one that may not raise it was started with what it is to have. */
 static int lift(int what)
 {

@@ -7,7 +7,8 @@
  * enters a sandbox:
  *
  *   user         another one than root, no group beside its own, no capability
- *   limits       no core files, files that cannot be written to if the log is no file
+ *   limits       no core files, files that cannot be written to if the log is no file, no more
+ *                address space than its guest may have it map
  *   files        Landlock: the HCA's uverbs device, and what sysfs says of it; nothing else
  *   system calls seccomp: those that the daemon uses. The others fail with EPERM; some that no
  *                honest process of ours could get to (exec, ptrace, mount ...) kill it
@@ -24,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define SANDBOX_USER "xen-ib"
@@ -41,6 +43,12 @@ int sandbox_find_user(struct sandbox_user *user);
  * (@waived). False, with a line in the log, if neither.
  */
 bool sandbox_prepare(bool waived);
+
+/*
+ * sandbox_limit_memory - for a worker, before it enters: it can have mapped so many bytes of a guest
+ * at once, beside what it is made of, whatever it says to its broker. 0 or -errno.
+ */
+int sandbox_limit_memory(uint64_t bytes);
 
 /* sandbox_waived - in a worker: it stays root. */
 bool sandbox_waived(void);

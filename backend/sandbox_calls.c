@@ -167,7 +167,8 @@ static int allow_worker(scmp_filter_ctx filter)
 static int allow_broker(scmp_filter_ctx filter)
 {
 	static const unsigned long requests[] = {
-		IOCTL_PRIVCMD_HYPERCALL, IOCTL_GNTDEV_MAP_GRANT_REF, RDMA_VERBS_IOCTL,
+		IOCTL_PRIVCMD_HYPERCALL, IOCTL_GNTDEV_MAP_GRANT_REF, IOCTL_GNTDEV_UNMAP_GRANT_REF,
+		RDMA_VERBS_IOCTL,
 	};
 
 	return add_calls(filter, SCMP_ACT_ALLOW, broker_calls) ?:

@@ -12,10 +12,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xen/sys/gntdev.h>
 #include <xenevtchn.h>
 
 #include "broker.h"
@@ -40,20 +38,20 @@ static int xen_map(struct transport *t, const uint32_t *refs, unsigned int n, bo
 		   void *addr, void **mapped)
 {
 	struct xen_transport *x = to_xen(t);
-	struct ioctl_gntdev_unmap_grant_ref unmap = { .count = n };
 	int prot = read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+	uint64_t index;
 	void *at;
 	int err;
 
 	*mapped = addr;
-	err = broker_map(x->broker, refs, n, &unmap.index);
+	err = broker_map(x->broker, refs, n, &index);
 	if (err)
 		return err;
 	at = mmap(addr, (size_t)n * XEN_VHCA_PAGE_SIZE, prot, MAP_SHARED | (addr ? MAP_FIXED : 0),
-		  broker_gntdev(x->broker), unmap.index);
+		  broker_gntdev(x->broker), index);
 	err = at == MAP_FAILED ? -errno : 0;
 	/* With a mapping this drops the second reference, without one the only one. */
-	ioctl(broker_gntdev(x->broker), IOCTL_GNTDEV_UNMAP_GRANT_REF, &unmap);
+	broker_mapped(x->broker, index, n);
 	*mapped = err ? NULL : at;
 	return !err || err == -ENOMEM ? err : -EFAULT;
 }

@@ -24,16 +24,6 @@ void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
 	}
 }
 
-static bool gfn_is_taken(const struct uar_records *records, uint64_t gfn)
-{
-	uint32_t n;
-
-	for (n = 0; gfn && n < records->count; n++)
-		if (records->record[n].gfn == gfn)
-			return true;
-	return false;
-}
-
 static int reserve(struct uar_bank *bank, uint32_t n, uint64_t gfn)
 {
 	bank->reserved[n] = true;
@@ -48,7 +38,7 @@ int uar_pick(struct uar_bank *bank, uint32_t type, uint64_t gfn, bool *fresh)
 	uint32_t n;
 
 	*fresh = false;
-	if (gfn_is_taken(records, gfn))
+	if (uar_records_at(records, gfn))
 		return -EEXIST;
 	for (n = 0; n < records->count; n++) {
 		struct uar_record *r = &records->record[n];

@@ -35,3 +35,13 @@ struct uar_record *uar_records_find(struct uar_records *records, uint64_t frame)
 			return &records->record[n];
 	return NULL;
 }
+
+struct uar_record *uar_records_at(struct uar_records *records, uint64_t gfn)
+{
+	uint32_t n;
+
+	for (n = 0; gfn && n < records->count; n++)
+		if (records->record[n].gfn == gfn)
+			return &records->record[n];
+	return NULL;
+}

@@ -39,4 +39,7 @@ void uar_records_add(struct uar_records *records, uint32_t index, uint32_t type,
 /* uar_records_find - the UAR of a frame, or NULL: it is none of this bank's. */
 struct uar_record *uar_records_find(struct uar_records *records, uint64_t frame);
 
+/* uar_records_at - the UAR that an auto-translated guest has at a gfn, or NULL. */
+struct uar_record *uar_records_at(struct uar_records *records, uint64_t gfn);
+
 #endif

@@ -508,6 +508,8 @@ static bool confine(struct worker *w)
 	err = sandbox_find_user(&user);
 	if (err)
 		fail(w, WORKER_REFUSED, "user " SANDBOX_USER ": %s", strerror(-err));
+	else if ((err = sandbox_limit_memory(w->quota.bytes.limit)))
+		fail(w, WORKER_REFUSED, "limiting memory: %s", strerror(-err));
 	else if (sandbox_enter(SANDBOX_WORKER, &user, paths, 3, why, sizeof(why)))
 		fail(w, WORKER_REFUSED, "%s", why);
 	return !w->stop;

@@ -2,16 +2,19 @@
 /*
  * test_keeper.c - a process with a keeper is killed: its files are closed first, and its memory
  * goes after that. Memory is observed from outside through the keeper, in whose /proc entry it
- * stands.
+ * stands. A keeper that somebody has taken over can do nothing.
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,15 +93,19 @@ static void at_end(int fd)
 	CHECK(read(fd, &byte, 1) == 0);
 }
 
-int main(void)
+/* A worker with its keeper. Of the pipes those ends are ours that tell when others have closed theirs. */
+struct pair {
+	pid_t worker, keeper;
+	int file, life;
+};
+
+static void start(struct pair *p)
 {
 	int say[2], file[2], life[2];
-	pid_t child, keeper;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	CHECK(!pipe(say) && !pipe(file) && !pipe(life));
-	child = fork();
-	if (!child) {
+	p->worker = fork();
+	if (!p->worker) {
 		close(say[0]);
 		close(file[0]);
 		close(life[0]);
@@ -107,17 +114,92 @@ int main(void)
 	close(say[1]);
 	close(file[1]);
 	close(life[1]);
-	CHECK(read(say[0], &keeper, sizeof(keeper)) == sizeof(keeper));
-	usleep(200000); /* it has closed its files by now: all but the two */
-	CHECK(has_mark(keeper) && open_files(keeper) == 2);
+	CHECK(read(say[0], &p->keeper, sizeof(p->keeper)) == sizeof(p->keeper));
+	close(say[0]);
+	p->file = file[0];
+	p->life = life[0];
+}
+
+static void end(struct pair *p)
+{
+	close(p->file);
+	close(p->life);
+}
+
+/* It has closed its files: all but the two. */
+static void test_order(void)
+{
+	struct pair p;
+
+	start(&p);
+	CHECK(has_mark(p.keeper) && open_files(p.keeper) == 2);
 
 	/* While the keeper is stopped it cannot end: the moment in between becomes visible. */
-	CHECK(!kill(keeper, SIGSTOP) && !kill(child, SIGKILL));
-	CHECK(waitpid(child, NULL, 0) == child);
-	at_end(file[0]);
-	CHECK(has_mark(keeper));
-	CHECK(!kill(keeper, SIGCONT));
-	at_end(life[0]);
-	CHECK(waitpid(keeper, NULL, 0) == keeper);
+	CHECK(!kill(p.keeper, SIGSTOP) && !kill(p.worker, SIGKILL));
+	CHECK(waitpid(p.worker, NULL, 0) == p.worker);
+	at_end(p.file);
+	CHECK(has_mark(p.keeper));
+	CHECK(!kill(p.keeper, SIGCONT));
+	at_end(p.life);
+	CHECK(waitpid(p.keeper, NULL, 0) == p.keeper);
+	end(&p);
+}
+
+/* It sleeps in a system call: now it makes another one, at the same place. Returns its wait status. */
+static int make_call(pid_t pid, long number, long a, long b)
+{
+	struct user_regs_struct regs;
+	int status;
+
+	CHECK(!ptrace(PTRACE_ATTACH, pid, 0, 0) && waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
+	CHECK(!ptrace(PTRACE_GETREGS, pid, 0, &regs));
+	regs.rip -= 2; /* the instruction itself */
+	regs.orig_rax = -1;
+	regs.rax = number;
+	regs.rdi = a;
+	regs.rsi = b;
+	CHECK(!ptrace(PTRACE_SETREGS, pid, 0, &regs) && !ptrace(PTRACE_SINGLESTEP, pid, 0, 0));
+	CHECK(waitpid(pid, &status, __WALL) == pid);
+	return status;
+}
+
+/* A process that goes on, letting go of life, other memory, files, signals: each is its end. */
+static void test_taken_over(void)
+{
+	static const struct {
+		const char *name;
+		long number, a, b;
+	} calls[] = {
+		{ "fork", SYS_fork, 0, 0 },
+		{ "clone", SYS_clone, CLONE_VM | CLONE_FILES | SIGCHLD, 0 },
+		{ "close", SYS_close, 0, 0 },
+		{ "close_range", SYS_close_range, 0, ~0u },
+		{ "munmap", SYS_munmap, 0, 4096 },
+		{ "kill", SYS_kill, 1, 0 },
+		{ "dup", SYS_dup, 0, 0 },
+		{ "prctl", SYS_prctl, PR_SET_DUMPABLE, 1 },
+		{ "execve", SYS_execve, 0, 0 },
+	};
+	struct pair p;
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		start(&p);
+		status = make_call(p.keeper, calls[i].number, calls[i].a, calls[i].b);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+			fprintf(stderr, "%s: wait status 0x%x\n", calls[i].name, status);
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+		CHECK(!kill(p.worker, SIGKILL) && waitpid(p.worker, NULL, 0) == p.worker);
+		at_end(p.life);
+		end(&p);
+	}
+}
+
+int main(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	test_order();
+	test_taken_over();
 	return EXIT_SUCCESS;
 }

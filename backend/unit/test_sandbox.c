@@ -50,6 +50,10 @@ static void enter(enum sandbox_role role)
 	const bool root = !getuid();
 	char why[128];
 
+#ifndef __SANITIZE_ADDRESS__
+	if (role == SANDBOX_WORKER)
+		CHECK(!sandbox_limit_memory(1ull << 30));
+#endif
 	if (sandbox_enter(role, root && role == SANDBOX_WORKER ? &user : NULL, paths, 2, why, sizeof(why))) {
 		fprintf(stderr, "%s\n", why);
 		_exit(99);
@@ -149,6 +153,16 @@ static bool raises_limits(void)
 	return refused(setrlimit(RLIMIT_CORE, &more)) && refused(prctl(PR_SET_DUMPABLE, 1));
 }
 
+/* ASan itself needs address space without end. */
+static bool maps_without_end(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	return mmap(NULL, 6ull << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED;
+#else
+	return true;
+#endif
+}
+
 static bool executes(void)
 {
 	execl("/bin/true", "true", NULL);
@@ -213,6 +227,7 @@ static const struct probe {
 	{ "no signals", SANDBOX_WORKER, TAMELY, signals_others },
 	{ "no code", SANDBOX_WORKER, TAMELY, makes_code },
 	{ "no other ioctls", SANDBOX_WORKER, TAMELY, uses_other_ioctls },
+	{ "no memory without end", SANDBOX_WORKER, TAMELY, maps_without_end },
 	{ "no higher limits", SANDBOX_WORKER, TAMELY, raises_limits },
 	{ "no programs", SANDBOX_WORKER, DEADLY, executes },
 	{ "no fork", SANDBOX_WORKER, DEADLY, forks },

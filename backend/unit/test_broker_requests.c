@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_broker_requests.c - a broker whose worker lies. Xen is a list of where the guest has which
+ * page, gntdev one of what has been named to it: whatever the worker asks for, in whatever order, the
+ * guest has no page that the records do not show, and the lists do not grow without end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "broker_requests.h"
+#include "gntdev.h"
+#include "hca.h"
+#include "rig.h"
+
+#define DOMID 7
+#define BAR 0xfe000u
+#define PAGES 64u
+#define PLACES 8u
+#define G0 0x100000u
+
+static char dir[] = "/tmp/xen-ib-broker-XXXXXX";
+static struct uar_records records;
+static struct serving s;
+
+/* Xen: where the guest has a page of the HCA; and what fails. */
+
+static struct {
+	uint64_t mfn;
+	bool removed; /* by the guest itself */
+} place[PLACES];
+static uint64_t may_map; /* of a PV guest, a bit for each page */
+static int allow_err, deny_err, domain_err;
+static bool is_auto;
+
+int rights_domain(struct rights *rights, unsigned int domid, bool *auto_translated)
+{
+	(void)rights;
+	CHECK(domid == DOMID);
+	*auto_translated = is_auto;
+	return domain_err;
+}
+
+static unsigned int place_of(const struct rights_frame *frame)
+{
+	CHECK(frame->domid == DOMID && frame->auto_translated == is_auto);
+	CHECK(frame->mfn >= BAR + HCA_FIRST_UAR_PAGE && frame->mfn < BAR + PAGES);
+	CHECK(!is_auto || (frame->gfn >= G0 && frame->gfn < G0 + PLACES));
+	return is_auto ? frame->gfn - G0 : 0;
+}
+
+int rights_allow(struct rights *rights, const struct rights_frame *frame)
+{
+	unsigned int at = place_of(frame);
+
+	(void)rights;
+	if (allow_err)
+		return allow_err;
+	if (is_auto) {
+		CHECK(!place[at].mfn); /* Xen would destroy the guest */
+		place[at].mfn = frame->mfn;
+		place[at].removed = false;
+	} else {
+		may_map |= 1ull << (frame->mfn - BAR);
+	}
+	return 0;
+}
+
+int rights_deny(struct rights *rights, const struct rights_frame *frame)
+{
+	unsigned int at = place_of(frame);
+
+	(void)rights;
+	if (deny_err)
+		return deny_err;
+	may_map &= ~(1ull << (frame->mfn - BAR));
+	if (!is_auto)
+		return 0;
+	if (place[at].mfn != frame->mfn)
+		return -EINVAL;
+	place[at].mfn = 0;
+	return place[at].removed ? -EINVAL : 0;
+}
+
+/* Where the guest has a page; and how many it has. */
+static unsigned int places_of(uint64_t mfn)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < PLACES; i++)
+		n += place[i].mfn == mfn;
+	return n;
+}
+
+static unsigned int places(void)
+{
+	return PLACES - places_of(0);
+}
+
+/* gntdev, which gives the lowest index that is free. */
+
+#define NAMES 256u
+
+static uint32_t named[NAMES]; /* how many grants, by index */
+static unsigned int unmapped;
+static int map_err;
+
+int gntdev_map(int fd, uint32_t domid, const uint32_t *refs, uint32_t n, uint64_t *index)
+{
+	CHECK(fd == 42 && domid == DOMID && n && n <= XEN_VHCA_DATA_REFS && refs[n - 1] == n - 1);
+	if (map_err)
+		return map_err;
+	for (*index = 0; named[*index]; ++*index)
+		CHECK(*index < NAMES - 1);
+	named[*index] = n;
+	return 0;
+}
+
+int gntdev_unmap(int fd, uint64_t index, uint32_t n)
+{
+	CHECK(fd == 42 && index < NAMES);
+	unmapped++;
+	if (named[index] != n)
+		return -ENOENT;
+	named[index] = 0;
+	return 0;
+}
+
+static unsigned int names(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NAMES; i++)
+		n += !!named[i];
+	return n;
+}
+
+/* The HCA */
+
+static uint32_t next_page;
+static bool alive;
+
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index)
+{
+	(void)type;
+	CHECK(bank == 43);
+	*index = next_page++;
+	return 0;
+}
+
+bool hca_bank_alive(int bank)
+{
+	CHECK(bank == 43);
+	return alive;
+}
+
+/* The worker */
+
+static char body[BROKER_MOST_BYTES];
+
+static int ask(const struct broker_request *request, uint64_t *index)
+{
+	struct broker_answer answer = serving_answer(&s, request, body);
+	unsigned int i, allowed = 0;
+
+	/* Always: what the guest has is in the records. */
+	for (i = 0; i < records.count; i++) {
+		const struct uar_record *r = &records.record[i];
+
+		allowed += r->allowed;
+		CHECK(!is_auto || places_of(r->frame) <= r->allowed);
+		CHECK(is_auto || !(may_map >> r->index & 1) || r->allowed);
+		CHECK(!places_of(r->frame) || place[r->gfn - G0].mfn == r->frame);
+	}
+	CHECK(!is_auto || places() <= allowed);
+	CHECK(names() <= BROKER_MAPS);
+	if (index)
+		*index = answer.index;
+	return answer.err;
+}
+
+static int allow(uint64_t mfn, uint64_t gfn)
+{
+	return ask(&(struct broker_request){ .op = BROKER_ALLOW, .mfn = mfn, .gfn = gfn }, NULL);
+}
+
+static int deny(uint64_t mfn, uint64_t gfn)
+{
+	return ask(&(struct broker_request){ .op = BROKER_DENY, .mfn = mfn, .gfn = gfn }, NULL);
+}
+
+static uint64_t new_uar(void)
+{
+	uint64_t index;
+
+	CHECK(!ask(&(struct broker_request){ .op = BROKER_UAR }, &index));
+	return BAR + index;
+}
+
+static void name_grants(uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		memcpy(body + i * sizeof(i), &i, sizeof(i));
+}
+
+/* One that names n grants and says of which mappings it has made them. */
+static int map(uint32_t n, const uint64_t *mapped, uint32_t n_mapped, uint64_t *index)
+{
+	struct broker_request request = { .op = BROKER_MAP, .length = n * sizeof(n), .n_mapped = n_mapped };
+
+	name_grants(n);
+	memcpy(request.mapped, mapped, n_mapped * sizeof(*mapped));
+	return ask(&request, index);
+}
+
+static void begin(bool auto_translated)
+{
+	is_auto = auto_translated;
+	memset(&records, 0, sizeof(records));
+	memset(place, 0, sizeof(place));
+	memset(named, 0, sizeof(named));
+	may_map = 0;
+	allow_err = deny_err = domain_err = map_err = 0;
+	alive = true;
+	next_page = HCA_FIRST_UAR_PAGE;
+	s = (struct serving){
+		.domid = DOMID, .devid = 1, .gntdev = 42, .bank = 43, .records = &records,
+		.bar_frame = BAR, .first_frame = BAR + HCA_FIRST_UAR_PAGE, .end_frame = BAR + PAGES,
+	};
+	snprintf(s.path, sizeof(s.path), "%s/status", dir);
+	snprintf(s.temporary, sizeof(s.temporary), "%s/status.new", dir);
+	CHECK(!ask(&(struct broker_request){ .op = BROKER_DOMAIN }, NULL) && s.auto_translated == auto_translated);
+}
+
+/* From one place to another: it is never in both, and denying finds it, whatever place the worker names. */
+static void test_allow_twice(void)
+{
+	uint64_t a;
+
+	begin(true);
+	a = new_uar();
+	CHECK(!allow(a, G0) && !allow(a, G0 + 1) && places_of(a) == 1 && place[1].mfn == a);
+	CHECK(!deny(a, G0) && !places() && !records.record[0].allowed);
+	CHECK(!allow(a, G0 + 2) && !deny(a, G0 + 3) && !places());
+	CHECK(!allow(a, G0) && !allow(a, G0) && places_of(a) == 1 && !deny(a, 0) && !places());
+}
+
+static void test_same_place(void)
+{
+	uint64_t a, b;
+
+	begin(true);
+	a = new_uar();
+	b = new_uar();
+	CHECK(!allow(a, G0) && allow(b, G0) == -EEXIST && place[0].mfn == a);
+	CHECK(!deny(b, G0) && place[0].mfn == a && !deny(a, G0) && !allow(b, G0) && place[0].mfn == b);
+}
+
+/* What cannot be taken stays on record, and the next attempt takes it. */
+static void test_not_taken(void)
+{
+	uint64_t a;
+
+	begin(true);
+	a = new_uar();
+	CHECK(!allow(a, G0));
+	deny_err = -ENOMEM;
+	CHECK(deny(a, G0) == -ENOMEM && records.record[0].allowed && records.record[0].gfn == G0);
+	CHECK(allow(a, G0 + 1) == -ENOMEM && place[0].mfn == a && places() == 1);
+	deny_err = 0;
+	CHECK(!allow(a, G0 + 1) && places() == 1);
+	/* A guest that has removed it itself */
+	place[1].removed = true;
+	CHECK(deny(a, G0 + 1) == -EINVAL && !records.record[0].allowed && !allow(a, G0) && !deny(a, G0));
+	allow_err = -ENOSPC;
+	CHECK(allow(a, G0) == -ENOSPC && !records.record[0].allowed && !records.record[0].gfn);
+	allow_err = 0;
+	/* A domain that is dying */
+	CHECK(!allow(a, G0));
+	domain_err = -ESRCH;
+	CHECK(!deny(a, G0) && records.record[0].allowed);
+}
+
+static void test_pv(void)
+{
+	uint64_t a;
+
+	begin(false);
+	a = new_uar();
+	CHECK(!allow(a, 0) && may_map && !allow(a, G0) && !records.record[0].gfn && !deny(a, 0) && !may_map);
+}
+
+static void test_other_frames(void)
+{
+	uint64_t a, frame;
+
+	begin(false);
+	a = new_uar();
+	for (frame = BAR - 1; frame <= BAR + PAGES; frame++)
+		CHECK(frame == a || (allow(frame, 0) == -EPERM && deny(frame, 0) == -EPERM));
+	CHECK(allow(0, 0) == -EPERM && allow(UINT64_MAX, 0) == -EPERM && !may_map);
+	next_page = HCA_FIRST_UAR_PAGE - 1; /* an HCA that gives out what is none */
+	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE);
+	next_page = PAGES;
+	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE && records.count == 1);
+	alive = false;
+	CHECK(ask(&(struct broker_request){ .op = BROKER_BANK }, NULL) == -EIO);
+	CHECK(ask(&(struct broker_request){ .op = 99 }, NULL) == -ENOSYS);
+}
+
+/* Names that are never mapped: so many, and then no more. */
+static void test_map_bound(void)
+{
+	uint64_t index, none[BROKER_MAPS], i;
+
+	begin(false);
+	CHECK(map(0, none, 0, &index) == -EINVAL && map(BROKER_MAP_PAGES + 1, none, 0, &index) == -EINVAL);
+	CHECK(ask(&(struct broker_request){ .op = BROKER_MAP, .length = 5 }, NULL) == -EINVAL && !names());
+	map_err = -ENOMEM;
+	CHECK(map(1, none, 0, &index) == -ENOMEM);
+	map_err = 0;
+	for (i = 0; i < BROKER_MAPS; i++)
+		CHECK(!map(BROKER_MAP_PAGES, none, 0, &index) && index == i);
+	for (i = 0; i < 1000; i++)
+		CHECK(map(1, none, 0, &index) == -EBUSY);
+	/* It says what it has not: of others, of one often, of one that it has mapped, but not forgotten. */
+	memset(none, 0x55, sizeof(none));
+	CHECK(map(1, none, BROKER_MAPS, &index) == -EBUSY && names() == BROKER_MAPS);
+	none[0] = none[1] = none[2] = 3;
+	CHECK(!map(1, none, 3, &index) && index == 3 && map(1, none + 4, 1, &index) == -EBUSY);
+	CHECK(named[3] == 1);
+}
+
+/* A worker that does as it should can go on for ever. */
+static void test_map_honest(void)
+{
+	uint64_t index[5], fresh;
+	unsigned int i;
+
+	begin(false);
+	for (i = 0; i < 5; i++)
+		CHECK(!map(i + 1, index, 0, &index[i]));
+	for (i = 0; i < 1000; i++) {
+		named[index[i % 5]] = 0; /* by the worker itself */
+		CHECK(!map(7, &index[i % 5], 1, &fresh) && named[fresh] == 7 && names() == 5);
+		index[i % 5] = fresh;
+	}
+	CHECK(unmapped >= 1000);
+}
+
+static void test_status(void)
+{
+	struct stat st;
+
+	begin(false);
+	memset(body, 'x', sizeof(body));
+	CHECK(!ask(&(struct broker_request){ .op = BROKER_STATUS, .length = sizeof(body) }, NULL));
+	CHECK(!stat(s.path, &st) && st.st_size == sizeof(body) && access(s.temporary, F_OK));
+	CHECK(!ask(&(struct broker_request){ .op = BROKER_STATUS }, NULL) && access(s.path, F_OK));
+	CHECK(ask(&(struct broker_request){ .op = BROKER_STATUS }, NULL) == -ENOENT);
+}
+
+/* Anything, in any order; ask() looks. */
+static void test_random(void)
+{
+	unsigned int i, seed;
+	uint64_t mapped[4];
+
+	for (seed = 0; seed < 20; seed++) {
+		srand(seed);
+		begin(seed & 1);
+		for (i = 0; i < 2000; i++) {
+			uint64_t mfn = BAR + HCA_FIRST_UAR_PAGE + rand() % 10;
+			uint64_t gfn = is_auto ? G0 + rand() % PLACES : 0, index;
+			unsigned int n;
+
+			allow_err = rand() % 8 ? 0 : -ENOMEM;
+			deny_err = rand() % 8 ? 0 : -ENOMEM;
+			place[rand() % PLACES].removed = !(rand() % 8);
+			switch (rand() % 6) {
+			case 0:
+				if (records.count < 8)
+					new_uar();
+				break;
+			case 1:
+			case 2:
+				allow(mfn, gfn);
+				break;
+			case 3:
+				deny(mfn, gfn);
+				break;
+			default:
+				for (n = 0; n < 4; n++)
+					mapped[n] = rand() % 20;
+				map(1 + rand() % 8, mapped, rand() % 4, &index);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(dir));
+	test_allow_twice();
+	test_same_place();
+	test_not_taken();
+	test_pv();
+	test_other_frames();
+	test_map_bound();
+	test_map_honest();
+	test_status();
+	test_random();
+	CHECK(!rmdir(dir));
+	return EXIT_SUCCESS;
+}
