@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,16 +12,23 @@
 
 #include "bank.h"
 #include "hca.h"
+#include "hca_sysfs.h"
 #include "holder.h"
 #include "log.h"
 #include "uar.h"
 
-void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, const int *holder)
+#define PAGE_BYTES 4096u
+
+/* The HCA gives out low pages first, so among so many more than the highest is any that is free. */
+#define HOLD_MORE 256u
+
+void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, struct bank_store *store)
 {
 	banks->domid = domid;
 	banks->devid = devid;
-	banks->holder = holder;
+	banks->store = store;
 	LIST_INIT(&banks->list);
+	LIST_INSERT_HEAD(&store->vhcas, banks, link);
 }
 
 /* That the holder is gone is noticed where its socket is polled; the next one is told of all. */
@@ -29,9 +37,9 @@ static void tell(const struct banks *banks, enum holder_op op, const struct bank
 	const int fds[HOLDER_FDS] = { [HOLDER_FILE] = bank->file, [HOLDER_RECORDS] = bank->records };
 	int err;
 
-	if (*banks->holder < 0)
+	if (banks->store->holder < 0)
 		return;
-	err = holder_send(*banks->holder, op, banks->domid, banks->devid, bank->hca,
+	err = holder_send(banks->store->holder, op, banks->domid, banks->devid, bank->hca,
 			  op == HOLDER_BANK ? fds : NULL);
 	if (err)
 		log_error("telling the holder of a bank of domain %u: %s", banks->domid,
@@ -53,6 +61,7 @@ static struct bank *add(struct banks *banks, const char *hca, int file, int reco
 	if (!bank)
 		return NULL;
 	strncpy(bank->hca, hca, sizeof(bank->hca) - 1);
+	bank->stale = strchr(hca, '/');
 	bank->file = file;
 	bank->records = records;
 	LIST_INSERT_HEAD(&banks->list, bank, link);
@@ -120,43 +129,282 @@ err_file:
 	return NULL;
 }
 
-struct bank *banks_get(struct banks *banks, const char *hca, int *err)
+/* To be unmapped; NULL: it cannot be read. */
+static struct uar_records *map_records(const struct bank *bank)
 {
-	struct bank *bank;
+	struct uar_records *records;
 
-	LIST_FOREACH(bank, &banks->list, link) {
-		if (strcmp(bank->hca, hca))
-			continue;
-		if (hca_bank_alive(bank->file))
-			return bank;
-		close_bank(banks, bank);
-		break;
-	}
-	return open_bank(banks, hca, err);
+	records = mmap(NULL, sizeof(*records), PROT_READ, MAP_SHARED, bank->records, 0);
+	return records == MAP_FAILED ? NULL : records;
+}
+
+static void unmap_records(struct uar_records *records)
+{
+	munmap(records, sizeof(*records));
 }
 
 static bool in_reach(const struct bank *bank, bool revocable)
 {
-	struct uar_records *records;
+	struct uar_records *records = map_records(bank);
 	bool reach = false;
 	uint32_t i;
 
-	records = mmap(NULL, sizeof(*records), PROT_READ, MAP_SHARED, bank->records, 0);
-	if (records == MAP_FAILED)
+	if (!records)
 		return true;
 	for (i = 0; i < records->count && i < UAR_BANK_RECORDS; i++)
 		reach |= revocable ? records->record[i].allowed : !!records->record[i].frame;
-	munmap(records, sizeof(*records));
+	unmap_records(records);
 	return reach;
 }
 
-void banks_trim(struct banks *banks, bool revocable)
+/* Stale banks */
+
+static struct bank *find(struct banks *banks, const char *hca)
+{
+	struct bank *bank;
+
+	LIST_FOREACH(bank, &banks->list, link)
+		if (!strcmp(bank->hca, hca))
+			return bank;
+	return NULL;
+}
+
+/* The holder is told of the new name before it forgets the old one. */
+static void make_stale(struct banks *banks, struct bank *bank)
+{
+	const struct bank old = *bank;
+	unsigned int n = 0;
+
+	do
+		snprintf(bank->hca, sizeof(bank->hca), "%.48s/%u", old.hca, ++n);
+	while (find(banks, bank->hca) != bank);
+	bank->stale = true;
+	tell(banks, HOLDER_BANK, bank);
+	tell(banks, HOLDER_DROP, &old);
+}
+
+/* The HCA of these was taken from its driver since. Only what a guest may still reach is kept. */
+static void look_for_stale(struct bank_store *store)
+{
+	struct bank *bank, *next;
+	struct banks *banks;
+
+	LIST_FOREACH(banks, &store->vhcas, link) {
+		for (bank = LIST_FIRST(&banks->list); bank; bank = next) {
+			next = LIST_NEXT(bank, link);
+			if (bank->stale || hca_bank_alive(bank->file))
+				continue;
+			if (in_reach(bank, banks->revocable))
+				make_stale(banks, bank);
+			else
+				close_bank(banks, bank);
+		}
+	}
+}
+
+/* The frames of an HCA's BAR 0. An HCA may come back under another name; these it keeps. */
+struct bar {
+	uint64_t first, end;
+};
+
+/* Pages of a bank, while they are looked for on an HCA. */
+struct wanted {
+	const struct bar *bar;
+	uint64_t *pages; /* a bit for each page of the BAR */
+	uint32_t count, highest;
+};
+
+static bool is_wanted(const struct wanted *w, uint64_t page)
+{
+	return page < w->bar->end - w->bar->first && w->pages[page / 64] >> page % 64 & 1;
+}
+
+static void want(struct wanted *w, uint64_t frame)
+{
+	uint64_t page = frame - w->bar->first;
+
+	if (frame < w->bar->first || frame >= w->bar->end || is_wanted(w, page))
+		return;
+	w->pages[page / 64] |= 1ull << page % 64;
+	w->count++;
+	if (page > w->highest)
+		w->highest = page;
+}
+
+static void do_not_want(struct wanted *w, uint64_t frame)
+{
+	uint64_t page = frame - w->bar->first;
+
+	if (!is_wanted(w, page))
+		return;
+	w->pages[page / 64] &= ~(1ull << page % 64);
+	w->count--;
+}
+
+/* False: they cannot be read. */
+static bool each_frame(const struct bank *bank, void (*fn)(struct wanted *w, uint64_t frame), struct wanted *w)
+{
+	struct uar_records *records = map_records(bank);
+	uint32_t i;
+
+	if (!records)
+		return false;
+	for (i = 0; i < records->count && i < UAR_BANK_RECORDS; i++)
+		if (records->record[i].frame)
+			fn(w, records->record[i].frame);
+	unmap_records(records);
+	return true;
+}
+
+/* Without what the domain has got again, in a bank that it uses. False: it cannot be known. */
+static bool list_wanted(const struct banks *of, const struct bank *bank, struct wanted *w)
+{
+	const struct banks *banks;
+	const struct bank *other;
+
+	w->pages = calloc((w->bar->end - w->bar->first) / 64 + 1, sizeof(*w->pages));
+	if (!w->pages || !each_frame(bank, want, w))
+		return false;
+	LIST_FOREACH(banks, &of->store->vhcas, link)
+		LIST_FOREACH(other, &banks->list, link)
+			if (banks->domid == of->domid && !other->stale)
+				each_frame(other, do_not_want, w);
+	return true;
+}
+
+/* All are kept until all that are wanted are there: what is freed would come again. */
+static int allocate_wanted(const struct wanted *w, int file)
+{
+	const uint32_t most = w->highest + HOLD_MORE;
+	uint32_t *others = calloc(most, sizeof(*others));
+	uint32_t found = 0, n = 0, page, handle;
+	int err = others ? 0 : -ENOMEM;
+
+	while (!err && found < w->count && n < most) {
+		err = hca_bank_uar(file, XEN_VHCA_UAR_NC, &page, &handle);
+		if (!err && is_wanted(w, page))
+			found++;
+		else if (!err)
+			others[n++] = handle;
+	}
+	if (!err && found < w->count)
+		err = -EBUSY;
+	while (!err && n)
+		err = hca_bank_uar_free(file, others[--n]);
+	free(others);
+	return err;
+}
+
+/* All pages on a new file, or none. */
+static int hold(struct banks *banks, struct bank *bank, const char *hca, const struct wanted *w)
+{
+	int file = hca_bank_open(hca), err;
+
+	if (file < 0)
+		return file;
+	err = hca_bank_alive(file) ? allocate_wanted(w, file) : -EIO; /* this makes its context, too */
+	if (err) {
+		close(file);
+		return err;
+	}
+	close(bank->file);
+	bank->file = file;
+	tell(banks, HOLDER_BANK, bank);
+	log_warning("HCA %s: its driver was reloaded; %u doorbell pages that domain %u may have mapped are kept "
+		    "from everybody until it is gone", hca, w->count, banks->domid);
+	return 0;
+}
+
+/* Whether nobody else has, or will have, a page of a stale bank on this HCA. */
+static bool is_safe(struct banks *banks, struct bank *bank, const char *hca, const struct bar *bar)
+{
+	struct wanted w = { .bar = bar };
+	int err = 0;
+
+	if (hca_bank_alive(bank->file))
+		return true;
+	if (!list_wanted(banks, bank, &w))
+		err = -ENOMEM;
+	else if (w.count)
+		err = hold(banks, bank, hca, &w);
+	free(w.pages);
+	if (err && !bank->complained)
+		log_error("HCA %s: its driver was reloaded, and doorbell pages that domain %u may have mapped are "
+			  "somebody else's now (%s): nobody else is served until it is gone", hca, banks->domid,
+			  strerror(-err));
+	bank->complained = err;
+	return !err;
+}
+
+static void add_name(char *names, size_t size, unsigned int domid)
+{
+	size_t length = strlen(names);
+
+	if (!length)
+		snprintf(names, size, "domain %u", domid);
+	else if (names[strlen("domain")] == 's')
+		snprintf(names + length, size - length, ", %u", domid);
+	else
+		snprintf(names, size, "domains %u, %u", (unsigned int)atoi(names + strlen("domain ")), domid);
+}
+
+/* Of one's own pages one can only disturb oneself. 0, -EBUSY with names in store->stale, or another -errno. */
+static int hold_stale(const struct banks *own, const char *hca)
+{
+	struct bank_store *store = own->store;
+	struct banks *banks;
+	struct bank *bank;
+	uint64_t bar0, bytes;
+	struct bar bar;
+	bool safe;
+	int err;
+
+	err = hca_sysfs_bar0(hca, &bar0, &bytes);
+	if (err)
+		return err;
+	bar = (struct bar){ bar0 / PAGE_BYTES, (bar0 + bytes) / PAGE_BYTES };
+	LIST_FOREACH(banks, &store->vhcas, link) {
+		safe = true;
+		LIST_FOREACH(bank, &banks->list, link)
+			safe &= !bank->stale || is_safe(banks, bank, hca, &bar);
+		if (!safe && banks->domid != own->domid)
+			add_name(store->stale, sizeof(store->stale), banks->domid);
+	}
+	return store->stale[0] ? -EBUSY : 0;
+}
+
+static bool has_stale(const struct bank_store *store)
+{
+	struct banks *banks;
+	struct bank *bank;
+
+	LIST_FOREACH(banks, &store->vhcas, link)
+		LIST_FOREACH(bank, &banks->list, link)
+			if (bank->stale)
+				return true;
+	return false;
+}
+
+struct bank *banks_get(struct banks *banks, const char *hca, int *err)
+{
+	struct bank *bank;
+
+	banks->store->stale[0] = 0;
+	look_for_stale(banks->store);
+	*err = has_stale(banks->store) ? hold_stale(banks, hca) : 0;
+	if (*err)
+		return NULL;
+	bank = find(banks, hca);
+	return bank ? bank : open_bank(banks, hca, err);
+}
+
+void banks_trim(struct banks *banks)
 {
 	struct bank *bank, *next;
 
 	for (bank = LIST_FIRST(&banks->list); bank; bank = next) {
 		next = LIST_NEXT(bank, link);
-		if (!in_reach(bank, revocable))
+		if (!in_reach(bank, banks->revocable))
 			close_bank(banks, bank);
 	}
 }
@@ -165,4 +413,5 @@ void banks_close(struct banks *banks)
 {
 	while (!LIST_EMPTY(&banks->list))
 		close_bank(banks, LIST_FIRST(&banks->list));
+	LIST_REMOVE(banks, link);
 }

@@ -2,6 +2,12 @@
 /*
  * bank.h - the supervisor's side of the banks of one vHCA (see uar.h): one for each HCA that the
  * vHCA has been on since its domain exists. The holder is told of each: see holder.h.
+ *
+ * When an HCA's driver is reloaded the HCA forgets who had which page, and gives them out again,
+ * while a PV guest may have some mapped for as long as it lives. Such a bank is stale. The pages of
+ * a stale bank are allocated once more, on a file that is used for nothing else: then it is held,
+ * and nobody else is given them, dom0 included. Where that fails, because somebody has one already,
+ * the HCA serves nobody but that domain until the domain is gone.
  */
 #ifndef XEN_IB_BANK_H
 #define XEN_IB_BANK_H
@@ -11,27 +17,41 @@
 
 #include "uverbs.h"
 
+/* A stale one has a name that no HCA can have, with a slash: the holder tells the next supervisor. */
 struct bank {
 	char hca[UVERBS_NAME_MAX];
 	int file, records;
+	bool stale;
+	bool complained; /* that it cannot be held */
 	LIST_ENTRY(bank) link;
 };
 
-/* holder: the socket to the holder, which may change; -1 while there is none. */
-struct banks {
-	unsigned int domid, devid;
-	const int *holder;
-	LIST_HEAD(bank_list, bank) list;
+LIST_HEAD(banks_list, banks);
+
+/* All banks there are. */
+struct bank_store {
+	int holder; /* the socket to the holder, which may change; -1 while there is none */
+	struct banks_list vhcas;
+	char stale[64]; /* whose pages cannot be held: "domain 5", "domains 5, 7" */
 };
 
-void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, const int *holder);
+struct banks {
+	unsigned int domid, devid;
+	bool revocable; /* the domain is auto-translated, so that a page that was denied is out of its reach */
+	struct bank_store *store;
+	LIST_HEAD(bank_list, bank) list;
+	LIST_ENTRY(banks) link;
+};
+
+void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, struct bank_store *store);
 
 /* banks_adopt - one that the holder has; the descriptors are ours from now on. 0 or -ENOMEM. */
 int banks_adopt(struct banks *banks, const char *hca, const int fds[2]);
 
 /*
  * banks_get - the bank on an HCA, made if there is none, or if the HCA was taken from its driver
- * since: its UARs are no more then. NULL, with -errno in *err.
+ * since. Stale banks on that HCA, whoever's, are held before. NULL, with -errno in *err; -EBUSY:
+ * some cannot be, of the domains that store->stale names.
  */
 struct bank *banks_get(struct banks *banks, const char *hca, int *err);
 
@@ -41,9 +61,8 @@ void banks_tell(const struct banks *banks);
 /*
  * banks_trim - for a vHCA that has been taken away from a domain that lives: closes the banks with
  * nothing that the guest can still reach.
- * @revocable: the domain is auto-translated, so that a page that was denied is out of its reach
  */
-void banks_trim(struct banks *banks, bool revocable);
+void banks_trim(struct banks *banks);
 
 /* banks_close - all of them: the domain is gone. */
 void banks_close(struct banks *banks);

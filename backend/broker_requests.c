@@ -34,12 +34,12 @@ static bool is_doorbell(const struct serving *s, uint64_t mfn)
 
 static int new_uar(struct serving *s, uint32_t type, uint64_t *index)
 {
-	uint32_t page;
+	uint32_t page, handle;
 	int err;
 
 	if (uar_records_full(s->records))
 		return -ENOSPC;
-	err = hca_bank_uar(s->bank, type, &page);
+	err = hca_bank_uar(s->bank, type, &page, &handle);
 	if (err)
 		return err;
 	if (!is_doorbell(s, s->bar_frame + page))

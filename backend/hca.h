@@ -164,8 +164,12 @@ struct hca *hca_open(const char *name, unsigned int port, struct broker *broker,
  */
 int hca_bank_open(const char *name);
 
-/* hca_bank_uar - allocates a UAR (enum xen_vhca_uar_type) on a bank. *index: its page. 0 or -errno. */
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index);
+/*
+ * hca_bank_uar - allocates a UAR (enum xen_vhca_uar_type) on a bank. *index: its page; *handle names
+ * it to hca_bank_uar_free(). 0 or -errno.
+ */
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle);
+int hca_bank_uar_free(int bank, uint32_t handle);
 
 /*
  * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened:

@@ -271,7 +271,7 @@ static int next_port_event(struct hca *hca, uint32_t *type)
 	return got;
 }
 
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index)
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	uint32_t length = 0;
 	uint64_t offset = 0;
@@ -284,9 +284,19 @@ int hca_bank_uar(int bank, uint32_t type, uint32_t *index)
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(*index), (uintptr_t)index },
 	};
 
+	int err;
+
 	*index = 0;
-	return uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR,
-			    MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
+	err = uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
+	*handle = args[0].data;
+	return err;
+}
+
+int hca_bank_uar_free(int bank, uint32_t handle)
+{
+	struct uverbs_arg args[] = { { MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, 0, handle } };
+
+	return uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
 }
 
 static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)

@@ -138,7 +138,7 @@ static int make_life(struct slot *slot)
 	return slot->life < 0 ? -1 : open(name.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, const int *holder)
+struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
 
@@ -148,7 +148,7 @@ struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, 
 	slot->domid = domid;
 	slot->devid = devid;
 	slot->pidfd = -1;
-	banks_init(&slot->banks, domid, devid, holder);
+	banks_init(&slot->banks, domid, devid, store);
 	find_life(slot);
 	return slot;
 }
@@ -215,6 +215,7 @@ static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
 	struct bank *bank;
 	int err;
 
+	slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
 	if (!xb_read(xs, slot->path, "hca", hca, sizeof(hca))) {
 		say(slot, xs, "no hca is given");
 		return NULL;
@@ -222,10 +223,15 @@ static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
 	bank = banks_get(&slot->banks, hca, &err);
 	if (bank)
 		return bank;
-	if (err == -ENOENT)
+	if (err == -ENOENT) {
 		say(slot, xs, "there is no HCA %s", hca);
-	else
+	} else if (slot->banks.store->stale[0]) {
+		slot->not_before_ms = slot_now_ms() + RETRY_HCA_MOST_MS;
+		say(slot, xs, "HCA %s: its driver was reloaded, and %s may have doorbell pages mapped that are "
+		    "somebody else's now; wait until they are gone, or end them", hca, slot->banks.store->stale);
+	} else {
 		say(slot, xs, "HCA %s: %s", hca, strerror(-err));
+	}
 	return NULL;
 }
 
@@ -268,10 +274,8 @@ void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 	struct bank *bank = find_bank(slot, xs);
 	int life;
 
-	if (!bank) {
-		slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
+	if (!bank)
 		return;
-	}
 	life = make_life(slot);
 	if (life < 0)
 		goto err;

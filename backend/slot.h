@@ -37,7 +37,7 @@ struct slot {
 	uint64_t not_before_ms; /* of the next worker */
 	struct pace starts;
 	unsigned int failures;  /* in a row */
-	char said[128];         /* why there is no worker; said once */
+	char said[256];         /* why there is no worker; said once */
 	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */
 	LIST_ENTRY(slot) link;
 };
@@ -48,9 +48,9 @@ extern const char *slot_dir; /* another one than STATUS_DIR in tests */
 
 /*
  * slot_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
- * @holder: see bank.h
+ * @store: see bank.h
  */
-struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, const int *holder);
+struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store);
 
 /* slot_free - the domain is gone, and so is the worker: files and banks go as well. */
 void slot_free(struct slot *slot);

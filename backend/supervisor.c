@@ -48,7 +48,7 @@ struct supervisor {
 	struct rights *rights;
 	struct lender *lender; /* NULL: in a driver domain */
 	int signals, lock;
-	int holder;              /* the socket to it, or -1 */
+	struct bank_store store;
 	uint64_t holder_next_ms; /* not to be started before */
 	bool verbose, stop;
 	unsigned int own; /* our domain */
@@ -92,7 +92,7 @@ static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned 
 	if (slot || s->n_slots >= MAX_SLOTS)
 		return slot;
 	vhca_path(s, path, domid, devid);
-	slot = slot_new(path, domid, devid, &s->holder);
+	slot = slot_new(path, domid, devid, &s->store);
 	if (!slot)
 		return NULL;
 	LIST_INSERT_HEAD(&s->slots, slot, link);
@@ -237,7 +237,7 @@ static int start_worker(struct supervisor *s, struct slot *slot)
 {
 	uint64_t now = slot_now_ms();
 
-	if (s->holder < 0)
+	if (s->store.holder < 0)
 		return -1; /* soon, and that wakes us */
 	if (slot->not_before_ms <= now && choose_hca(s, slot))
 		slot_start(slot, s->xs, s->verbose);
@@ -263,7 +263,7 @@ static bool remove_nodes(struct supervisor *s, const struct slot *slot)
 }
 
 /* A vHCA that is being taken away. Its worker sees that by itself. Returns as look_after(). */
-static int detach(struct supervisor *s, struct slot *slot, bool revocable)
+static int detach(struct supervisor *s, struct slot *slot)
 {
 	bool force = slot->detach == DETACH_FORCE;
 
@@ -276,7 +276,7 @@ static int detach(struct supervisor *s, struct slot *slot, bool revocable)
 	log_info("vHCA %u of domain %u is taken away", slot->devid, slot->domid);
 	slot->listed = false;
 	slot->detach = DETACH_NO;
-	banks_trim(&slot->banks, revocable);
+	banks_trim(&slot->banks);
 	return -1;
 }
 
@@ -284,16 +284,15 @@ static int detach(struct supervisor *s, struct slot *slot, bool revocable)
 static int look_after(struct supervisor *s)
 {
 	struct slot *slot, *next;
-	bool revocable;
 	int due = -1;
 
 	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
 		next = LIST_NEXT(slot, link);
-		if (!domain_runs(s, slot->domid, &revocable)) {
+		if (!domain_runs(s, slot->domid, &slot->banks.revocable)) {
 			pace_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
 			bury(s, slot);
 		} else if (slot->detach) {
-			pace_sooner(&due, detach(s, slot, revocable));
+			pace_sooner(&due, detach(s, slot));
 		} else if (wants_worker(s, slot)) {
 			pace_sooner(&due, start_worker(s, slot));
 		}
@@ -358,7 +357,7 @@ static int meet_holder(struct supervisor *s, int sock, holder_bank_fn *fn)
 	if (err)
 		close(sock);
 	else
-		s->holder = sock;
+		s->store.holder = sock;
 	return err;
 }
 
@@ -394,7 +393,7 @@ static int keep_holder(struct supervisor *s)
 	uint64_t now = slot_now_ms();
 	int err;
 
-	if (s->holder >= 0)
+	if (s->store.holder >= 0)
 		return -1;
 	if (s->holder_next_ms > now)
 		return s->holder_next_ms - now;
@@ -409,8 +408,8 @@ static int keep_holder(struct supervisor *s)
 static void lose_holder(struct supervisor *s)
 {
 	log_error("the holder of banks is gone");
-	close(s->holder);
-	s->holder = -1;
+	close(s->store.holder);
+	s->store.holder = -1;
 }
 
 /* The loop */
@@ -427,7 +426,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
-	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->holder, .events = POLLIN };
+	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->store.holder, .events = POLLIN };
 	polls[POLL_LENDER] = (struct pollfd){ .fd = lender_fd(s->lender), .events = POLLIN };
 	LIST_FOREACH(slot, &s->slots, link) {
 		if (slot->life < 0)
@@ -548,7 +547,8 @@ int supervisor_main(bool verbose)
 	int result = EXIT_FAILURE;
 
 	s.verbose = verbose;
-	s.holder = -1;
+	s.store.holder = -1;
+	LIST_INIT(&s.store.vhcas);
 	LIST_INIT(&s.slots);
 	if (!open_lock(&s))
 		return EXIT_FAILURE;

@@ -142,9 +142,10 @@ static unsigned int names(void)
 static uint32_t next_page;
 static bool alive;
 
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index)
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	(void)type;
+	(void)handle;
 	CHECK(bank == 43);
 	*index = next_page++;
 	return 0;

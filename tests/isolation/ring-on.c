@@ -218,8 +218,48 @@ static void run(const void *arg)
 	frames_unmap(&own);
 }
 
+/*
+ * The HCA's driver is reloaded in dom0, and so the HCA forgets whose pages those were. They are kept from everybody: what
+ * is rung there is refused, and others do not get them.
+ */
+static void run_reload(const void *arg)
+{
+	static struct doorbells before, after;
+	struct frames own, again;
+	struct owner owner;
+	struct ringer r;
+	struct bar bar;
+	char *answer;
+
+	(void)arg;
+	bar = ask_bar();
+	owner_start(&owner);
+	frames_map(&own, bar.first, bar.pages);
+	require(own.count, "the frames of the owner can be mapped");
+	frames_print(&own);
+	owner_kill(&owner);
+
+	answer = ask("reload");
+	require(strstr(answer, "exit 0"), "the HCA's driver is reloaded, and both guests have their devices again: %s", answer);
+	free(answer);
+	frames_map(&again, bar.first, bar.pages);
+	check(!again.count, "no frame can be mapped (%u can)", again.count);
+	frames_unmap(&again);
+
+	ask_doorbells(&before);
+	ring_start(&r, &own);
+	other_guest_works("for i in 1 2 3 4 5 6 7 8; do " OTHER_PROGRAM " --count 3 rounds & done; wait", "eight processes");
+	ring_for(&r, 1);
+	ask_doorbells(&after);
+	nobody_heard(&own, &bar, &before, &after, "after the reload");
+	use_device();
+	ring_stop(&r);
+	frames_unmap(&own);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("ring-on", run, "a doorbell page that is kept reaches nobody (--answers)", .seconds = 300),
+	CHECK_CASE("reload", run_reload, "nor after the HCA's driver was reloaded (--answers)", .seconds = 300),
 };
 
 int main(int argc, char **argv)
