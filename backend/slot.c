@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "family.h"
 #include "hca.h"
 #include "log.h"
 #include "slot.h"
@@ -25,6 +26,7 @@
 #define RETRY_MOST_MS 60000     /* a guest that breaks things waits for so long at most */
 #define RETRY_HCA_MOST_MS 4000  /* and an HCA that cannot be used, which may come back any time */
 #define RETRY_ABSENT_MS 1000    /* to see whether there is one costs nothing */
+#define FAMILY_MS 3000          /* broker and keeper end with their worker; those that do not are killed */
 #define SHORT_LIFE_MS 1000      /* a worker that dies so young was of no use */
 
 /* A guest that connects and disconnects in a loop has a worker started each time. */
@@ -111,7 +113,10 @@ static void find_worker(struct slot *slot)
 		close_fd(&slot->pidfd);
 }
 
-/* The end for reading; without one for writing a read returns 0, and else there is nothing to read. */
+/*
+ * The end for reading; without one for writing a read returns 0, and else there is nothing to read.
+ * A worker that has let go of its life is one nonetheless.
+ */
 static void find_life(struct slot *slot)
 {
 	char byte;
@@ -119,12 +124,11 @@ static void find_life(struct slot *slot)
 	slot->life = open(file_name(slot, "life").path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (slot->life < 0)
 		return;
-	if (read(slot->life, &byte, 1) < 0 && errno == EAGAIN) {
-		find_worker(slot);
+	find_worker(slot);
+	if (slot->pid || (read(slot->life, &byte, 1) < 0 && errno == EAGAIN))
 		log_info("worker %d of %s goes on", slot->pid, slot->path);
-	} else {
+	else
 		close_fd(&slot->life);
-	}
 }
 
 /* Returns the end for writing, for worker and keeper, or -1. */
@@ -290,7 +294,7 @@ void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 	write_pid(slot);
 	slot->crashed = false;
 	slot->said[0] = 0;
-	slot->end_ms = 0;
+	slot->end_ms = slot->ended_ms = 0;
 	log_debug("worker %d for %s", slot->pid, slot->path);
 	return;
 
@@ -304,12 +308,15 @@ err:
 
 /* Ending */
 
+/* Of one that is not known, from before, whoever is left of its family. */
 static void kill_worker(const struct slot *slot)
 {
 	if (slot->pidfd >= 0)
 		pidfd_send_signal(slot->pidfd, SIGKILL, NULL, 0);
 	else if (slot->pid)
 		kill(slot->pid, SIGKILL);
+	else
+		family_kill(file_name(slot, "life").path);
 }
 
 int slot_must_end(struct slot *slot, unsigned int grace_ms)
@@ -374,6 +381,7 @@ void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 		not_within(slot, 1000 * WORKER_PAUSE_S(WEXITSTATUS(status)));
 	not_within(slot, pace_wait_ms(&slot->starts, &start_rate, slot_now_ms()));
 	slot->pid = 0;
+	slot->ended_ms = slot_now_ms();
 }
 
 /* Of a worker that was not our child there is no status; but the guest's sight of it tells. */
@@ -382,17 +390,49 @@ static void stranger_ended(struct slot *slot, struct xs_handle *xs)
 	log_info("worker %d of %s, from before, has ended", slot->pid, slot->path);
 	close_fd(&slot->pidfd);
 	slot->pid = 0;
+	slot->ended_ms = slot_now_ms();
 	if (slot->listed && xb_state(xs, slot->path) != XB_CLOSED)
 		crashed(slot, xs);
 }
 
-void slot_released(struct slot *slot, struct xs_handle *xs)
+/* All that the last worker had is released. Of one from before whose pid nobody knew this is the end as well. */
+static void released(struct slot *slot, struct xs_handle *xs)
 {
-	if (slot->pidfd >= 0 || !slot->started_ms)
+	if (!slot->ended_ms)
 		stranger_ended(slot, xs);
 	close_fd(&slot->life);
-	slot->end_ms = 0;
+	slot->end_ms = slot->ended_ms = 0;
 	if (slot->crashed && slot->listed)
 		xb_set_state(xs, slot->path, XB_CLOSED);
 	slot->crashed = false;
+}
+
+/* A child is waited for; after a worker, its family. */
+int slot_fd(const struct slot *slot)
+{
+	if (slot->pidfd >= 0)
+		return slot->pidfd;
+	return slot->pid ? -1 : slot->life;
+}
+
+void slot_event(struct slot *slot, struct xs_handle *xs)
+{
+	if (slot->pidfd >= 0)
+		stranger_ended(slot, xs);
+	else if (!slot->pid)
+		released(slot, xs);
+}
+
+int slot_clear(struct slot *slot)
+{
+	uint64_t now = slot_now_ms();
+
+	if (slot->pid || slot->life < 0 || !slot->ended_ms)
+		return -1;
+	if (now - slot->ended_ms < FAMILY_MS)
+		return FAMILY_MS - (now - slot->ended_ms);
+	log_warning("%u processes outlive the worker of %s: they are killed",
+		    family_kill(file_name(slot, "life").path), slot->path);
+	slot->ended_ms = now;
+	return FAMILY_MS;
 }

@@ -3,10 +3,10 @@
  * slot.h - the supervisor's side of one vHCA: its worker, and what has to outlive workers.
  *
  * A worker outlives the supervisor, so what a next supervisor has to know stands in files,
- * /run/xen-ib/<domid>-<devid>.life and .pid. The first is a pipe with a name, of which worker and
- * keeper have the end for writing, and write nothing: as long as there is such an end, it is at
- * work or not yet cleaned up after, and no other worker may start. The supervisor that started it
- * sees this in the same way as one that came later.
+ * /run/xen-ib/<domid>-<devid>.life and .pid. The first is a pipe with a name, of which worker, broker
+ * and keeper have the end for writing, and write nothing: as long as there is such an end, or the
+ * worker itself, it is at work or not yet cleaned up after, and no other worker may start. The
+ * supervisor that started it sees this in the same way as one that came later.
  */
 #ifndef XEN_IB_SLOT_H
 #define XEN_IB_SLOT_H
@@ -31,13 +31,14 @@ struct slot {
 	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
 	int pidfd;      /* of one that another supervisor has started; -1 */
 	bool crashed;   /* the last one did not say Closed itself */
-	int life;       /* at its end when worker and keeper are gone; -1: they are */
+	int life;       /* at its end when worker, broker and keeper are gone; -1: they are */
 	struct banks banks;
 	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */
 	struct pace starts;
 	unsigned int failures;  /* in a row */
 	char said[256];         /* why there is no worker; said once */
+	uint64_t ended_ms;      /* the last worker, when the rest of its family was last killed; 0: it has not */
 	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */
 	LIST_ENTRY(slot) link;
 };
@@ -75,8 +76,18 @@ int slot_must_end(struct slot *slot, unsigned int grace_ms);
 /* slot_ended - the worker, our child, ended with this wait status; decides about the next one. */
 void slot_ended(struct slot *slot, struct xs_handle *xs, int status);
 
-/* slot_released - life has come to its end: all that the last worker had is released. */
-void slot_released(struct slot *slot, struct xs_handle *xs);
+/*
+ * slot_fd - to poll for reading; -1: not now. slot_event - it is readable: a worker from before, or
+ * all the family of one, has ended.
+ */
+int slot_fd(const struct slot *slot);
+void slot_event(struct slot *slot, struct xs_handle *xs);
+
+/*
+ * slot_clear - kills those of a worker's family that outlive it. Returns in how many milliseconds to
+ * call again, or -1.
+ */
+int slot_clear(struct slot *slot);
 
 uint64_t slot_now_ms(void);
 

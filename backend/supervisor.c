@@ -288,6 +288,7 @@ static int look_after(struct supervisor *s)
 
 	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
 		next = LIST_NEXT(slot, link);
+		pace_sooner(&due, slot_clear(slot));
 		if (!domain_runs(s, slot->domid, &slot->banks.revocable)) {
 			pace_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
 			bury(s, slot);
@@ -429,17 +430,17 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->store.holder, .events = POLLIN };
 	polls[POLL_LENDER] = (struct pollfd){ .fd = lender_fd(s->lender), .events = POLLIN };
 	LIST_FOREACH(slot, &s->slots, link) {
-		if (slot->life < 0)
+		if (slot_fd(slot) < 0)
 			continue;
-		polls[POLL_SLOTS + n] = (struct pollfd){ .fd = slot->life, .events = POLLIN };
+		polls[POLL_SLOTS + n] = (struct pollfd){ .fd = slot_fd(slot), .events = POLLIN };
 		whose[n++] = slot;
 	}
 	if (poll(polls, POLL_SLOTS + n, timeout) <= 0)
 		return;
 	look_at_signals(s);
 	for (i = 0; i < n; i++)
-		if (polls[POLL_SLOTS + i].revents && (!whose[i]->pid || whose[i]->pidfd >= 0))
-			slot_released(whose[i], s->xs);
+		if (polls[POLL_SLOTS + i].revents)
+			slot_event(whose[i], s->xs);
 	if (polls[POLL_HOLDER].revents)
 		lose_holder(s);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {

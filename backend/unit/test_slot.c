@@ -96,6 +96,19 @@ int hca_sysfs_bar0(const char *ibdev, uint64_t *address, uint64_t *bytes)
 	CHECK(ibdev && address && bytes && false);
 }
 
+/* What a worker that was taken over does: the others of its family go on, and it lets go of its life. */
+#define STAYS "TEST_SLOT_STAYS"
+#define LETS_GO "TEST_SLOT_LETS_GO"
+
+static void relative(const char *name)
+{
+	if (fork())
+		return;
+	prctl(PR_SET_NAME, name);
+	for (;;)
+		pause();
+}
+
 /* The worker: its descriptors are what they should be, and no others. */
 static int worker(void)
 {
@@ -105,6 +118,12 @@ static int worker(void)
 		CHECK(fcntl(fd, F_GETFD) >= 0);
 	for (; fd < 100; fd++)
 		CHECK(fcntl(fd, F_GETFD) < 0);
+	if (getenv(STAYS)) {
+		relative("xen-ib-broker");
+		relative("xen-ib-keeper");
+	}
+	if (getenv(LETS_GO))
+		close(WORKER_LIFE);
 	for (;;)
 		pause();
 }
@@ -156,6 +175,19 @@ static void reap(struct slot *slot)
 	slot_ended(slot, NULL, status);
 }
 
+/* Until nothing of it is left. */
+static void settle(struct slot *slot)
+{
+	struct pollfd event = { .events = POLLIN };
+
+	while (slot_busy(slot)) {
+		event.fd = slot_fd(slot);
+		CHECK(event.fd >= 0 && poll(&event, 1, 10000) == 1);
+		slot_event(slot, NULL);
+	}
+	CHECK(slot_clear(slot) == -1);
+}
+
 static uint64_t due_in(const struct slot *slot)
 {
 	uint64_t now = slot_now_ms();
@@ -197,7 +229,7 @@ static void test_crash(void)
 		CHECK(life_ends(slot, 10000));
 		reap(slot);
 		CHECK(n_states == 1 && states[0] == XB_CLOSING && slot_busy(slot));
-		slot_released(slot, NULL);
+		settle(slot);
 		CHECK(n_states == 2 && states[1] == XB_CLOSED && !slot_busy(slot));
 		CHECK(!due_in(slot)); /* however often */
 	}
@@ -217,7 +249,7 @@ static void test_young(void)
 		slot_start(slot, NULL, false);
 		CHECK(!kill(slot->pid, SIGKILL) && life_ends(slot, 10000));
 		reap(slot);
-		slot_released(slot, NULL);
+		settle(slot);
 		CHECK(due_in(slot) > last);
 		last = due_in(slot);
 	}
@@ -235,7 +267,7 @@ static void test_paced(void)
 		CHECK(!kill(slot->pid, SIGKILL) && waitpid(slot->pid, NULL, 0) == slot->pid);
 		slot_ended(slot, NULL, W_EXITCODE(WORKER_DONE, 0));
 		CHECK(life_ends(slot, 10000));
-		slot_released(slot, NULL);
+		settle(slot);
 		if (due_in(slot))
 			paced++;
 		else
@@ -282,7 +314,7 @@ static void test_no_hca(void)
 	CHECK(slot->pid > 0);
 	kill(slot->pid, SIGKILL);
 	reap(slot);
-	slot_released(slot, NULL);
+	settle(slot);
 	slot_free(slot);
 }
 
@@ -319,7 +351,7 @@ static void test_adopted(void)
 	slot = new_slot();
 	CHECK(slot->pid == pid && slot_busy(slot) && !life_ends(slot, 100));
 	CHECK(!kill(pid, SIGKILL) && life_ends(slot, 10000));
-	slot_released(slot, NULL);
+	settle(slot);
 	CHECK(n_states == 2 && states[0] == XB_CLOSING && states[1] == XB_CLOSED);
 	CHECK(!slot_busy(slot) && !slot->pid && !due_in(slot));
 	/* Now it is our turn. */
@@ -327,7 +359,7 @@ static void test_adopted(void)
 	CHECK(slot->pid > 0 && slot->pid != pid);
 	kill(slot->pid, SIGKILL);
 	reap(slot);
-	slot_released(slot, NULL);
+	settle(slot);
 	slot_free(slot);
 }
 
@@ -354,7 +386,7 @@ static void test_stubborn(void)
 	CHECK(!life_ends(slot, 150));
 	CHECK(slot_must_end(slot, 100) == 100);
 	CHECK(life_ends(slot, 10000));
-	slot_released(slot, NULL);
+	settle(slot);
 	CHECK(slot_must_end(slot, 100) == -1);
 	waitpid(pid, NULL, 0);
 	slot_free(slot);
@@ -380,16 +412,110 @@ static void test_wrong_pid(void)
 			fprintf(file, "%d\n", getpid());
 		fclose(file);
 		slot = new_slot();
-		CHECK(slot_busy(slot) && !slot->pid && slot->pidfd < 0);
-		CHECK(slot_must_end(slot, 0) == 0 && !life_ends(slot, 20));
+		CHECK(slot_busy(slot) && !slot->pid && slot->pidfd < 0 && slot_fd(slot) == slot->life);
+		CHECK(!life_ends(slot, 20) && slot_clear(slot) == -1);
 		forget(slot);
 	}
+	/* When it has to end it is found by what it holds. */
 	slot = new_slot();
-	CHECK(!kill(pid, SIGKILL) && life_ends(slot, 10000));
-	slot_released(slot, NULL);
+	CHECK(slot_must_end(slot, 100) == 100 && !life_ends(slot, 150) && slot_must_end(slot, 100) == 100);
+	CHECK(life_ends(slot, 10000) && waitpid(pid, NULL, 0) == pid);
+	settle(slot);
 	CHECK(!slot_busy(slot) && n_states == 2);
-	waitpid(pid, NULL, 0);
 	slot_free(slot);
+}
+
+static bool is_there(const char *name, pid_t worker)
+{
+	char path[64], line[64] = "";
+	int status;
+	FILE *file;
+	pid_t pid;
+
+	/* They have numbers just above; and nobody else waits for them. */
+	for (pid = worker + 1; pid < worker + 200; pid++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (!fgets(line, sizeof(line), file))
+			line[0] = 0;
+		fclose(file);
+		if (!strncmp(line, name, strlen(name)))
+			return true;
+	}
+	return false;
+}
+
+static void await(bool there, const char *name, pid_t worker)
+{
+	struct timespec tick = { .tv_nsec = 10000000 };
+	unsigned int i;
+
+	for (i = 0; i < 1000 && is_there(name, worker) != there; i++)
+		nanosleep(&tick, NULL);
+	CHECK(i < 1000);
+}
+
+/* Who outlives a worker that is killed is killed as well, the keeper last; only then comes the next worker. */
+static void test_family(bool adopted)
+{
+	struct slot *slot;
+	pid_t pid;
+
+	CHECK(!setenv(STAYS, "1", 1));
+	if (adopted) {
+		pid = leave_worker();
+		slot = new_slot();
+	} else {
+		slot = new_slot();
+		slot_start(slot, NULL, false);
+		pid = slot->pid;
+	}
+	await(true, "xen-ib-keeper", pid);
+	CHECK(!unsetenv(STAYS) && slot_clear(slot) == -1 && !kill(pid, SIGKILL));
+	if (adopted)
+		slot_event(slot, NULL);
+	else
+		reap(slot);
+	waitpid(pid, NULL, 0);
+	CHECK(!slot->pid && slot_busy(slot) && slot_clear(slot) > 0 && slot_fd(slot) == slot->life);
+	CHECK(!life_ends(slot, 20) && is_there("xen-ib-broker", pid));
+	slot->ended_ms -= 5000;
+	CHECK(slot_clear(slot) > 0);
+	await(false, "xen-ib-broker", pid);
+	CHECK(is_there("xen-ib-keeper", pid) && !life_ends(slot, 0) && slot_busy(slot));
+	slot->ended_ms -= 5000;
+	CHECK(slot_clear(slot) > 0 && life_ends(slot, 10000));
+	settle(slot);
+	CHECK(n_states == 2 && states[1] == XB_CLOSED);
+	await(false, "xen-ib-keeper", pid);
+	slot_free(slot);
+}
+
+/* It looks as if it were gone, to this supervisor and to the next one: it is not. */
+static void test_lets_go(void)
+{
+	struct slot *slot;
+	pid_t pid;
+
+	CHECK(!setenv(LETS_GO, "1", 1));
+	pid = leave_worker();
+	slot = new_slot();
+	CHECK(slot->pid == pid && slot_busy(slot) && slot_fd(slot) == slot->pidfd && life_ends(slot, 10000));
+	CHECK(slot_must_end(slot, 0) == 0);
+	CHECK(slot_must_end(slot, 0) == 0);
+	settle(slot);
+	waitpid(pid, NULL, 0);
+	slot_start(slot, NULL, false);
+	CHECK(slot->pid > 0 && life_ends(slot, 10000) && slot_fd(slot) == -1 && slot_busy(slot));
+	CHECK(!kill(slot->pid, SIGKILL));
+	reap(slot);
+	settle(slot);
+	slot_free(slot);
+	CHECK(!unsetenv(LETS_GO));
 }
 
 int main(int argc, char **argv)
@@ -409,6 +535,9 @@ int main(int argc, char **argv)
 	test_gone_meanwhile();
 	test_stubborn();
 	test_wrong_pid();
+	test_family(false);
+	test_family(true);
+	test_lets_go();
 	CHECK(!rmdir(dir));
 	return EXIT_SUCCESS;
 }
