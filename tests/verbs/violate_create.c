@@ -3,6 +3,7 @@
  * Objects that must not come into being, and objects that must not go while others stand on them.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -208,12 +209,80 @@ static void destroy_in_use(const void *arg)
 	vio_end(&v);
 }
 
+#define NOT_OFFERED(made, what) \
+	do { \
+		errno = 0; \
+		check(!(made), "%s: not made", what); \
+		check(errno == EOPNOTSUPP, "%s: EOPNOTSUPP (got %s)", what, strerror(errno)); \
+	} while (0)
+
+static void queues_not_offered(struct vp_end *a)
+{
+	struct ibv_context *ctx = a->dev->ctx;
+	struct ibv_cq_init_attr_ex overrun = {
+		.cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+	};
+	struct ibv_cq_init_attr_ex stamps = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP };
+	struct ibv_xrcd_init_attr xrcd = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT,
+	};
+	struct ibv_flow_attr flow = { .size = sizeof(flow), .port = 1 };
+	struct ibv_qp_init_attr_ex qp = {
+		.send_cq = a->scq.cq, .recv_cq = a->rcq.cq, .pd = a->pd, .cap = a->conf->cap, .qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	};
+	int ret;
+
+	NOT_OFFERED(ibv_create_qp_ex(ctx, &qp), "a QP with creation flags");
+	qp.create_flags = 0;
+	qp.qp_type = IBV_QPT_RAW_PACKET;
+	NOT_OFFERED(ibv_create_qp_ex(ctx, &qp), "a QP for raw packets");
+	qp.qp_type = IBV_QPT_UD;
+	qp.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	qp.send_ops_flags = IBV_QP_EX_WITH_TSO;
+	NOT_OFFERED(ibv_create_qp_ex(ctx, &qp), "a QP for TSO");
+	NOT_OFFERED(ibv_open_xrcd(ctx, &xrcd), "an XRC domain");
+	NOT_OFFERED(ibv_create_flow(a->qp, &flow), "a flow");
+	NOT_OFFERED(ibv_create_cq_ex(ctx, &overrun), "a CQ that may overrun");
+	NOT_OFFERED(ibv_create_cq_ex(ctx, &stamps), "a CQ with timestamps");
+	ret = ibv_resize_cq(a->scq.cq, 2 * a->conf->cqe);
+	check(ret == EOPNOTSUPP, "a CQ of another size: EOPNOTSUPP (got %d)", ret);
+}
+
+/* What docs/provider.md says that there is not. */
+static void not_offered(const void *arg)
+{
+	struct vio v = { 0 };
+	struct ibv_alloc_dm_attr dm = { .length = 64 };
+	struct vp_end *a = &v.pair.a;
+	struct ibv_context *ctx;
+
+	(void)arg;
+	vio_begin(&v, IBV_QPT_RC);
+	ctx = v.dev_a.ctx;
+	if (strncmp(ibv_get_device_name(ctx->device), "xenib", 5))
+		skip("%s is not a device of xen-ibfront", ibv_get_device_name(ctx->device));
+	NOT_OFFERED(ibv_alloc_null_mr(a->pd), "a null MR");
+	NOT_OFFERED(ibv_reg_dmabuf_mr(a->pd, 0, 4096, 0, -1, IBV_ACCESS_LOCAL_WRITE), "an MR of a dma-buf");
+	NOT_OFFERED(ibv_reg_mr(a->pd, a->buf, 4096, IBV_ACCESS_ON_DEMAND), "an MR on demand");
+	NOT_OFFERED(ibv_alloc_dm(ctx, &dm), "device memory");
+	NOT_OFFERED(ibv_import_pd(ctx, a->pd->handle), "a PD of another process");
+	NOT_OFFERED(ibv_import_mr(a->pd, a->mr->handle), "an MR of another process");
+	NOT_OFFERED(ibv_import_dm(ctx, 0), "device memory of another process");
+	check(ibv_rereg_mr(a->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), "an MR is not registered anew");
+	queues_not_offered(a);
+	vp_exchange(&v.pair, "the pair");
+	vio_end(&v);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("create-qp-too-large", qp_too_large, "QPs with more than the device can"),
 	CHECK_CASE("create-cq-bad-size", cq_bad_size, "CQs with too many or no entries"),
 	CHECK_CASE("create-srq-bad-size", srq_bad_size, "SRQs with more than the device can"),
 	CHECK_CASE("create-srq-other-pd", srq_other_pd, "a QP on the SRQ of another PD"),
 	CHECK_CASE("create-mr-bad-range", mr_bad_range, "memory that is not there, wraps around, or cannot be written"),
+	CHECK_CASE("create-not-offered", not_offered, "what the device of guests has not"),
 	CHECK_CASE("destroy-in-use", destroy_in_use, "PD, CQ and SRQ stay while something stands on them"),
 };
 
