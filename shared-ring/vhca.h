@@ -304,7 +304,12 @@ struct xen_vhca_object {
  * E_ARG if another one is there.
  * A PV guest's page is not given to anyone else while that domain exists, because its mapping
  * outlives the permission.
+ *
+ * A frame number, of either kind, is below 2^40: no physical address of the architecture has more than
+ * 52 bits. A frontend refuses any other, as well as a frame that is its own already.
  */
+#define XEN_VHCA_FRAMES (1ull << 40)
+
 enum xen_vhca_uar_type { XEN_VHCA_UAR_NC = 0, XEN_VHCA_UAR_BF = 1 /* write combining, BlueFlame */ };
 
 struct xen_vhca_uar_alloc {

@@ -215,7 +215,7 @@ static enum xen_vhca_status check_uar_alloc(const struct xen_vhca_req *req,
 		return XEN_VHCA_E_HANDLE;
 	if (a->type > XEN_VHCA_UAR_BF)
 		return XEN_VHCA_E_ARG;
-	return a->gfn >> (64 - 12) ? XEN_VHCA_E_ARG : OK;
+	return a->gfn >= XEN_VHCA_FRAMES ? XEN_VHCA_E_ARG : OK;
 }
 
 static enum xen_vhca_status check_pd_alloc(const struct xen_vhca_req *req,

@@ -69,8 +69,16 @@ const char *vhca_status_name(unsigned int status)
 	return status < XEN_VHCA_STATUSES ? meanings[status].name : "?";
 }
 
-static int uar_ok(const struct xen_vhca_new_uar *u)
+/*
+ * In a page table, more bits of a frame would be shifted out, or be the entry's rights. A guest that
+ * has named a frame gets that one.
+ */
+static int uar_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_uar *u)
 {
+	const uint64_t gfn = req->u.uar_alloc.gfn;
+
+	if (u->frame >= XEN_VHCA_FRAMES || (gfn && u->frame != gfn))
+		return 0;
 	if (!u->handle || u->bf_offset >= XEN_VHCA_PAGE_SIZE || u->bf_offset & 7)
 		return 0;
 	/* Two buffers, used in turn, have to be in the page. */
@@ -124,7 +132,7 @@ static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *
 		return rsp->u.object.handle && rsp->u.object.number <= VHCA_MAX_24;
 	case XEN_VHCA_OP_UAR_ALLOC:
 		*length = sizeof(rsp->u.uar);
-		return uar_ok(&rsp->u.uar);
+		return uar_ok(req, &rsp->u.uar);
 	case XEN_VHCA_OP_MR_REG:
 	case XEN_VHCA_OP_MW_ALLOC:
 		*length = sizeof(rsp->u.mr);

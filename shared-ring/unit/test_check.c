@@ -286,6 +286,31 @@ static void responses(void)
 	EXPECT("status", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
+/* A frame that fits into a page table beside its rights, and where the guest wanted it if it has said so. */
+static void doorbell_pages(void)
+{
+	static const unsigned int beyond[] = { 40, 41, 51, 52, 59, 60, 63 };
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_UAR_ALLOC);
+	struct xen_vhca_rsp rsp;
+	unsigned int i;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	req.u.uar_alloc.gfn = 0;
+	rsp.u.uar = (struct xen_vhca_new_uar){ .handle = 1, .frame = 0xfe000, .bf_size = 256, .bf_offset = 0x800 };
+	EXPECT("PV", vhca_check_response(&req, &rsp), 0);
+	rsp.u.uar.frame = XEN_VHCA_FRAMES - 1;
+	EXPECT("the last frame", vhca_check_response(&req, &rsp), 0);
+	for (i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		rsp.u.uar.frame = 0xfe000 | 1ull << beyond[i];
+		EXPECT("a bit beyond", vhca_check_response(&req, &rsp), -EPROTO);
+	}
+	req.u.uar_alloc.gfn = rsp.u.uar.frame = 0x100000;
+	EXPECT("auto-translated", vhca_check_response(&req, &rsp), 0);
+	rsp.u.uar.frame++;
+	EXPECT("another place", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
 /* As many entries as were asked for, and nothing behind them. */
 static void tables(void)
 {
@@ -432,6 +457,7 @@ int main(void)
 	modify_indices();
 	qkey();
 	responses();
+	doorbell_pages();
 	tables();
 	kept_regions();
 	statuses();
