@@ -5,7 +5,10 @@
  * A page goes back to the backend when both its handle and all mappings of it are gone: the RDMA
  * core counts the latter, and replaces them by ordinary memory when the device disappears.
  */
+#include <linux/ioport.h>
 #include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_std_types.h>
 #include <xen/features.h>
@@ -39,12 +42,63 @@ void xenib_uar_put(struct xenib_uar *uar)
 }
 
 /*
- * A PV guest must not take one of its own frames for a doorbell page: Xen would let it map that,
- * and a process would have the kernel's memory.
+ * A PV guest's map of resources has machine addresses, as far as it is about devices, beside the
+ * numbers that the guest itself has given to its memory, which mean nothing here.
  */
-static bool frame_is_ours(u64 frame)
+static int found_device(struct resource *res, void *arg)
 {
-	return !xen_feature(XENFEAT_auto_translated_physmap) && bfn_to_local_pfn(frame) != -1UL;
+	return !(res->flags & IORESOURCE_SYSRAM);
+}
+
+static bool is_in_resource_map(u64 addr)
+{
+	return !pfn_valid(PHYS_PFN(addr)) &&
+	       walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_MEM, addr, addr + PAGE_SIZE - 1,
+				   NULL, found_device) > 0;
+}
+
+static bool is_in_bar_of(struct pci_dev *pdev, u64 addr)
+{
+	struct resource *res;
+
+	pci_dev_for_each_resource(pdev, res) {
+		if (resource_type(res) == IORESOURCE_MEM && addr >= res->start && addr <= res->end)
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_bar(u64 addr)
+{
+	struct pci_dev *pdev = NULL;
+
+	for_each_pci_dev(pdev) {
+		if (is_in_bar_of(pdev, addr)) {
+			pci_dev_put(pdev);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Whether a process may have this frame as a doorbell page. An auto-translated guest has chosen the
+ * frame itself. To a PV guest Xen refuses the frames of others, but not its own: with one of its
+ * memory a process would have what the kernel keeps there, with one of a device that was given to
+ * the guest it would have that device. bfn_to_local_pfn() and the page tables take less of a frame
+ * number than there is, so what does not fit comes first.
+ */
+static bool frame_is_usable(u64 frame)
+{
+	u64 addr;
+
+	if (xen_feature(XENFEAT_auto_translated_physmap))
+		return true;
+	if (frame >> (boot_cpu_data.x86_phys_bits - PAGE_SHIFT))
+		return false;
+	addr = frame << PAGE_SHIFT;
+	return bfn_to_local_pfn(frame) == -1UL && addr >= SZ_1M && !is_in_resource_map(addr) &&
+	       !is_in_bar(addr);
 }
 
 static int uar_offer(struct xenib_uar *uar)
@@ -69,8 +123,10 @@ static int uar_offer(struct xenib_uar *uar)
 	if (err)
 		goto err_put_gfn;
 
-	if (frame_is_ours(answer->frame)) {
-		ibdev_err_ratelimited(&dev->ibdev, "unusable doorbell page from the backend\n");
+	if (!frame_is_usable(answer->frame)) {
+		ibdev_err_ratelimited(&dev->ibdev,
+				      "the backend offers frame %#llx as a doorbell page: refused\n",
+				      answer->frame);
 		err = -EIO;
 		goto err_free;
 	}
