@@ -164,7 +164,8 @@ static int register_device(struct xenib_dev *dev)
 }
 
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
-				struct xenib_events *events, struct xenib_gfns *gfns)
+				struct xenib_events *events, struct xenib_gfns *gfns,
+				struct xenib_debtor *debtor)
 {
 	struct xenib_dev *dev;
 	int err;
@@ -196,6 +197,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 		goto err_tables;
 	xenib_events_start(events, &dev->ibdev);
 	return dev;
+	dev->debtor = debtor;
 
 err_tables:
 	xenib_tables_exit(dev);

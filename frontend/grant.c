@@ -7,6 +7,9 @@
  * it is put on a list, with a reference of its own, and tried again until the grant can be ended.
  * The kernel's list for that (gnttab_end_foreign_access) takes ten pages a second, which is too
  * slow for registered memory.
+ *
+ * A backend that has said that it has unmapped a page, and still has it mapped a good while later,
+ * has lied. Its device is to end then: see struct xenib_debtor.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -19,16 +22,20 @@
 
 #define GRANT_BATCH 1024U
 #define RETRY_DELAY HZ
+/* An honest backend's kernel unmaps at once, or as soon as nobody looks at the page any more. */
+#define PATIENCE_SECONDS 10
 
 struct held_page {
 	struct page *page;
 	grant_ref_t ref;
+	u32 since; /* seconds */
 };
 
-/* A page full of held pages. */
+/* A page full of held pages, of one debtor or of none. */
 #define HELD_PAGES ((PAGE_SIZE - 32) / sizeof(struct held_page))
 struct held_batch {
 	struct list_head list;
+	struct xenib_debtor *debtor;
 	unsigned int count;
 	struct held_page held[HELD_PAGES];
 };
@@ -56,14 +63,41 @@ static bool retry_batch(struct held_batch *batch)
 	return !left;
 }
 
+static void forget_locked(struct xenib_debtor *debtor)
+{
+	struct held_batch *batch;
+
+	list_for_each_entry(batch, &held_batches, list) {
+		if (batch->debtor == debtor)
+			batch->debtor = NULL;
+	}
+}
+
+static void check_debt(struct held_batch *batch, u32 now)
+{
+	struct xenib_debtor *debtor = batch->debtor;
+	unsigned int i;
+
+	for (i = 0; debtor && i < batch->count; i++) {
+		if (now - batch->held[i].since < PATIENCE_SECONDS)
+			continue;
+		forget_locked(debtor);
+		debtor->fault(debtor);
+		break;
+	}
+}
+
 static void retry_locked(void)
 {
+	u32 now = ktime_get_seconds();
 	struct held_batch *batch, *next;
 
 	list_for_each_entry_safe(batch, next, &held_batches, list) {
 		if (retry_batch(batch)) {
 			list_del(&batch->list);
 			kfree(batch);
+		} else {
+			check_debt(batch, now);
 		}
 		cond_resched();
 	}
@@ -85,29 +119,42 @@ void xenib_grants_retry(void)
 	mutex_unlock(&held_lock);
 }
 
+void xenib_debtor_forget(struct xenib_debtor *debtor)
+{
+	mutex_lock(&held_lock);
+	forget_locked(debtor);
+	mutex_unlock(&held_lock);
+}
+
 /* A batch with room, or NULL. */
-static struct held_batch *held_room(void)
+static struct held_batch *held_room(struct xenib_debtor *debtor)
 {
 	struct held_batch *batch;
 
 	batch = list_first_entry_or_null(&held_batches, struct held_batch, list);
-	if (batch && batch->count < HELD_PAGES)
+	if (batch && batch->debtor == debtor && batch->count < HELD_PAGES)
 		return batch;
 	batch = kzalloc(sizeof(*batch), GFP_KERNEL);
-	if (batch)
+	if (batch) {
+		batch->debtor = debtor;
 		list_add(&batch->list, &held_batches);
+	}
 	return batch;
 }
 
-static void hold_page(struct page *page, grant_ref_t ref)
+static void hold_page(struct page *page, grant_ref_t ref, struct xenib_debtor *debtor)
 {
 	struct held_batch *batch;
 
 	get_page(page);
 	mutex_lock(&held_lock);
-	batch = held_room();
+	batch = held_room(debtor);
 	if (batch)
-		batch->held[batch->count++] = (struct held_page){ .page = page, .ref = ref };
+		batch->held[batch->count++] = (struct held_page){
+			.page = page,
+			.ref = ref,
+			.since = ktime_get_seconds(),
+		};
 	else
 		gnttab_end_foreign_access(ref, page);
 	schedule_delayed_work(&held_work, RETRY_DELAY);
@@ -115,7 +162,8 @@ static void hold_page(struct page *page, grant_ref_t ref)
 }
 
 /* Ends the grants of the first count pages. */
-static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count)
+static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count,
+		     struct xenib_debtor *debtor)
 {
 	struct sg_page_iter iter;
 	size_t i = 0;
@@ -124,15 +172,15 @@ static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count
 		if (i == count)
 			break;
 		if (!gnttab_try_end_foreign_access(refs[i]))
-			hold_page(sg_page_iter_page(&iter), refs[i]);
+			hold_page(sg_page_iter_page(&iter), refs[i], debtor);
 		if (!(++i % GRANT_BATCH))
 			cond_resched();
 	}
 }
 
-void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs)
+void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_debtor *debtor)
 {
-	end_some(umem, refs, ib_umem_num_pages(umem));
+	end_some(umem, refs, ib_umem_num_pages(umem), debtor);
 }
 
 int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_ref_t *refs)
@@ -164,7 +212,7 @@ int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_
 		i++;
 	}
 	if (err)
-		end_some(umem, refs, i);
+		end_some(umem, refs, i, NULL);
 	return err;
 }
 

@@ -16,10 +16,22 @@
 int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_ref_t *refs);
 
 /*
- * Ends these grants. A page that the other domain still has mapped is held, its reference not
- * reused, until that has ended (XSA-396); the umem can be released in any case.
+ * Whoever owes pages: fault is called, once, when the other domain still has some mapped a while
+ * after it has said that it has not.
  */
-void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs);
+struct xenib_debtor {
+	void (*fault)(struct xenib_debtor *debtor);
+};
+
+/*
+ * Ends these grants. A page that the other domain still has mapped is held, its reference not
+ * reused, until that has ended (XSA-396); the umem can be released in any case. debtor: the other
+ * domain has said that nothing is mapped; NULL: it has not.
+ */
+void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_debtor *debtor);
+
+/* The connection ends, and with it the promises: fault is not called any more. */
+void xenib_debtor_forget(struct xenib_debtor *debtor);
 
 /* Tries the held pages again, now. */
 void xenib_grants_retry(void);

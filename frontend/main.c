@@ -44,7 +44,9 @@ struct xenib_hca {
 	struct xenib_ring *ring;   /* NULL: not connected */
 	struct xenib_events *events; /* NULL: none */
 	struct xenib_gfns gfns;
+	struct xenib_debtor debtor; /* the backend */
 	struct xenib_dev *dev; /* NULL: not registered */
+	bool keeps_pages;      /* the backend, against its word */
 	bool failed;           /* do not try again */
 };
 
@@ -75,6 +77,16 @@ static void events_fault(void *context)
 {
 	struct xenib_hca *hca = context;
 
+	kill_ring(hca);
+	queue_work(xenib_wq, &hca->work);
+}
+
+/* With a lock held that others wait for, so the rest is done in the work item. */
+static void debtor_fault(struct xenib_debtor *debtor)
+{
+	struct xenib_hca *hca = container_of(debtor, struct xenib_hca, debtor);
+
+	WRITE_ONCE(hca->keeps_pages, true);
 	kill_ring(hca);
 	queue_work(xenib_wq, &hca->work);
 }
@@ -194,7 +206,7 @@ static int register_device(struct xenib_hca *hca)
 {
 	struct xenib_dev *dev;
 
-	dev = xenib_dev_add(hca->xbdev, hca->ring, hca->events, &hca->gfns);
+	dev = xenib_dev_add(hca->xbdev, hca->ring, hca->events, &hca->gfns, &hca->debtor);
 	if (IS_ERR(dev)) {
 		/* A backend that went meanwhile comes back; anything else would only repeat. */
 		if (!xenib_ring_is_dead(hca->ring)) {
@@ -225,6 +237,7 @@ static void disconnect(struct xenib_hca *hca)
 	if (!ring)
 		return;
 	set_ring(hca, NULL);
+	xenib_debtor_forget(&hca->debtor);
 	xenib_ring_destroy(ring);
 	xenib_events_destroy(hca->events);
 	hca->events = NULL;
@@ -271,11 +284,21 @@ static bool is_left_connected(const struct xenib_hca *hca, enum xenbus_state bac
 	return !hca->ring && (backend == XenbusStateInitialised || backend == XenbusStateConnected);
 }
 
+/* Like blkfront since XSA-396: there is no next connection, before an administrator makes one. */
+static void end_for_good(struct xenib_hca *hca)
+{
+	hca->failed = true;
+	xenbus_dev_error(hca->xbdev, -EIO,
+			 "the backend keeps pages that it has given back: the device has failed");
+}
+
 static void hca_work(struct work_struct *work)
 {
 	struct xenib_hca *hca = container_of(work, struct xenib_hca, work);
 	enum xenbus_state backend = READ_ONCE(hca->backend);
 
+	if (READ_ONCE(hca->keeps_pages) && !hca->failed)
+		end_for_good(hca);
 	if (hca->ring && xenib_ring_is_dead(hca->ring)) {
 		unregister_device(hca);
 		xenbus_frontend_closed(hca->xbdev);
@@ -313,6 +336,7 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	if (!hca)
 		return -ENOMEM;
 	hca->xbdev = xbdev;
+	hca->debtor.fault = debtor_fault;
 	mutex_init(&hca->ring_lock);
 	INIT_WORK(&hca->work, hca_work);
 	dev_set_drvdata(&xbdev->dev, hca);

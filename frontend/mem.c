@@ -35,6 +35,7 @@ int xenib_region_pin(struct xenib_dev *dev, struct xenib_region *region, u64 add
 
 	region->umem = umem;
 	region->handle = XEN_VHCA_NO_HANDLE;
+	region->refused = false;
 	return 0;
 
 err_free:
@@ -44,13 +45,24 @@ err_unpin:
 	return err;
 }
 
+/* Ends the backend's region, if there is one. A backend that is gone has said nothing. */
+static void withdraw(struct xenib_dev *dev, struct xenib_region *region)
+{
+	if (region->handle != XEN_VHCA_NO_HANDLE &&
+	    xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MEM_DESTROY, region->handle))
+		region->refused = true;
+	if (xenib_ring_is_dead(dev->ring))
+		region->refused = true;
+	region->handle = XEN_VHCA_NO_HANDLE;
+}
+
 void xenib_region_release(struct xenib_dev *dev, struct xenib_region *region)
 {
 	if (!region->umem)
 		return;
-	if (region->handle != XEN_VHCA_NO_HANDLE)
-		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MEM_DESTROY, region->handle);
-	xenib_grants_end(region->umem, region->refs);
+	withdraw(dev, region);
+	/* Unless it has said otherwise, the backend has nothing of the region any more. */
+	xenib_grants_end(region->umem, region->refs, region->refused ? NULL : dev->debtor);
 	kvfree(region->refs);
 	ib_umem_release(region->umem);
 	region->umem = NULL;
@@ -123,10 +135,8 @@ int xenib_region_offer(struct xenib_ucontext *ctx, struct xenib_region *region)
 	if (count == pages)
 		return 0;
 	err = offer_rest(ctx->dev, region, count, pages);
-	if (err) {
-		xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_MEM_DESTROY, region->handle);
-		region->handle = XEN_VHCA_NO_HANDLE;
-	}
+	if (err)
+		withdraw(ctx->dev, region);
 	return err;
 }
 

@@ -22,6 +22,7 @@ struct xenib_region {
 	struct ib_umem *umem;     /* NULL: nothing here */
 	grant_ref_t *refs;        /* of each page */
 	xen_vhca_handle_t handle; /* of the region, once offered */
+	bool refused;             /* the backend has said that it does not let the pages go */
 };
 
 /*

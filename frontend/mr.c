@@ -99,6 +99,7 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
+	mr->ctx = ctx;
 	mr->kept = xenib_kept_get(ctx, start, length, access);
 	if (IS_ERR(mr->kept)) {
 		err = PTR_ERR(mr->kept);
@@ -121,16 +122,22 @@ err_free:
 	return ERR_PTR(err);
 }
 
+/*
+ * Busy: a memory window is bound to it, so its pages stay where they are. Where the context has no
+ * windows, and so at its end when they have gone, it is over whatever the backend says: see
+ * xenib_cmd_destroy(). Pages that the backend does not let go are held as long as it has them.
+ */
 int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibmr->device);
 	struct xenib_mr *mr = to_xmr(ibmr);
 	int err;
 
-	/* Busy: a memory window is bound to it, so its pages stay where they are. */
 	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MR_DEREG, mr->handle);
-	if (err)
+	if (err && atomic_read(&mr->ctx->mws))
 		return err;
+	if (err)
+		WRITE_ONCE(mr->kept->region.refused, true);
 	xenib_kept_put(mr->kept);
 	kfree(mr);
 	return 0;

@@ -25,7 +25,9 @@ int xenib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)
 		return err;
+	to_xmw(ibmw)->ctx = xenib_udata_ctx(udata);
 	to_xmw(ibmw)->handle = cmd.rsp.u.mr.handle;
+	atomic_inc(&to_xmw(ibmw)->ctx->mws);
 	ibmw->rkey = cmd.rsp.u.mr.rkey;
 	return 0;
 }
@@ -35,5 +37,6 @@ int xenib_dealloc_mw(struct ib_mw *ibmw)
 	struct xenib_dev *dev = to_xdev(ibmw->device);
 
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MW_FREE, to_xmw(ibmw)->handle);
+	atomic_dec(&to_xmw(ibmw)->ctx->mws);
 	return 0;
 }

@@ -65,9 +65,11 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
 /*
  * Sends op for an object that is to go away: a *_FREE, *_DESTROY, MR_DEREG, CTX_CLOSE. Returns
  * -EBUSY if the backend says that the object is in use, or that the HCA would not let it go.
- * Success in all other cases: the object is gone, or went with the backend. Where users are counted
- * here (everything but MRs, to which memory windows may be bound), -EBUSY is the backend's mistake,
- * and ends with the context.
+ * Success in all other cases: the object is gone, or went with the backend.
+ *
+ * Where users are counted here (everything but MRs, to which memory windows may be bound), -EBUSY is
+ * the backend's mistake. It must not keep anything of ours: the RDMA core forgets an object of a
+ * process that ends, and frees what the object needs, whether the driver agrees or not.
  */
 int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle);
 

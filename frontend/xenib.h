@@ -14,6 +14,7 @@
 
 #include "events.h"
 #include "gfn.h"
+#include "grant.h"
 #include "kept.h"
 #include "mem.h"
 #include "ring.h"
@@ -55,6 +56,7 @@ struct xenib_dev {
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
+	struct xenib_debtor *debtor; /* the backend, as far as it says that it has given pages back */
 	struct xenib_spaces spaces;
 	struct xenib_keeper keeper;
 };
@@ -65,6 +67,7 @@ struct xenib_ucontext {
 	xen_vhca_handle_t handle;
 	struct xarray uars; /* index -> struct xenib_uar */
 	struct xenib_arenas arenas;
+	atomic_t mws;
 };
 
 /* A doorbell page. Freed when its handle and all mappings of it are gone. */
@@ -87,12 +90,14 @@ struct xenib_pd {
 
 struct xenib_mr {
 	struct ib_mr ibmr;
+	struct xenib_ucontext *ctx;
 	struct xenib_kept *kept;
 	xen_vhca_handle_t handle;
 };
 
 struct xenib_mw {
 	struct ib_mw ibmw;
+	struct xenib_ucontext *ctx;
 	xen_vhca_handle_t handle;
 };
 
@@ -161,11 +166,12 @@ static inline struct xenib_ucontext *xenib_udata_ctx(struct ib_udata *udata)
 
 /*
  * Queries the backend, and registers the device with the RDMA core. gfns is filled with frames
- * here, and emptied by the caller once the backend has unmapped everything; like channel and events
- * it must live until xenib_dev_remove(). Returns an ERR_PTR.
+ * here, and emptied by the caller once the backend has unmapped everything; like channel, events and
+ * debtor it must live until xenib_dev_remove(). Returns an ERR_PTR.
  */
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
-				struct xenib_events *events, struct xenib_gfns *gfns);
+				struct xenib_events *events, struct xenib_gfns *gfns,
+				struct xenib_debtor *debtor);
 
 /* Unregisters: destroys whatever processes still have, and tells them with a fatal event. */
 void xenib_dev_remove(struct xenib_dev *dev);
