@@ -142,6 +142,16 @@ void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place)
 	mutex_unlock(&ctx->arenas.lock);
 }
 
+void *xenib_place_address(const struct xenib_place *place)
+{
+	struct sg_table *pages = &place->arena->region.umem->sgt_append.sgt;
+	struct sg_page_iter iter;
+
+	for_each_sgtable_page(pages, &iter, place->offset >> PAGE_SHIFT)
+		return page_address(sg_page_iter_page(&iter)) + offset_in_page(place->offset);
+	return NULL; /* not with an offset in the arena */
+}
+
 struct xen_vhca_place xenib_place_wire(const struct xenib_place *place)
 {
 	if (!place->arena)

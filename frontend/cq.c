@@ -73,7 +73,9 @@ static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
 		.cq = &cq->ibcq,
 	};
 	xenib_events_add(dev->events, &cq->target);
-	xenib_events_set_cq(dev->events, cq->event_bit, &cq->ibcq);
+	cq->arm = (const __be32 *)xenib_place_address(&cq->dbr) + XENIB_DBR_ARM;
+	cq->told = false;
+	xenib_events_set_cq(dev->events, cq->event_bit, cq);
 }
 
 /* The first step of removing it. */

@@ -2,11 +2,19 @@
 /*
  * events.c - what the backend tells of CQs, QPs, SRQs, the port and the device.
  *
- * Completions are told in the interrupt. Asynchronous events, of which there are few, are told in a
- * work item, a ring full at a time. The peer is not trusted: it can name nothing but what is ours,
+ * Completions are told in the interrupt. Asynchronous events, of which there are few, are told in
+ * work items, a ring full at a time. The peer is not trusted: it can name nothing but what is ours,
  * in as far as it is in our tables, and each look takes a bounded time. If it interrupts without
  * cause, Xen's late end of interrupt makes it slower and slower; if it fills the ring faster than
  * that is of any use, the work item waits.
+ *
+ * The RDMA core keeps what is told until the process reads it, so what is told has to have an end:
+ *
+ * - a completion, as often as the process has asked for one;
+ * - an event of a CQ, QP or SRQ, once for each type until the object is modified: before that
+ *   nothing can have become of the first one that would give cause for a second;
+ * - an event of the port or the device, at a pace; of those that wait there is one of each type, in
+ *   the order in which they came last, so that what is told last is how it is.
  *
  * What is told, is told under the lock of the table it was found in. So an object that has been
  * taken out of the tables can be freed: nobody is in its handlers. These are to be quick and may
@@ -29,11 +37,28 @@
 /* Between a full ring's worth of asynchronous events and the next, in jiffies. */
 #define ASYNC_PAUSE 1
 
+/* Events of the port: so many at once, and one for each interval after that. */
+#define PORT_BURST 16U
+#define PORT_INTERVAL HZ
+#define PORT_TYPES (XEN_VHCA_ASYNC_GID_CHANGE + 1)
+
 #define TARGET_BITS 10
 
 struct shared_page {
 	void *page;
 	grant_ref_t ref;
+};
+
+/* Events of the port and the device that have come, and are to be told. */
+struct port_events {
+	spinlock_t lock; /* of the types that wait */
+	u8 waiting[PORT_TYPES];
+	unsigned int count;
+
+	/* Of the work item alone: */
+	struct delayed_work work;
+	unsigned int burst;  /* may be told now */
+	unsigned long since; /* jiffies: when that was so */
 };
 
 struct xenib_events {
@@ -54,7 +79,9 @@ struct xenib_events {
 	struct vhca_async_front async;
 	bool broken;
 
-	spinlock_t lock; /* of the targets */
+	struct port_events port;
+
+	spinlock_t lock; /* of the targets, and of what they were told */
 	DECLARE_HASHTABLE(targets, TARGET_BITS); /* by handle */
 
 	atomic64_t counts[XENIB_EVENTS_COUNTS];
@@ -81,18 +108,39 @@ u64 xenib_events_count(struct xenib_events *events, enum xenib_events_count whic
 
 /* Completions */
 
+/*
+ * With the lock of the CQs held. A process asks for an event by its doorbell record (xenib-abi.h)
+ * before it asks the HCA, and never twice with the same word: an event that finds the word of the
+ * last one is not what it has asked for.
+ */
+static bool is_asked_for(struct xenib_cq *cq)
+{
+	__be32 word = READ_ONCE(*cq->arm);
+
+	if (cq->told && word == cq->told_arm)
+		return false;
+	cq->told = true;
+	cq->told_arm = word;
+	return true;
+}
+
 static bool tell_completion(struct xenib_events *events, u32 bit)
 {
-	struct ib_cq *ibcq;
+	enum xenib_events_count what = XENIB_EVENTS_IGNORED;
+	struct xenib_cq *cq;
 	unsigned long flags;
 
 	xa_lock_irqsave(&events->cqs, flags);
-	ibcq = xa_load(&events->cqs, bit);
-	if (ibcq)
-		ibcq->comp_handler(ibcq, ibcq->cq_context);
+	cq = xa_load(&events->cqs, bit);
+	if (cq && is_asked_for(cq)) {
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		what = XENIB_EVENTS_COMPLETIONS;
+	} else if (cq) {
+		what = XENIB_EVENTS_REPEATED;
+	}
 	xa_unlock_irqrestore(&events->cqs, flags);
-	count(events, ibcq ? XENIB_EVENTS_COMPLETIONS : XENIB_EVENTS_IGNORED);
-	return ibcq;
+	count(events, what);
+	return what == XENIB_EVENTS_COMPLETIONS;
 }
 
 /*
@@ -148,10 +196,10 @@ void xenib_events_give_bit(struct xenib_events *events, u32 bit)
 }
 
 /* There is a place for it already, so nothing can fail. */
-void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct ib_cq *ibcq)
+void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct xenib_cq *cq)
 {
 	if (events && bit != XEN_VHCA_NO_EVENT)
-		xa_store_irq(&events->cqs, bit, ibcq, 0);
+		xa_store_irq(&events->cqs, bit, cq, 0);
 }
 
 /* Asynchronous events */
@@ -171,6 +219,15 @@ void xenib_events_remove(struct xenib_events *events, struct xenib_target *targe
 		return;
 	spin_lock(&events->lock);
 	hash_del(&target->node);
+	spin_unlock(&events->lock);
+}
+
+void xenib_events_again(struct xenib_events *events, struct xenib_target *target)
+{
+	if (!events)
+		return;
+	spin_lock(&events->lock);
+	target->told = 0;
 	spin_unlock(&events->lock);
 }
 
@@ -208,22 +265,98 @@ static void call_handler(const struct xenib_target *target, struct ib_event *eve
 	}
 }
 
-static bool tell_target(struct xenib_events *events, struct ib_event *event,
-			xen_vhca_handle_t handle, enum vhca_async_kind kind)
+static enum xenib_events_count tell_target(struct xenib_events *events, struct ib_event *event,
+					   xen_vhca_handle_t handle, enum vhca_async_kind kind)
 {
+	enum xenib_events_count what = XENIB_EVENTS_IGNORED;
 	struct xenib_target *target;
 
 	spin_lock(&events->lock);
 	target = find_target(events, handle, kind);
-	if (target)
+	if (target && target->told & BIT(event->event)) {
+		what = XENIB_EVENTS_REPEATED;
+	} else if (target) {
+		target->told |= BIT(event->event);
 		call_handler(target, event);
+		what = XENIB_EVENTS_ASYNCS;
+	}
 	spin_unlock(&events->lock);
-	return target;
+	return what;
+}
+
+/* Takes it out from where it waits, if it does. With the lock held. */
+static bool port_event_drop(struct port_events *port, u8 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < port->count; i++) {
+		if (port->waiting[i] != type)
+			continue;
+		port->count--;
+		memmove(port->waiting + i, port->waiting + i + 1, port->count - i);
+		return true;
+	}
+	return false;
+}
+
+/* Behind the others, also if one of its type waits already. */
+static enum xenib_events_count port_event_add(struct port_events *port, u8 type)
+{
+	bool waits;
+
+	spin_lock(&port->lock);
+	waits = port_event_drop(port, type);
+	port->waiting[port->count++] = type;
+	spin_unlock(&port->lock);
+	if (waits)
+		return XENIB_EVENTS_REPEATED;
+	schedule_delayed_work(&port->work, 0);
+	return XENIB_EVENTS_ASYNCS;
+}
+
+static bool port_event_take(struct port_events *port, u8 *type)
+{
+	bool any;
+
+	spin_lock(&port->lock);
+	any = port->count;
+	if (any) {
+		*type = port->waiting[0];
+		port_event_drop(port, *type);
+	}
+	spin_unlock(&port->lock);
+	return any;
+}
+
+/* What may be told by now; and how long until there is more. */
+static unsigned int port_burst(struct port_events *port)
+{
+	unsigned long intervals = (jiffies - port->since) / PORT_INTERVAL;
+
+	port->since += intervals * PORT_INTERVAL;
+	port->burst = min_t(unsigned long, port->burst + intervals, PORT_BURST);
+	return port->burst;
+}
+
+static void port_work(struct work_struct *work)
+{
+	struct port_events *port = container_of(work, struct port_events, work.work);
+	struct xenib_events *events = container_of(port, struct xenib_events, port);
+	struct ib_event event = { .device = READ_ONCE(events->ibdev), .element.port_num = 1 };
+	u8 type;
+
+	while (event.device && port_burst(port) && port_event_take(port, &type)) {
+		port->burst--;
+		event.event = type;
+		ib_dispatch_event(&event);
+	}
+	if (event.device && !port->burst)
+		schedule_delayed_work(&port->work, PORT_INTERVAL);
 }
 
 /* enum xen_vhca_async_type is enum ib_event_type. */
-static bool tell_async(struct xenib_events *events, struct ib_device *ibdev,
-		       const struct xen_vhca_async_event *from)
+static enum xenib_events_count tell_async(struct xenib_events *events, struct ib_device *ibdev,
+					  const struct xen_vhca_async_event *from)
 {
 	enum vhca_async_kind kind = vhca_async_kind(from->type);
 	struct ib_event event = { .device = ibdev, .event = from->type };
@@ -235,12 +368,10 @@ static bool tell_async(struct xenib_events *events, struct ib_device *ibdev,
 		return tell_target(events, &event, from->handle, kind);
 	case VHCA_ASYNC_PORT:
 	case VHCA_ASYNC_DEVICE:
-		event.element.port_num = 1;
 		xenib_tables_changed(to_xdev(ibdev));
-		ib_dispatch_event(&event);
-		return true;
+		return port_event_add(&events->port, from->type);
 	default: /* of a protocol that is younger than we are */
-		return false;
+		return XENIB_EVENTS_IGNORED;
 	}
 }
 
@@ -258,8 +389,7 @@ static void async_work(struct work_struct *work)
 		got = vhca_async_take(&events->async, &event);
 		if (got <= 0)
 			break;
-		count(events, tell_async(events, ibdev, &event) ? XENIB_EVENTS_ASYNCS :
-		      XENIB_EVENTS_IGNORED);
+		count(events, tell_async(events, ibdev, &event));
 	}
 	if (got < 0) {
 		dev_err(&events->xbdev->dev, "the backend broke the ring of events: closing\n");
@@ -301,6 +431,7 @@ void xenib_events_stop(struct xenib_events *events)
 		return;
 	WRITE_ONCE(events->ibdev, NULL);
 	cancel_delayed_work_sync(&events->work);
+	cancel_delayed_work_sync(&events->port.work);
 }
 
 /* The channel */
@@ -358,6 +489,10 @@ struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fau
 	events->context = context;
 	xa_init_flags(&events->cqs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	INIT_DELAYED_WORK(&events->work, async_work);
+	INIT_DELAYED_WORK(&events->port.work, port_work);
+	spin_lock_init(&events->port.lock);
+	events->port.burst = PORT_BURST;
+	events->port.since = jiffies;
 	spin_lock_init(&events->lock);
 	hash_init(events->targets);
 
@@ -388,6 +523,7 @@ void xenib_events_destroy(struct xenib_events *events)
 		return;
 	unbind_from_irqhandler(events->irq, events);
 	cancel_delayed_work_sync(&events->work);
+	cancel_delayed_work_sync(&events->port.work);
 	unshare_page(&events->ring);
 	unshare_page(&events->bits);
 	xa_destroy(&events->cqs);

@@ -45,11 +45,13 @@ void xenib_events_stop(struct xenib_events *events);
 int xenib_events_take_bit(struct xenib_events *events, u32 *bit);
 void xenib_events_give_bit(struct xenib_events *events, u32 bit);
 
+struct xenib_cq;
+
 /*
  * The completion handler of this CQ is called for that bit, perhaps in interrupt context; with
  * NULL, no CQ's, and once this has returned, the handler is not running either.
  */
-void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct ib_cq *ibcq);
+void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct xenib_cq *cq);
 
 /* Asynchronous events */
 
@@ -58,6 +60,7 @@ struct xenib_target {
 	struct hlist_node node;
 	xen_vhca_handle_t handle;
 	enum vhca_async_kind kind;
+	u32 told; /* types of events, a bit each: events.c */
 	union {
 		struct ib_cq *cq;
 		struct ib_qp *qp;
@@ -72,11 +75,18 @@ struct xenib_target {
 void xenib_events_add(struct xenib_events *events, struct xenib_target *target);
 void xenib_events_remove(struct xenib_events *events, struct xenib_target *target);
 
+/*
+ * The object is going to be modified: events of types that were told already can be told again.
+ * Each is told once until then.
+ */
+void xenib_events_again(struct xenib_events *events, struct xenib_target *target);
+
 /* Counted since the device connected. */
 enum xenib_events_count {
 	XENIB_EVENTS_COMPLETIONS, /* CQs that were told */
 	XENIB_EVENTS_ASYNCS,      /* asynchronous events that were told */
 	XENIB_EVENTS_IGNORED,     /* of CQs and objects that there are none, or of unknown type */
+	XENIB_EVENTS_REPEATED,    /* not told, as nothing has become of the one before */
 	XENIB_EVENTS_LOST,        /* as the backend says */
 	XENIB_EVENTS_SPURIOUS,    /* interrupts without anything */
 	XENIB_EVENTS_COUNTS

@@ -83,6 +83,9 @@ int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 add
 /* Only when no object uses the place any more. */
 void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place);
 
+/* Where the kernel has it. What is there is the process's, and may change at any time. */
+void *xenib_place_address(const struct xenib_place *place);
+
 /* As the backend is told: all zero if it is nowhere. */
 struct xen_vhca_place xenib_place_wire(const struct xenib_place *place);
 

@@ -181,6 +181,7 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return -EOPNOTSUPP;
 
+	xenib_events_again(to_xdev(ibqp->device)->events, &to_xqp(ibqp)->target);
 	cmd.req.u.qp_modify.qp = to_xqp(ibqp)->handle;
 	cmd.req.u.qp_modify.mask = mask;
 	xenib_qp_attr_to_wire(attr, mask, &cmd.req.u.qp_modify.attr);

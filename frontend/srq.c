@@ -122,6 +122,7 @@ int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 		return -EOPNOTSUPP;
 	if (!mask)
 		return 0;
+	xenib_events_again(to_xdev(ibsrq->device)->events, &to_xsrq(ibsrq)->target);
 	return xenib_cmd_exec(to_xdev(ibsrq->device)->ring, &cmd);
 }
 

@@ -9,6 +9,7 @@ static const struct rdma_stat_desc descs[XENIB_EVENTS_COUNTS] = {
 	[XENIB_EVENTS_COMPLETIONS].name = "completion_events",
 	[XENIB_EVENTS_ASYNCS].name = "async_events",
 	[XENIB_EVENTS_IGNORED].name = "ignored_events",
+	[XENIB_EVENTS_REPEATED].name = "repeated_events",
 	[XENIB_EVENTS_LOST].name = "lost_async_events",
 	[XENIB_EVENTS_SPURIOUS].name = "spurious_event_interrupts",
 };

@@ -16,7 +16,10 @@
  * - SRQ: attr.max_wr + 1 WQEs rounded up to a power of two; each of 16 + 16 * attr.max_sge bytes,
  *   rounded up to a power of two, at least 32; page aligned. The driver answers with
  *   attr.max_wr = WQEs - 1.
- * - doorbell record: 8 bytes, 8-aligned.
+ * - doorbell record: 8 bytes, 8-aligned. A process that asks for an event of a CQ writes to the
+ *   record's word XENIB_DBR_ARM before it rings the doorbell. What it writes differs from what was
+ *   there when it had its last event, because the word counts those. The driver tells it of one event for
+ *   each such word, and no more, whatever the HCA's owner says.
  *
  * Queues and records may share an arena: memory of 1 << shift bytes, at a multiple of that, which
  * the driver pins and offers once for each process, however many objects have something in it. A
@@ -35,6 +38,7 @@
 
 #define XENIB_UVERBS_ABI_VERSION 1
 #define XENIB_ARENA_MAX_SHIFT 24
+#define XENIB_DBR_ARM 1 /* of the record's two 32-bit words */
 
 enum xenib_features {
 	XENIB_FEATURE_ARENAS = 1 << 0,

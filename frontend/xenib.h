@@ -109,6 +109,9 @@ struct xenib_cq {
 	xen_vhca_handle_t handle;
 	u32 cqn;
 	u32 event_bit; /* or XEN_VHCA_NO_EVENT */
+	const __be32 *arm; /* in the doorbell record: how the process asks for events */
+	__be32 told_arm;   /* as it was at the last event that was told */
+	bool told;
 	struct xenib_target target;
 };
 
