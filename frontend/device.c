@@ -5,6 +5,9 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
+#include <xen/grant_table.h>
+#include <xen/interface/grant_table.h>
+#include <xen/page.h>
 #include <xen/xenbus.h>
 
 #include "vhca_check.h"
@@ -37,6 +40,21 @@ static void bound_attr(struct xen_vhca_device_attr *attr)
 	bound(&attr->pkeys, XENIB_MAX_TABLE);
 }
 
+/*
+ * What can be registered, beside the queues to use it with: an MR of the size that the device says
+ * must not fail for that alone. The grant table is the other devices' as well; they take little.
+ */
+static void bound_mr_size(struct xen_vhca_device_attr *attr)
+{
+	u64 granted = (u64)gnttab_max_grant_frames() *
+		      (XEN_PAGE_SIZE / sizeof(struct grant_entry_v1)) * PAGE_SIZE;
+	u64 bytes = min(attr->max_mem_bytes, granted);
+	u64 queues = min_t(u64, bytes / 8, 1U << XENIB_ARENA_MAX_SHIFT);
+
+	bytes = max_t(u64, (bytes - queues) & PAGE_MASK, PAGE_SIZE);
+	attr->max_mr_size = min(attr->max_mr_size, bytes);
+}
+
 static int query_backend(struct xenib_dev *dev)
 {
 	struct xenib_cmd cmd = {
@@ -55,6 +73,7 @@ static int query_backend(struct xenib_dev *dev)
 		return err;
 	}
 	bound_attr(&dev->attr);
+	bound_mr_size(&dev->attr);
 	dev->gid_tbl_len = dev->attr.gids;
 	dev->pkey_tbl_len = dev->attr.pkeys;
 	return 0;
@@ -177,6 +196,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->ring = ring;
 	dev->events = events;
 	dev->gfns = gfns;
+	dev->debtor = debtor;
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
 	xenib_spaces_init(&dev->spaces);
 	xenib_keeper_init(&dev->keeper, dev,
@@ -197,7 +217,6 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 		goto err_tables;
 	xenib_events_start(events, &dev->ibdev);
 	return dev;
-	dev->debtor = debtor;
 
 err_tables:
 	xenib_tables_exit(dev);

@@ -22,13 +22,27 @@
 /* Regions, whatever their size: each is one of the backend's, of which there are so many. */
 #define MOST_IDLE 4096U
 
-static unsigned int keep_mib = 256;
-module_param(keep_mib, uint, 0644);
-MODULE_PARM_DESC(keep_mib, "MiB of memory whose registration is kept after its last MR is gone (0: none)");
+static int keep_mib = -1;
+module_param(keep_mib, int, 0644);
+MODULE_PARM_DESC(keep_mib, "MiB of memory whose registration is kept after its last MR is gone (0: none, -1: half of the memory, or one region of any size)");
 
-static size_t keep_pages(void)
+/*
+ * By default there is no size from which on a program pays for each registration anew: a region
+ * that is too large to be kept beside others is kept alone. Its process has the memory in any case.
+ * The backend's limit is no obstacle, as whoever is refused for that flushes and tries again.
+ */
+struct bound {
+	size_t pages;
+	unsigned int regions; /* are kept whatever their pages */
+};
+
+static struct bound keep_bound(void)
 {
-	return (size_t)READ_ONCE(keep_mib) << (20 - PAGE_SHIFT);
+	int mib = READ_ONCE(keep_mib);
+
+	if (mib < 0)
+		return (struct bound){ .pages = totalram_pages() / 2, .regions = 1 };
+	return (struct bound){ .pages = (size_t)mib << (20 - PAGE_SHIFT) };
 }
 
 static u64 key_of(const struct xenib_ucontext *ctx, u64 first)
@@ -190,7 +204,7 @@ static struct xenib_kept *make(const struct xenib_kept *like, u64 addr, u64 leng
 	if (!kept)
 		return ERR_PTR(-ENOMEM);
 	INIT_HLIST_NODE(&kept->known);
-	if (keep_pages())
+	if (keep_bound().pages)
 		watch(kept);
 	err = xenib_region_pin(kept->keeper->dev, &kept->region, addr, length, access);
 	if (!err)
@@ -242,9 +256,10 @@ void xenib_kept_share(struct xenib_kept *kept)
 /* With the lock held. */
 static void make_room(struct xenib_keeper *keeper)
 {
-	size_t most = keep_pages();
+	const struct bound most = keep_bound();
 
-	while (keeper->idle_pages > most || keeper->idle_regions > MOST_IDLE)
+	while ((keeper->idle_pages > most.pages && keeper->idle_regions > most.regions) ||
+	       keeper->idle_regions > MOST_IDLE)
 		doom(list_first_entry(&keeper->idle, struct xenib_kept, list));
 	start_release(keeper);
 }

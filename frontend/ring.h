@@ -67,8 +67,8 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
  * -EBUSY if the backend says that the object is in use, or that the HCA would not let it go.
  * Success in all other cases: the object is gone, or went with the backend.
  *
- * Where users are counted here (everything but MRs, to which memory windows may be bound), -EBUSY is
- * the backend's mistake. It must not keep anything of ours: the RDMA core forgets an object of a
+ * Where users are counted here (everything but MRs, to which memory windows may be bound), -EBUSY
+ * is the backend's mistake. It must not keep anything of ours: the RDMA core forgets an object of a
  * process that ends, and frees what the object needs, whether the driver agrees or not.
  */
 int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle);

@@ -18,8 +18,8 @@
  *   attr.max_wr = WQEs - 1.
  * - doorbell record: 8 bytes, 8-aligned. A process that asks for an event of a CQ writes to the
  *   record's word XENIB_DBR_ARM before it rings the doorbell. What it writes differs from what was
- *   there when it had its last event, because the word counts those. The driver tells it of one event for
- *   each such word, and no more, whatever the HCA's owner says.
+ *   there when it had its last event, because the word counts those. The driver tells it of one
+ *   event for each such word, and no more, whatever the HCA's owner says.
  *
  * Queues and records may share an arena: memory of 1 << shift bytes, at a multiple of that, which
  * the driver pins and offers once for each process, however many objects have something in it. A

@@ -56,7 +56,7 @@ struct xenib_dev {
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
-	struct xenib_debtor *debtor; /* the backend, as far as it says that it has given pages back */
+	struct xenib_debtor *debtor; /* the backend, if it says that it has given pages back */
 	struct xenib_spaces spaces;
 	struct xenib_keeper keeper;
 };
@@ -169,8 +169,8 @@ static inline struct xenib_ucontext *xenib_udata_ctx(struct ib_udata *udata)
 
 /*
  * Queries the backend, and registers the device with the RDMA core. gfns is filled with frames
- * here, and emptied by the caller once the backend has unmapped everything; like channel, events and
- * debtor it must live until xenib_dev_remove(). Returns an ERR_PTR.
+ * here, and emptied by the caller once the backend has unmapped everything; like channel, events
+ * and debtor it must live until xenib_dev_remove(). Returns an ERR_PTR.
  */
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
 				struct xenib_events *events, struct xenib_gfns *gfns,
