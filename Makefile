@@ -22,7 +22,7 @@ HCAS ?= 1
 JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all modules bench stage install install-here deb lintian demo lab test test-native unit fuzz clean distclean help $(ROOMS)
+.PHONY: all modules bench stage install install-here deb lintian demo lab test test-native unit fuzz mutants clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage $(if $(filter stock,$(KERNEL)),,modules)
 
@@ -112,6 +112,10 @@ fuzz: roots
 			FUZZ_RUNS=$(FUZZ_RUNS) FUZZ_SECONDS=$(FUZZ_SECONDS) || failed=1; \
 	done; test -z "$$failed"
 
+# Is each of some hundred faults noticed by a unit test? Minutes on two quiet cores.
+mutants: provider
+	$(IN_ROOT) $(CURDIR)/tests/mutants/run $(MUTANTS)
+
 clean:
 	rm -rf $(CURDIR)/build
 
@@ -133,6 +137,7 @@ help:
 	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
 	@echo '                  SUITES="unit guests": these alone, for make test; JOBS=N: compile so many files at once'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs, no longer than FUZZ_SECONDS=$(FUZZ_SECONDS) each'
+	@echo 'make mutants      breaks the code in one place at a time: do unit tests notice? (MUTANTS="backend/control.c tools": these)'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo
 	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with).'

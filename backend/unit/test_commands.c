@@ -99,6 +99,7 @@ static void handles(void)
 	for (i = 1; i; i <<= 1)
 		CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp ^ i) == XEN_VHCA_E_HANDLE);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, ~0u) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, rig.v.handles.capacity) == XEN_VHCA_E_HANDLE);
 
 	req = example_request(XEN_VHCA_OP_CQ_CREATE);
 	req.u.cq_create.ctx = p.ctx;
@@ -633,7 +634,7 @@ static void failures(bool auto_translated)
 /* UARs are used again for this guest, and never go back to the HCA while the bank exists. */
 static void uars(void)
 {
-	struct rig_process p;
+	struct rig_process p, q;
 	struct vdev *next;
 	struct rig rig;
 	unsigned int i;
@@ -644,8 +645,15 @@ static void uars(void)
 		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 	}
 	CHECK(rig.fake.uars == 1 && rig.records->count == 1);
-	/* A worker dies with one in use; the next one takes it from the guest. */
+	/* Each process at work has one of its own. */
+	CHECK(!rig_process(&rig, &p) && !rig_process(&rig, &q));
+	CHECK(rig.records->count == 2 && rig.records->record[0].in_use && rig.records->record[1].in_use);
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx) && !rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, q.ctx));
+	/* A worker dies with one in use, and while it gives the guest another; the next one takes both from it. */
 	CHECK(!rig_process(&rig, &p) && rig.shm->allowed == 1);
+	CHECK(!rig.records->record[1].in_use);
+	rig.records->record[1].allowed = 1;
+	rig.shm->allowed++;
 	next = calloc(1, sizeof(*next));
 	CHECK(next && !vdev_init(next, &rig.fake.hca, &rig.shm->t, &rig.quota, rig.records));
 	CHECK(!rig.shm->allowed && !rig.records->record[0].in_use);
@@ -666,6 +674,8 @@ static void gfns(void)
 	/* One page at each place, as long as it is there; also if it could not be put there. */
 	CHECK(!rig_process(&rig, &p));
 	req.u.uar_alloc.ctx = p.ctx;
+	req.u.uar_alloc.gfn = rig.records->record[0].gfn;
+	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
 	req.u.uar_alloc.gfn = 0x777;
 	rig.shm->fail_in = 1;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA);

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "holder.h"
@@ -267,6 +269,29 @@ static void test_silence(void)
 	close(pair[1]);
 }
 
+/* A process of another user is told nothing, and what it says is not heard. */
+static void test_strangers(void)
+{
+	int status;
+	pid_t pid;
+
+	if (geteuid()) {
+		printf("only root can be another user: skipped\n");
+		return;
+	}
+	CHECK(!chmod(dir, 0711) && !chmod(address.sun_path, 0666));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		char byte;
+
+		_exit(setuid(65534) || recv(call(), &byte, 1, 0) > 0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+	hang_up(listen_in());
+	CHECK(told.n == 2);
+}
+
 /* Without a supervisor the banks of dead domains go, and with the last one the holder. */
 static void test_end(void)
 {
@@ -291,6 +316,7 @@ int main(void)
 	test_malformed();
 	test_pretenders();
 	test_silence();
+	test_strangers();
 	test_end();
 	close(listener);
 	CHECK(!unlink(address.sun_path) && !rmdir(dir));

@@ -315,7 +315,7 @@ static void odd_doorbell_pages(void)
 		{ 64, 0x800, true }, { 0, 0x800, true }, { 0, 0xff8, true },
 		{ 2048, 0x800, false }, { 32, 0x800, false }, { 96, 0x800, false },
 		{ 256, 0x900, false }, { 256, 0x7c0, false }, { 256, 0xf00, false },
-		{ 256, 0x804, false }, { 0x80000000, 0x800, false }, { 0, 0x1000, false },
+		{ 256, 0x804, false }, { 0x80000000, 0x800, false }, { 0, 0x1000, false }, { 0, 0x804, false },
 		{ 0, 0xffffffff, false }, { 0, 0, false }, { 256, 0xfffff800, false },
 	};
 	struct ibv_td_init_attr attr = {};
@@ -464,17 +464,24 @@ static void sizes_refused(void)
 		{ .attr = { .max_wr = 1, .max_sge = 32 } },
 		{ .attr = { .max_wr = 1, .max_sge = UINT32_MAX } },
 	};
+	const struct ibv_qp_cap odd = { .max_recv_wr = 1, .max_recv_sge = 40 };
+	struct ibv_cq_init_attr_ex no_cqes = { .cqe = 0 };
+	struct xenib_limits odd_limits = limits;
 	struct xenib_qp_size size;
 	size_t i;
 
+	odd_limits.max_rq_desc = 768;
 	for (i = 0; i < COUNT(cases); i++)
 		CHECK(xenib_qp_size(&limits, IBV_QPT_RC, IBV_QP_EX_WITH_SEND, false, &cases[i],
 				    &size) == EINVAL);
+	/* An HCA whose largest receive WQE is no power of two, as ours are. */
+	CHECK(xenib_qp_size(&odd_limits, IBV_QPT_RC, 0, false, &odd, &size) == EINVAL);
 	for (i = 0; i < COUNT(srq); i++)
 		CHECK(!xenib_create_srq(pd, &srq[i]) && errno == EINVAL);
 	CHECK(!xenib_create_cq(context, 0, NULL, 0) && errno == EINVAL);
 	CHECK(!xenib_create_cq(context, -1, NULL, 0) && errno == EINVAL);
 	CHECK(!xenib_create_cq(context, 0x7fffffff, NULL, 0) && errno == EINVAL);
+	CHECK(!xenib_create_cq_ex(context, &no_cqes) && errno == EINVAL);
 	CHECK(!xenib_dealloc_pd(pd));
 	fake_close(context);
 }
@@ -662,6 +669,7 @@ static void indices(void)
 {
 	enum { QPS = 10000 };
 	static struct xenib_table table;
+	struct xenib_table_leaf *full;
 	static uint32_t uidx[QPS];
 	struct xenib_qp *qp = calloc(QPS, sizeof(*qp));
 	uint32_t i;
@@ -678,6 +686,19 @@ static void indices(void)
 	CHECK(!xenib_table_add(&table, &qp[0], &i) && i == uidx[77]);
 	CHECK(!xenib_table_find(&table, XENIB_NO_UIDX));
 	xenib_table_exit(&table);
+
+	/* All leaves but the last are full: what is left are the numbers beside XENIB_NO_UIDX, and itself. */
+	full = calloc(1, sizeof(*full));
+	CHECK(full);
+	full->used = XENIB_TABLE_SIZE;
+	xenib_table_init(&table);
+	for (i = 0; i < XENIB_TABLE_SIZE - 1; i++)
+		table.leaf[i] = full;
+	table.leaf[XENIB_TABLE_SIZE - 1] = NULL;
+	CHECK(xenib_table_add(&table, &qp[0], &i) == ENOMEM && !table.leaf[XENIB_TABLE_SIZE - 1]);
+	memset(table.leaf, 0, sizeof(table.leaf));
+	xenib_table_exit(&table);
+	free(full);
 	free(qp);
 }
 

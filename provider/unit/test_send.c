@@ -614,6 +614,7 @@ static void refusals(void)
 {
 	struct ibv_sge sge[8] = { { (uintptr_t)data, 64, 0x12 } };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 1 }, *bad;
+	struct ibv_data_buf parts[2];
 	struct ibv_qp_ex *ex;
 	struct rig rig;
 
@@ -652,6 +653,12 @@ static void refusals(void)
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data(ex, data, to_xqp(rig.qp)->sq.max_inline + 1);
+	CHECK(ibv_wr_complete(ex) == ENOMEM);
+	parts[0] = (struct ibv_data_buf){ data, to_xqp(rig.qp)->sq.max_inline };
+	parts[1] = (struct ibv_data_buf){ data, 1 };
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data_list(ex, 2, parts);
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
 	CHECK(!to_xqp(rig.qp)->sq.head && !to_xqp(rig.qp)->sq.next);
 

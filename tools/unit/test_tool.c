@@ -182,6 +182,9 @@ static bool says(const char *text)
 
 static void test_usage(void)
 {
+	char words[2 * CONTROL_LINE_MAX] = "attach|guest1|hca=";
+	const size_t length = strlen(words);
+
 	CHECK(run("--help") == TOOL_OK && says("attach") && says("Exit status"));
 	CHECK(run("--version") == TOOL_OK && says("xen-ib 1.0"));
 	CHECK(run("list|--help") == TOOL_OK && says("usage: xen-ib list"));
@@ -195,7 +198,10 @@ static void test_usage(void)
 	CHECK(run("top|--delay|0") == TOOL_USAGE);
 	CHECK(run("top|--order|name") == TOOL_USAGE);
 	CHECK(run("detach|guest1|first") == TOOL_USAGE && says("no number"));
+	CHECK(run("detach|guest1|65536") == TOOL_USAGE && says("no number"));
 	CHECK(run("attach|guest1|hca=x\nlist") == TOOL_USAGE);
+	memset(words + length, 'x', sizeof(words) - length - 1);
+	CHECK(run(words) == TOOL_USAGE && says("too long"));
 }
 
 static void test_attach(void)
@@ -423,6 +429,9 @@ static void test_grants(void)
 	host.guests = (struct guests){ guests, 5 };
 	look_at_memory(&host);
 	CHECK(says("ok       grants: a may pin 96.0 MiB") && says("ok       maptrack:") && !says("warning  grants"));
+	guests[4].bytes += 4096;
+	look_at_memory(&host);
+	CHECK(says("warning  maptrack: all guests together"));
 	snprintf(file, sizeof(file), "%s/defaults", dir);
 	unlink(file);
 }
