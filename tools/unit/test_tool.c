@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -48,6 +49,8 @@ static char complained[4096]; /* on standard error alone */
 static atomic_uint asked;
 static _Atomic(const char *) becomes; /* what a vHCA is like after a few questions; "": gone */
 
+static atomic_int outdated; /* a process whose program is gone, as a worker */
+
 static void answer(void *from, const struct control_request *req, struct control_reply *reply)
 {
 	unsigned int n = asked++;
@@ -66,6 +69,8 @@ static void answer(void *from, const struct control_request *req, struct control
 			control_fail(reply, CONTROL_NOT_FOUND, "domain 5 has no vHCA 0");
 		else
 			fputs(req->has_devid ? n > 2 ? becomes : OFFERED : CONNECTED BROKEN, reply->body);
+		if (!req->has_devid && outdated)
+			fprintf(reply->body, "vhca 6 1\ndomain guest2\nstate connected\nonline 1\nworker %d\n", outdated);
 		break;
 	case CONTROL_SHOW:
 		fprintf(reply->body, CONNECTED STATUS, 2 + 100 * n);
@@ -252,6 +257,47 @@ static void test_looking(void)
 	CHECK(run("top|-n|2|-d|0.1") == TOOL_OK && says("CMD/S") && says("guest1") && !says("\033"));
 	CHECK(run("top|-n|1|-d|0.1|-o|bytes|--json") == TOOL_OK && says("\"memory_bytes\": 1572864"));
 	CHECK(!says("\"commands_per_second\": 0.000"));
+}
+
+static bool has_program(pid_t pid, const char *program)
+{
+	char link[64], path[128];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, path, sizeof(path) - 1);
+	path[length > 0 ? length : 0] = 0;
+	return !strcmp(path, program);
+}
+
+/* A worker outlives the file that it was started from. */
+static void test_outdated(void)
+{
+	char program[64], command[128];
+	int input[2];
+	pid_t pid;
+
+	CHECK(run("check") == TOOL_PROBLEMS && !says("before an upgrade"));
+	snprintf(program, sizeof(program), "%s/worker", dir);
+	snprintf(command, sizeof(command), "cp /bin/cat %s", program);
+	CHECK(!system(command) && !pipe(input));
+	pid = fork();
+	if (!pid) {
+		dup2(input[0], STDIN_FILENO);
+		close(input[1]);
+		execl(program, program, "-", NULL);
+		_exit(EXIT_FAILURE);
+	}
+	close(input[0]);
+	while (!has_program(pid, program))
+		usleep(1000);
+	unlink(program);
+	outdated = pid;
+	CHECK(run("check") == TOOL_PROBLEMS);
+	CHECK(says("warning  worker: vHCA 1 of domain 6 is served by the program of before an upgrade"));
+	outdated = 0;
+	close(input[1]); /* its end */
+	CHECK(waitpid(pid, NULL, 0) == pid);
 }
 
 static void test_no_daemon(void)
@@ -531,6 +577,7 @@ int main(void)
 	test_attach();
 	test_detach();
 	test_looking();
+	test_outdated();
 	test_json_errors();
 	stop = true;
 	pthread_join(thread, NULL);
