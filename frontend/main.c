@@ -7,6 +7,13 @@
  * waits for nothing: it notes the state, ends the command channel if the backend is going, and
  * leaves the rest to a work item of the device. That may wait for answers; once the channel has
  * ended it gets errors instead.
+ *
+ * A guest that is suspended, to be saved or moved, gives the device back before: what a backend has
+ * mapped, the HCA may write after Xen has copied it, and the machine frames of doorbell pages in
+ * the page tables of a PV guest mean nothing where it is restored. Programs are told as when
+ * the device is taken away. Once the guest runs again the device connects anew, here after a
+ * suspension that was cancelled, or to the backend of the place where the guest is by then. If the
+ * toolstack has made no nodes for it there, it waits for them.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -48,6 +55,8 @@ struct xenib_hca {
 	struct xenib_dev *dev; /* NULL: not registered */
 	bool keeps_pages;      /* the backend, against its word */
 	bool failed;           /* do not try again */
+	struct work_struct awake;   /* once processes run again after a suspension */
+	struct xenbus_watch nodes;  /* .node is NULL: there is none */
 };
 
 /* Perhaps in interrupt context. */
@@ -328,6 +337,43 @@ static void backend_changed(struct xenbus_device *xbdev, enum xenbus_state backe
 	queue_work(xenib_wq, &hca->work);
 }
 
+/*
+ * There were no nodes after a restoration, and now there are: what the bus did not get done then is
+ * made good. Whoever has the lock is about to remove the device, and waits for us.
+ */
+static void nodes_changed(struct xenbus_watch *watch, const char *path, const char *token)
+{
+	struct xenib_hca *hca = container_of(watch, struct xenib_hca, nodes);
+	struct xenbus_device *xbdev = hca->xbdev;
+
+	if (!device_trylock(&xbdev->dev))
+		return;
+	if (!xbdev->otherend && xenbus_exists(XBT_NIL, xbdev->nodename, "backend"))
+		xbdev->dev.bus->pm->restore(&xbdev->dev);
+	device_unlock(&xbdev->dev);
+}
+
+/*
+ * The bus tells a driver only of a restoration for which it has found the backend. Not of a
+ * suspension that was cancelled: there our state is Closed still. Not of missing nodes: the bus
+ * has forgotten the backend. The watch is called at once, and stays.
+ */
+static void awake_work(struct work_struct *work)
+{
+	struct xenib_hca *hca = container_of(work, struct xenib_hca, awake);
+	struct xenbus_device *xbdev = hca->xbdev;
+
+	enable_work(&hca->work);
+	if (xbdev->otherend) {
+		xenbus_switch_state(xbdev, XenbusStateInitialising);
+		queue_work(xenib_wq, &hca->work);
+		return;
+	}
+	dev_info(&xbdev->dev, "no vHCA here: it comes when it is attached\n");
+	if (!hca->nodes.node)
+		xenbus_watch_path(xbdev, xbdev->nodename, &hca->nodes, NULL, nodes_changed);
+}
+
 static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id *id)
 {
 	struct xenib_hca *hca;
@@ -339,12 +385,13 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	hca->debtor.fault = debtor_fault;
 	mutex_init(&hca->ring_lock);
 	INIT_WORK(&hca->work, hca_work);
+	INIT_WORK(&hca->awake, awake_work);
 	dev_set_drvdata(&xbdev->dev, hca);
 	xenbus_switch_state(xbdev, XenbusStateInitialising);
 	return 0;
 }
 
-/* There is no watch any more, so this looks by itself. */
+/* The watch is gone, or its thread is the one that waits here: so this looks by itself. */
 static void wait_for_backend(struct xenbus_device *xbdev)
 {
 	unsigned int i;
@@ -357,30 +404,49 @@ static void wait_for_backend(struct xenbus_device *xbdev)
 	dev_warn(&xbdev->dev, "the backend does not close; its pages are given up\n");
 }
 
+/* Nothing else may be at work on the device. */
+static void leave(struct xenib_hca *hca)
+{
+	unregister_device(hca);
+	if (!hca->ring)
+		return;
+	xenbus_switch_state(hca->xbdev, XenbusStateClosing);
+	kill_ring(hca);
+	wait_for_backend(hca->xbdev);
+	disconnect(hca);
+}
+
 static void hca_remove(struct xenbus_device *xbdev)
 {
 	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
 
+	cancel_work_sync(&hca->awake);
+	if (hca->nodes.node)
+		unregister_xenbus_watch(&hca->nodes);
 	disable_work_sync(&hca->work); /* for good: a dying channel queues it */
-	unregister_device(hca);
-	if (hca->ring) {
-		xenbus_switch_state(xbdev, XenbusStateClosing);
-		kill_ring(hca);
-		wait_for_backend(xbdev);
-		disconnect(hca);
-	}
+	leave(hca);
 	dev_set_drvdata(&xbdev->dev, NULL);
 	kfree(hca);
 }
 
-/* The backend that we had does not exist where we are now; another may come. */
-static int hca_resume(struct xenbus_device *xbdev)
+/*
+ * Processes are frozen, all else works still. The watch's thread is the one that suspends: it would
+ * not tell of a backend that is gone, so nothing is asked of the backend any more.
+ */
+static int hca_suspend(struct xenbus_device *xbdev)
 {
 	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
 
-	WRITE_ONCE(hca->backend, XenbusStateUnknown);
 	kill_ring(hca);
-	queue_work(xenib_wq, &hca->work);
+	if (!cancel_work_sync(&hca->awake)) /* else it is disabled since the last time */
+		disable_work_sync(&hca->work);
+	if (hca->dev)
+		dev_notice(&xbdev->dev, "the guest is suspended: programs lose the device\n");
+	leave(hca);
+	xenbus_frontend_closed(xbdev);
+	hca->failed = false;
+	WRITE_ONCE(hca->backend, XenbusStateUnknown);
+	queue_work(system_freezable_wq, &hca->awake);
 	return 0;
 }
 
@@ -394,7 +460,7 @@ static struct xenbus_driver hca_driver = {
 	.ids = hca_ids,
 	.probe = hca_probe,
 	.remove = hca_remove,
-	.resume = hca_resume,
+	.suspend = hca_suspend,
 	.otherend_changed = backend_changed,
 	.not_essential = true,
 };
