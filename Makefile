@@ -8,7 +8,7 @@ RUN := $(CURDIR)/tests/run
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/verbs tests/isolation tests/mpi benchmarks/programs
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/verbs tests/isolation tests/hardware tests/mpi benchmarks/programs
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
@@ -22,7 +22,7 @@ HCAS ?= 1
 JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all modules bench stage install install-here deb lintian demo lab test test-native unit fuzz mutants clean distclean help $(ROOMS)
+.PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-native unit fuzz mutants clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage $(if $(filter stock,$(KERNEL)),,modules)
 
@@ -84,6 +84,10 @@ demo: all
 bench: all
 	$(CURDIR)/benchmarks/bench $(if $(QUICK),--quick)
 
+# On real machines, reached by ssh: docs/hardware.md.
+hardware: tests/verbs tests/isolation tests/hardware benchmarks/programs
+	$(CURDIR)/tests/hardware/run --host '$(HOST)' --guests '$(GUESTS)' $(if $(BARE),--bare '$(BARE)') $(HARDWARE)
+
 lab: tests/hca tests/lab/qemu
 	$(LAB) up --hcas 2
 	@echo
@@ -126,6 +130,7 @@ help:
 	@echo 'make              build everything (the first time: makes the root file systems, ~3 minutes)'
 	@echo 'make demo         Xen with two guests that share an HCA, measured beside dom0 (HCAS=2: two HCAs)'
 	@echo 'make bench        guests beside dom0, figure by figure: table and plots (QUICK=1: a few minutes)'
+	@echo 'make hardware     HOST=dom0 GUESTS="a b" [BARE=c]: on machines with a real card (docs/hardware.md)'
 	@echo 'make install      into DESTDIR, below PREFIX ($(PREFIX)); what that is: docs/install.md'
 	@echo 'make deb          Debian packages, and their source package, in build/deb'
 	@echo 'make lintian      what lintian says of them (fetches it)'
