@@ -19,9 +19,6 @@
 
 #define PAGE_BYTES 4096u
 
-/* The HCA gives out low pages first, so among so many more than the highest is any that is free. */
-#define HOLD_MORE 256u
-
 void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, struct bank_store *store)
 {
 	banks->domid = domid;
@@ -211,7 +208,7 @@ struct bar {
 struct wanted {
 	const struct bar *bar;
 	uint64_t *pages; /* a bit for each page of the BAR */
-	uint32_t count, highest;
+	uint32_t count;
 };
 
 static bool is_wanted(const struct wanted *w, uint64_t page)
@@ -227,8 +224,6 @@ static void want(struct wanted *w, uint64_t frame)
 		return;
 	w->pages[page / 64] |= 1ull << page % 64;
 	w->count++;
-	if (page > w->highest)
-		w->highest = page;
 }
 
 static void do_not_want(struct wanted *w, uint64_t frame)
@@ -272,10 +267,13 @@ static bool list_wanted(const struct banks *of, const struct bank *bank, struct 
 	return true;
 }
 
-/* All are kept until all that are wanted are there: what is freed would come again. */
+/*
+ * All are kept until all that are wanted are there: what is freed could come again. In which order they
+ * come is the HCA's affair; there are no more than its BAR has pages.
+ */
 static int allocate_wanted(const struct wanted *w, int file)
 {
-	const uint32_t most = w->highest + HOLD_MORE;
+	const uint32_t most = w->bar->end - w->bar->first;
 	uint32_t *others = calloc(most, sizeof(*others));
 	uint32_t found = 0, n = 0, page, handle;
 	int err = others ? 0 : -ENOMEM;
@@ -315,25 +313,27 @@ static int hold(struct banks *banks, struct bank *bank, const char *hca, const s
 	return 0;
 }
 
-/* Whether nobody else has, or will have, a page of a stale bank on this HCA. */
-static bool is_safe(struct banks *banks, struct bank *bank, const char *hca, const struct bar *bar)
+/* 0: nobody else has, or will have, a page of a stale bank on this HCA. -ENOENT: the HCA is not quite there. */
+static int make_safe(struct banks *banks, struct bank *bank, const char *hca, const struct bar *bar)
 {
 	struct wanted w = { .bar = bar };
 	int err = 0;
 
 	if (hca_bank_alive(bank->file))
-		return true;
+		return 0;
 	if (!list_wanted(banks, bank, &w))
 		err = -ENOMEM;
 	else if (w.count)
 		err = hold(banks, bank, hca, &w);
 	free(w.pages);
+	if (err == -ENOENT)
+		return err;
 	if (err && !bank->complained)
 		log_error("HCA %s: its driver was reloaded, and doorbell pages that domain %u may have mapped are "
 			  "somebody else's now (%s): nobody else is served until it is gone", hca, banks->domid,
 			  strerror(-err));
 	bank->complained = err;
-	return !err;
+	return err;
 }
 
 static void add_name(char *names, size_t size, unsigned int domid)
@@ -365,8 +365,12 @@ static int hold_stale(const struct banks *own, const char *hca)
 	bar = (struct bar){ bar0 / PAGE_BYTES, (bar0 + bytes) / PAGE_BYTES };
 	LIST_FOREACH(banks, &store->vhcas, link) {
 		safe = true;
-		LIST_FOREACH(bank, &banks->list, link)
-			safe &= !bank->stale || is_safe(banks, bank, hca, &bar);
+		LIST_FOREACH(bank, &banks->list, link) {
+			err = bank->stale ? make_safe(banks, bank, hca, &bar) : 0;
+			if (err == -ENOENT)
+				return err;
+			safe &= !err;
+		}
 		if (!safe && banks->domid != own->domid)
 			add_name(store->stale, sizeof(store->stale), banks->domid);
 	}

@@ -113,19 +113,22 @@ static void find_worker(struct slot *slot)
 		close_fd(&slot->pidfd);
 }
 
-/*
- * The end for reading; without one for writing a read returns 0, and else there is nothing to read.
- * A worker that has let go of its life is one nonetheless.
- */
-static void find_life(struct slot *slot)
+/* Without an end for writing a read returns 0, and else there is nothing to read. */
+static bool life_is_over(const struct slot *slot)
 {
 	char byte;
 
+	return read(slot->life, &byte, 1) >= 0 || errno != EAGAIN;
+}
+
+/* The end for reading. A worker that has let go of its life is one nonetheless. */
+static void find_life(struct slot *slot)
+{
 	slot->life = open(file_name(slot, "life").path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (slot->life < 0)
 		return;
 	find_worker(slot);
-	if (slot->pid || (read(slot->life, &byte, 1) < 0 && errno == EAGAIN))
+	if (slot->pid || !life_is_over(slot))
 		log_info("worker %d of %s goes on", slot->pid, slot->path);
 	else
 		close_fd(&slot->life);
@@ -415,11 +418,12 @@ int slot_fd(const struct slot *slot)
 	return slot->pid ? -1 : slot->life;
 }
 
+/* A pipe that had no other end when it was opened never hangs up. */
 void slot_event(struct slot *slot, struct xs_handle *xs)
 {
 	if (slot->pidfd >= 0)
 		stranger_ended(slot, xs);
-	else if (!slot->pid)
+	if (!slot->pid && slot->life >= 0 && life_is_over(slot))
 		released(slot, xs);
 }
 

@@ -2,7 +2,7 @@
 /*
  * test_bank.c - an HCA whose driver is reloaded while PV guests have doorbell pages of it mapped: no
  * page that somebody has mapped is anybody else's, or the HCA serves nobody else. The HCA is a list of
- * who has which page, and gives the lowest that is free; a bank is a pipe, whose other end is the HCA's,
+ * who has which page, and gives the next that is free after the last one, round and round; a bank is a pipe, whose other end is the HCA's,
  * so that it sees when all have closed it. The holder is the other end of a socket.
  */
 #include <errno.h>
@@ -30,6 +30,7 @@ static struct hca_state {
 	const char *name;
 	uint64_t bar;
 	unsigned int life; /* how often its driver has been loaded */
+	unsigned int last; /* page that was given */
 	unsigned char page[PAGES];
 } hcas[2];
 
@@ -103,18 +104,21 @@ bool hca_bank_alive(int bank)
 
 int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
 {
-	unsigned int owner = file_of(bank);
+	unsigned int owner = file_of(bank), i;
 	struct hca_state *hca = files[owner].hca;
 
 	(void)type;
 	CHECK(hca_bank_alive(bank));
 	look_for_closed();
-	for (*index = HCA_FIRST_UAR_PAGE; *index < PAGES; ++*index)
-		if (hca->page[*index] == FREE) {
-			hca->page[*index] = owner;
-			*handle = 1000 + *index;
-			return 0;
-		}
+	for (i = 0; i < PAGES; i++) {
+		hca->last = hca->last < HCA_FIRST_UAR_PAGE || hca->last == PAGES - 1 ? HCA_FIRST_UAR_PAGE : hca->last + 1;
+		if (hca->page[hca->last] != FREE)
+			continue;
+		hca->page[hca->last] = owner;
+		*index = hca->last;
+		*handle = 1000 + *index;
+		return 0;
+	}
 	return -ENOMEM;
 }
 
