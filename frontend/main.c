@@ -444,9 +444,18 @@ static int hca_suspend(struct xenbus_device *xbdev)
 		dev_notice(&xbdev->dev, "the guest is suspended: programs lose the device\n");
 	leave(hca);
 	xenbus_frontend_closed(xbdev);
-	hca->failed = false;
 	WRITE_ONCE(hca->backend, XenbusStateUnknown);
 	queue_work(system_freezable_wq, &hca->awake);
+	return 0;
+}
+
+/* After a restoration: the backend is another one, which has done nothing wrong. */
+static int hca_resume(struct xenbus_device *xbdev)
+{
+	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
+
+	hca->failed = false;
+	WRITE_ONCE(hca->keeps_pages, false);
 	return 0;
 }
 
@@ -461,6 +470,7 @@ static struct xenbus_driver hca_driver = {
 	.probe = hca_probe,
 	.remove = hca_remove,
 	.suspend = hca_suspend,
+	.resume = hca_resume,
 	.otherend_changed = backend_changed,
 	.not_essential = true,
 };
