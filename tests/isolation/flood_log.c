@@ -100,6 +100,7 @@ static struct ibv_ah *ah_to_self(struct vp_dev *dev, struct ibv_pd *pd)
 static void make_ready(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd, const struct vp_conf *conf)
 {
 	vp_end_make(end, dev, pd, conf);
+	end->peer = end;
 	vp_move(end, NULL, IBV_QPS_INIT);
 	vp_move(end, NULL, IBV_QPS_RTR);
 	vp_move(end, NULL, IBV_QPS_RTS);
@@ -108,7 +109,7 @@ static void make_ready(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd
 /* More sends than there is room for their completions; nobody has the number that they go to. */
 static void overrun(struct vp_end *end, struct ibv_ah *ah)
 {
-	int n = end->scq.cq->cqe + 2;
+	int n = end->scq.cq->cqe + 4;
 	struct vp_wr w;
 
 	require(n < 60, "the CQ is as small as it was asked to be (%d)", n);
