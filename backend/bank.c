@@ -204,40 +204,57 @@ struct bar {
 	uint64_t first, end;
 };
 
-/* Pages of a bank, while they are looked for on an HCA. */
-struct wanted {
+/* Pages of that BAR, a bit each. */
+struct pages {
 	const struct bar *bar;
-	uint64_t *pages; /* a bit for each page of the BAR */
-	uint32_t count;
+	uint64_t *bits;
 };
 
-static bool is_wanted(const struct wanted *w, uint64_t page)
+static uint32_t pages_most(const struct bar *bar)
 {
-	return page < w->bar->end - w->bar->first && w->pages[page / 64] >> page % 64 & 1;
+	return bar->end - bar->first;
 }
 
-static void want(struct wanted *w, uint64_t frame)
+static bool pages_init(struct pages *pages, const struct bar *bar)
 {
-	uint64_t page = frame - w->bar->first;
+	*pages = (struct pages){ bar, calloc(pages_most(bar) / 64 + 1, sizeof(*pages->bits)) };
+	return pages->bits;
+}
 
-	if (frame < w->bar->first || frame >= w->bar->end || is_wanted(w, page))
+static bool pages_have(const struct pages *pages, uint64_t page)
+{
+	return page < pages_most(pages->bar) && pages->bits[page / 64] >> page % 64 & 1;
+}
+
+static void pages_set(struct pages *pages, uint64_t page, bool set)
+{
+	const uint64_t bit = 1ull << page % 64;
+
+	if (page >= pages_most(pages->bar))
 		return;
-	w->pages[page / 64] |= 1ull << page % 64;
-	w->count++;
+	pages->bits[page / 64] = set ? pages->bits[page / 64] | bit : pages->bits[page / 64] & ~bit;
 }
 
-static void do_not_want(struct wanted *w, uint64_t frame)
+static void pages_add(struct pages *pages, const struct pages *more)
 {
-	uint64_t page = frame - w->bar->first;
+	uint32_t i;
 
-	if (!is_wanted(w, page))
-		return;
-	w->pages[page / 64] &= ~(1ull << page % 64);
-	w->count--;
+	for (i = 0; i < pages_most(pages->bar) / 64 + 1; i++)
+		pages->bits[i] |= more->bits[i];
 }
 
-/* False: they cannot be read. */
-static bool each_frame(const struct bank *bank, void (*fn)(struct wanted *w, uint64_t frame), struct wanted *w)
+/* Of those of a, how many b has not. */
+static uint32_t pages_missing(const struct pages *a, const struct pages *b)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < pages_most(a->bar) / 64 + 1; i++)
+		n += __builtin_popcountll(a->bits[i] & ~b->bits[i]);
+	return n;
+}
+
+/* False: the records cannot be read. */
+static bool set_frames(struct pages *pages, const struct bank *bank, bool set)
 {
 	struct uar_records *records = map_records(bank);
 	uint32_t i;
@@ -245,95 +262,126 @@ static bool each_frame(const struct bank *bank, void (*fn)(struct wanted *w, uin
 	if (!records)
 		return false;
 	for (i = 0; i < records->count && i < UAR_BANK_RECORDS; i++)
-		if (records->record[i].frame)
-			fn(w, records->record[i].frame);
+		if (records->record[i].frame >= pages->bar->first)
+			pages_set(pages, records->record[i].frame - pages->bar->first, set);
 	unmap_records(records);
 	return true;
 }
 
-/* Without what the domain has got again, in a bank that it uses. False: it cannot be known. */
-static bool list_wanted(const struct banks *of, const struct bank *bank, struct wanted *w)
+/* What others must not get: without what the domain has got again, in a bank that it uses. False: it cannot be known. */
+static bool wanted_pages(struct pages *pages, const struct banks *of, const struct bank *bank, const struct bar *bar)
 {
 	const struct banks *banks;
 	const struct bank *other;
 
-	w->pages = calloc((w->bar->end - w->bar->first) / 64 + 1, sizeof(*w->pages));
-	if (!w->pages || !each_frame(bank, want, w))
+	if (!pages_init(pages, bar) || !set_frames(pages, bank, true))
 		return false;
 	LIST_FOREACH(banks, &of->store->vhcas, link)
 		LIST_FOREACH(other, &banks->list, link)
 			if (banks->domid == of->domid && !other->stale)
-				each_frame(other, do_not_want, w);
+				set_frames(pages, other, false);
+	return true;
+}
+
+static bool is_held(const struct bank *bank)
+{
+	return !bank->stale || hca_bank_alive(bank->file);
+}
+
+/* An attempt to hold the pages of all stale banks of an HCA. */
+struct attempt {
+	const char *hca;
+	const struct bar *bar;
+	struct pages wanted, found, kept;
+	uint32_t *handles; /* by page */
+	int file;
+};
+
+static bool want_all(struct attempt *a, const struct bank_store *store)
+{
+	const struct banks *banks;
+	const struct bank *bank;
+	struct pages pages;
+	bool known;
+
+	LIST_FOREACH(banks, &store->vhcas, link) {
+		LIST_FOREACH(bank, &banks->list, link) {
+			if (is_held(bank))
+				continue;
+			known = wanted_pages(&pages, banks, bank, a->bar);
+			if (known)
+				pages_add(&a->wanted, &pages);
+			free(pages.bits);
+			if (!known)
+				return false;
+		}
+	}
 	return true;
 }
 
 /*
  * All are kept until all that are wanted are there: what is freed could come again. In which order they
- * come is the HCA's affair; there are no more than its BAR has pages.
+ * come is the HCA's affair; there are no more than its BAR has pages. What is not found somebody has.
  */
-static int allocate_wanted(const struct wanted *w, int file)
+static void find_pages(struct attempt *a)
 {
-	const uint32_t most = w->bar->end - w->bar->first;
-	uint32_t *others = calloc(most, sizeof(*others));
-	uint32_t found = 0, n = 0, page, handle;
-	int err = others ? 0 : -ENOMEM;
+	uint32_t missing = pages_missing(&a->wanted, &a->found), n, page, handle;
 
-	while (!err && found < w->count && n < most) {
-		err = hca_bank_uar(file, XEN_VHCA_UAR_NC, &page, &handle);
-		if (!err && is_wanted(w, page))
-			found++;
-		else if (!err)
-			others[n++] = handle;
+	for (n = 0; missing && n < pages_most(a->bar); n++) {
+		if (hca_bank_uar(a->file, XEN_VHCA_UAR_NC, &page, &handle))
+			return;
+		if (page >= pages_most(a->bar))
+			continue;
+		a->handles[page] = handle;
+		pages_set(&a->found, page, true);
+		missing -= pages_have(&a->wanted, page);
 	}
-	if (!err && found < w->count)
-		err = -EBUSY;
-	while (!err && n)
-		err = hca_bank_uar_free(file, others[--n]);
-	free(others);
-	return err;
 }
 
-/* All pages on a new file, or none. */
-static int hold(struct banks *banks, struct bank *bank, const char *hca, const struct wanted *w)
+static void free_others(struct attempt *a)
 {
-	int file = hca_bank_open(hca), err;
+	uint32_t page;
+
+	for (page = 0; page < pages_most(a->bar); page++)
+		if (pages_have(&a->found, page) && !pages_have(&a->kept, page))
+			hca_bank_uar_free(a->file, a->handles[page]);
+}
+
+/* Of one whose pages all have been found; they stay until the last bank that shares the file is closed. */
+static bool hold(struct attempt *a, struct banks *banks, struct bank *bank, const struct pages *pages)
+{
+	int file = fcntl(a->file, F_DUPFD_CLOEXEC, 0);
 
 	if (file < 0)
-		return file;
-	err = hca_bank_alive(file) ? allocate_wanted(w, file) : -EIO; /* this makes its context, too */
-	if (err) {
-		close(file);
-		return err;
-	}
+		return false;
 	close(bank->file);
 	bank->file = file;
+	bank->complained = false;
+	pages_add(&a->kept, pages);
 	tell(banks, HOLDER_BANK, bank);
-	log_warning("HCA %s: its driver was reloaded; %u doorbell pages that domain %u may have mapped are kept "
-		    "from everybody until it is gone", hca, w->count, banks->domid);
-	return 0;
+	log_warning("HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are kept from "
+		    "everybody until it is gone", a->hca, banks->domid);
+	return true;
 }
 
-/* 0: nobody else has, or will have, a page of a stale bank on this HCA. -ENOENT: the HCA is not quite there. */
-static int make_safe(struct banks *banks, struct bank *bank, const char *hca, const struct bar *bar)
+/* Whether nobody else has, or will have, a page of a bank. */
+static bool is_safe(struct attempt *a, struct banks *banks, struct bank *bank)
 {
-	struct wanted w = { .bar = bar };
-	int err = 0;
+	struct pages none = { 0 }, pages;
+	bool safe;
 
-	if (hca_bank_alive(bank->file))
-		return 0;
-	if (!list_wanted(banks, bank, &w))
-		err = -ENOMEM;
-	else if (w.count)
-		err = hold(banks, bank, hca, &w);
-	free(w.pages);
-	if (err == -ENOENT)
-		return err;
-	if (err && !bank->complained)
+	if (is_held(bank))
+		return true;
+	safe = wanted_pages(&pages, banks, bank, a->bar) && pages_init(&none, a->bar);
+	if (safe && pages_missing(&pages, &none))
+		safe = !pages_missing(&pages, &a->found) && hold(a, banks, bank, &pages);
+	free(pages.bits);
+	free(none.bits);
+	if (!safe && !bank->complained)
 		log_error("HCA %s: its driver was reloaded, and doorbell pages that domain %u may have mapped are "
-			  "somebody else's now (%s): nobody else is served until it is gone", hca, banks->domid,
-			  strerror(-err));
-	bank->complained = err;
-	return err;
+			  "somebody else's now: nobody else is served until it is gone", a->hca, banks->domid);
+	bank->complained = !safe;
+	return safe;
 }
 
 static void add_name(char *names, size_t size, unsigned int domid)
@@ -348,35 +396,68 @@ static void add_name(char *names, size_t size, unsigned int domid)
 		snprintf(names, size, "domains %u, %u", (unsigned int)atoi(names + strlen("domain ")), domid);
 }
 
-/* Of one's own pages one can only disturb oneself. 0, -EBUSY with names in store->stale, or another -errno. */
-static int hold_stale(const struct banks *own, const char *hca)
+/* Of one's own pages one can only disturb oneself. */
+static void hold_all(struct attempt *a, const struct banks *own)
 {
 	struct bank_store *store = own->store;
 	struct banks *banks;
 	struct bank *bank;
+	bool safe;
+
+	LIST_FOREACH(banks, &store->vhcas, link) {
+		safe = true;
+		LIST_FOREACH(bank, &banks->list, link)
+			safe &= is_safe(a, banks, bank);
+		if (!safe && banks->domid != own->domid)
+			add_name(store->stale, sizeof(store->stale), banks->domid);
+	}
+}
+
+/* On a new file, whose context hca_bank_alive() makes. 0 or -errno. */
+static int try_to_hold(struct attempt *a, const struct banks *own)
+{
+	if (!want_all(a, own->store))
+		return -ENOMEM;
+	a->file = hca_bank_open(a->hca);
+	if (a->file < 0)
+		return a->file;
+	if (!hca_bank_alive(a->file)) {
+		close(a->file);
+		return -EIO;
+	}
+	find_pages(a);
+	hold_all(a, own);
+	free_others(a);
+	close(a->file);
+	return own->store->stale[0] ? -EBUSY : 0;
+}
+
+/* 0, -EBUSY with names in store->stale, or another -errno. */
+static int hold_stale(const struct banks *own, const char *hca)
+{
+	struct attempt a = { .hca = hca };
 	uint64_t bar0, bytes;
 	struct bar bar;
-	bool safe;
 	int err;
 
 	err = hca_sysfs_bar0(hca, &bar0, &bytes);
 	if (err)
 		return err;
 	bar = (struct bar){ bar0 / PAGE_BYTES, (bar0 + bytes) / PAGE_BYTES };
-	LIST_FOREACH(banks, &store->vhcas, link) {
-		safe = true;
-		LIST_FOREACH(bank, &banks->list, link) {
-			err = bank->stale ? make_safe(banks, bank, hca, &bar) : 0;
-			if (err == -ENOENT)
-				return err;
-			safe &= !err;
-		}
-		if (!safe && banks->domid != own->domid)
-			add_name(store->stale, sizeof(store->stale), banks->domid);
-	}
-	return store->stale[0] ? -EBUSY : 0;
+	a.bar = &bar;
+	a.handles = calloc(pages_most(&bar), sizeof(*a.handles));
+	if (pages_init(&a.wanted, &bar) && pages_init(&a.found, &bar) && pages_init(&a.kept, &bar) && a.handles)
+		err = try_to_hold(&a, own);
+	else
+		err = -ENOMEM;
+	free(a.wanted.bits);
+	free(a.found.bits);
+	free(a.kept.bits);
+	free(a.handles);
+	return err;
 }
 
+/* Whether there is something to be held, on whatever HCA. */
 static bool has_stale(const struct bank_store *store)
 {
 	struct banks *banks;
@@ -384,7 +465,7 @@ static bool has_stale(const struct bank_store *store)
 
 	LIST_FOREACH(banks, &store->vhcas, link)
 		LIST_FOREACH(bank, &banks->list, link)
-			if (bank->stale)
+			if (!is_held(bank))
 				return true;
 	return false;
 }

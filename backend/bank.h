@@ -5,9 +5,9 @@
  *
  * When an HCA's driver is reloaded the HCA forgets who had which page, and gives them out again,
  * while a PV guest may have some mapped for as long as it lives. Such a bank is stale. The pages of
- * a stale bank are allocated once more, on a file that is used for nothing else: then it is held,
- * and nobody else is given them, dom0 included. Where that fails, because somebody has one already,
- * the HCA serves nobody but that domain until the domain is gone.
+ * all stale banks are allocated once more, on a file that is used for nothing else and that these
+ * share: then they are held, and nobody else is given them, dom0 included. Where that fails, because
+ * somebody has one already, the HCA serves nobody but that domain until the domain is gone.
  */
 #ifndef XEN_IB_BANK_H
 #define XEN_IB_BANK_H
