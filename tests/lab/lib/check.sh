@@ -85,6 +85,9 @@ wait_quietly() {
 	done
 }
 
+# has_ended PREFIX GUEST: one that is being shut down does not answer any more, and is gone soon.
+has_ended() { [ "$2" != dom0 ] && wait_quietly 30 remote "${1}dom0" "! xl domid $2 >/dev/null 2>&1" </dev/null; }
+
 # mark_all TEXT: marks every machine that runs; says which does not answer. With LEAKS each searches for leaks before.
 mark_all() {
 	local m prefix names where job jobs silent=0
@@ -105,7 +108,7 @@ mark_all() {
 			wait "$job" || silent=1
 		done
 		for where in $names; do
-			mark "$prefix$where" "$1" || {
+			mark "$prefix$where" "$1" || has_ended "$prefix" "$where" || {
 				say "check: $prefix$where does not answer"
 				silent=1
 			}
