@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #include "family.h"
+#include "read_line.h"
 
-#define KEEPER "xen-ib-keeper\n"
+#define KEEPER "xen-ib-keeper"
 
 /* Whether it is that pipe, open for writing: a supervisor has the other end. */
 static bool is_life(int fds, const char *name, const struct stat *life)
@@ -46,17 +47,10 @@ static bool holds_life(int pid, const struct stat *life)
 /* Only the process itself can change that name, and a keeper cannot. */
 static bool is_keeper(int pid)
 {
-	char path[32], name[32] = "";
-	FILE *file;
+	char path[32], name[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		name[0] = 0;
-	fclose(file);
-	return !strcmp(name, KEEPER);
+	return !read_line(path, name, sizeof(name)) && !strcmp(name, KEEPER);
 }
 
 /* The pidfd comes first, so that what is looked at is what it refers to. */

@@ -11,6 +11,7 @@
 #include "guard.h"
 #include "hca_auto.h"
 #include "hca_sysfs.h"
+#include "read_line.h"
 
 #define DRIVER "mlx5_core"
 
@@ -25,17 +26,10 @@ struct offer {
 /* Whether the port's attribute has this word. */
 static bool port_says(const char *hca, unsigned int port, const char *attribute, const char *word)
 {
-	char path[PATH_MAX], line[64] = "";
-	FILE *file;
+	char path[PATH_MAX], line[64];
 
 	snprintf(path, sizeof(path), "%s/%s/ports/%u/%s", hca_auto_class, hca, port, attribute);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(line, sizeof(line), file))
-		line[0] = 0;
-	fclose(file);
-	return strstr(line, word);
+	return !read_line(path, line, sizeof(line)) && strstr(line, word);
 }
 
 static bool can_serve(const char *hca, unsigned int port)

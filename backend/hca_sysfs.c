@@ -11,21 +11,9 @@
 #include <unistd.h>
 
 #include "hca_sysfs.h"
+#include "read_line.h"
 
 #define CLASS "/sys/class/infiniband"
-
-static int read_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	int err = 0;
-
-	if (!file)
-		return -errno;
-	if (!fgets(line, size, file))
-		err = -EIO; /* also what the kernel says of a GID that is not set */
-	fclose(file);
-	return err;
-}
 
 static int link_name(const char *ibdev, const char *link, char *name, size_t size)
 {

@@ -14,24 +14,11 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "read_line.h"
 #include "uverbs.h"
 
 #define CLASS "/sys/class/infiniband_verbs"
 #define MAX_MESSAGE 512
-
-static int read_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	int err = 0;
-
-	if (!file)
-		return -errno;
-	if (!fgets(line, size, file))
-		err = -EIO;
-	fclose(file);
-	line[strcspn(line, "\n")] = 0;
-	return err;
-}
 
 int uverbs_find(const char *ibdev, char *path, size_t size)
 {

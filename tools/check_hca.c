@@ -11,6 +11,7 @@
 
 #include "guard.h"
 #include "hca_sysfs.h"
+#include "read_line.h"
 
 #define CLASS "/sys/class/infiniband"
 #define DRIVER "mlx5_core"
@@ -19,15 +20,10 @@
 static const char *read_attribute(const char *hca, const char *name, char *line, int size)
 {
 	char path[PATH_MAX];
-	FILE *file;
 
 	snprintf(path, sizeof(path), CLASS "/%s/%s", hca, name);
-	file = fopen(path, "re");
-	if (!file || !fgets(line, size, file))
+	if (read_line(path, line, size))
 		snprintf(line, size, "?");
-	if (file)
-		fclose(file);
-	line[strcspn(line, "\n")] = 0;
 	return line;
 }
 
