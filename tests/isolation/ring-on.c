@@ -176,21 +176,28 @@ static void other_guest_works(const char *command, const char *when)
 	free(answer);
 }
 
+/* The frames of a process that has the device open, which ends then: the mappings stay. */
+static void frames_of_owner(struct frames *own, const struct bar *bar)
+{
+	struct owner owner;
+
+	owner_start(&owner);
+	frames_map(own, bar->first, bar->pages);
+	require(own->count, "the frames of the owner can be mapped");
+	frames_print(own);
+	owner_kill(&owner);
+}
+
 static void run(const void *arg)
 {
 	static struct doorbells before, after;
 	struct frames own, again;
-	struct owner owner;
 	struct ringer r;
 	struct bar bar;
 
 	(void)arg;
 	bar = ask_bar();
-	owner_start(&owner);
-	frames_map(&own, bar.first, bar.pages);
-	require(own.count, "the frames of the owner can be mapped");
-	frames_print(&own);
-	owner_kill(&owner);
+	frames_of_owner(&own, &bar);
 
 	/* The mappings are there, the right is not. */
 	frames_map(&again, bar.first, bar.pages);
@@ -226,18 +233,13 @@ static void run_reload(const void *arg)
 {
 	static struct doorbells before, after;
 	struct frames own, again;
-	struct owner owner;
 	struct ringer r;
 	struct bar bar;
 	char *answer;
 
 	(void)arg;
 	bar = ask_bar();
-	owner_start(&owner);
-	frames_map(&own, bar.first, bar.pages);
-	require(own.count, "the frames of the owner can be mapped");
-	frames_print(&own);
-	owner_kill(&owner);
+	frames_of_owner(&own, &bar);
 
 	answer = ask("reload");
 	require(strstr(answer, "exit 0"), "the HCA's driver is reloaded, and both guests have their devices again: %s", answer);
