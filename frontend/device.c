@@ -199,7 +199,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->debtor = debtor;
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
 	xenib_spaces_init(&dev->spaces);
-	xenib_keeper_init(&dev->keeper, dev,
+	xenib_reg_cache_init(&dev->reg_cache, dev,
 			  xenbus_read_unsigned(xbdev->otherend, "feature-kept-regions", 0));
 
 	err = query_backend(dev);
@@ -230,7 +230,7 @@ void xenib_dev_remove(struct xenib_dev *dev)
 	xenib_events_stop(dev->events);
 	xenib_spaces_revoke(&dev->spaces);
 	ib_unregister_device(&dev->ibdev);
-	xenib_keeper_exit(&dev->keeper);
+	xenib_reg_cache_exit(&dev->reg_cache);
 	xenib_tables_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

@@ -162,7 +162,7 @@ int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region,
 	if (!PAGE_ALIGNED(addr))
 		return -EINVAL;
 	err = pin_and_offer(ctx, region, addr, length);
-	if (err == -ENOMEM && xenib_kept_flush(&ctx->dev->keeper))
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
 		err = pin_and_offer(ctx, region, addr, length);
 	return err;
 }

@@ -43,14 +43,14 @@ static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr,
 		       const struct xen_vhca_mr_reg *what)
 {
 	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG, .req.u.mr_reg = *what };
-	struct xenib_region *region = &mr->kept->region;
+	struct xenib_region *region = &mr->reg->region;
 	size_t pages = ib_umem_num_pages(region->umem);
 	struct xen_vhca_mr_reg *req = &cmd.req.u.mr_reg;
 	int err;
 
 	if (region->handle == XEN_VHCA_NO_HANDLE && pages <= XEN_VHCA_DATA_REFS) {
 		req->flags = XEN_VHCA_MR_REG_INLINE;
-		if (xenib_kept_may_outlive(mr->kept))
+		if (xenib_reg_may_persist(mr->reg))
 			req->flags |= XEN_VHCA_MR_REG_KEEP;
 		req->pages = pages;
 		cmd.data = region->refs;
@@ -100,23 +100,23 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->ctx = ctx;
-	mr->kept = xenib_kept_get(ctx, start, length, access);
-	if (IS_ERR(mr->kept)) {
-		err = PTR_ERR(mr->kept);
+	mr->reg = xenib_reg_cache_get(ctx, start, length, access);
+	if (IS_ERR(mr->reg)) {
+		err = PTR_ERR(mr->reg);
 		goto err_free;
 	}
 	err = register_mr(ctx, mr, &what);
-	if (err == -ENOMEM && xenib_kept_flush(&dev->keeper))
+	if (err == -ENOMEM && xenib_reg_cache_flush(&dev->reg_cache))
 		err = register_mr(ctx, mr, &what);
 	if (err)
 		goto err_put;
 
-	xenib_kept_share(mr->kept);
+	xenib_reg_cache_share(mr->reg);
 	mr->ibmr.length = length;
 	return &mr->ibmr;
 
 err_put:
-	xenib_kept_put(mr->kept);
+	xenib_reg_cache_put(mr->reg);
 err_free:
 	kfree(mr);
 	return ERR_PTR(err);
@@ -137,8 +137,8 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (err && atomic_read(&mr->ctx->mws))
 		return err;
 	if (err)
-		WRITE_ONCE(mr->kept->region.refused, true);
-	xenib_kept_put(mr->kept);
+		WRITE_ONCE(mr->reg->region.refused, true);
+	xenib_reg_cache_put(mr->reg);
 	kfree(mr);
 	return 0;
 }

@@ -67,7 +67,7 @@ void xenib_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
 	struct xenib_ucontext *ctx = to_xucontext(ibuc);
 
-	xenib_kept_forget(ctx);
+	xenib_reg_cache_forget(ctx);
 	xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
 	xenib_spaces_forget(ctx);
 	xa_destroy(&ctx->uars);

@@ -15,7 +15,7 @@
 #include "events.h"
 #include "gfn.h"
 #include "grant.h"
-#include "kept.h"
+#include "reg_cache.h"
 #include "mem.h"
 #include "ring.h"
 #include "xenib-abi.h"
@@ -58,7 +58,7 @@ struct xenib_dev {
 	struct xenib_gfns *gfns; /* places for doorbell pages */
 	struct xenib_debtor *debtor; /* the backend, if it says that it has given pages back */
 	struct xenib_spaces spaces;
-	struct xenib_keeper keeper;
+	struct xenib_reg_cache reg_cache;
 };
 
 struct xenib_ucontext {
@@ -91,7 +91,7 @@ struct xenib_pd {
 struct xenib_mr {
 	struct ib_mr ibmr;
 	struct xenib_ucontext *ctx;
-	struct xenib_kept *kept;
+	struct xenib_reg *reg;
 	xen_vhca_handle_t handle;
 };
 
