@@ -30,9 +30,9 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_UAR_FREE] = { cmd_uar_free, false },
 	[XEN_VHCA_OP_PD_ALLOC] = { cmd_pd_alloc, false },
 	[XEN_VHCA_OP_PD_FREE] = { cmd_pd_free, false },
-	[XEN_VHCA_OP_MEM_CREATE] = { cmd_mem_create, false },
-	[XEN_VHCA_OP_MEM_ADD] = { cmd_mem_add, false },
-	[XEN_VHCA_OP_MEM_DESTROY] = { cmd_mem_destroy, false },
+	[XEN_VHCA_OP_UMEM_CREATE] = { cmd_umem_create, false },
+	[XEN_VHCA_OP_UMEM_ADD] = { cmd_umem_add, false },
+	[XEN_VHCA_OP_UMEM_DESTROY] = { cmd_umem_destroy, false },
 	[XEN_VHCA_OP_MR_REG] = { cmd_mr_reg, false },
 	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, false },
 	[XEN_VHCA_OP_MW_ALLOC] = { cmd_mw_alloc, false },
@@ -54,9 +54,9 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 };
 
 /* Under the lock. Unmapping takes its time, as mapping does. */
-static bool is_large(const struct mem *mem)
+static bool is_large(const struct umem_obj *umem)
 {
-	return mem && mem->charged >= SLOW_PAGES;
+	return umem && umem->charged >= SLOW_PAGES;
 }
 
 /* What has to be undone is as slow as it was to do. There may be nothing: that is told quickly. */
@@ -67,8 +67,8 @@ static bool undo_is_slow(struct vdev *v, const struct xen_vhca_req *req)
 	bool slow;
 
 	pthread_mutex_lock(&v->lock);
-	if (req->op == XEN_VHCA_OP_MEM_DESTROY) {
-		slow = is_large((struct mem *)handle_find(&v->handles, handle, OBJ_MEM));
+	if (req->op == XEN_VHCA_OP_UMEM_DESTROY) {
+		slow = is_large((struct umem_obj *)handle_find(&v->handles, handle, OBJ_UMEM));
 	} else {
 		mr = (struct mr *)handle_find(&v->handles, handle, OBJ_MR);
 		slow = mr && (mr->length >= SLOW_BYTES || is_large(mr->own));
@@ -86,7 +86,7 @@ bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req)
 	case XEN_VHCA_OP_MR_REG:
 		return req->u.mr_reg.length >= SLOW_BYTES || req->u.mr_reg.pages >= SLOW_PAGES;
 	case XEN_VHCA_OP_MR_DEREG:
-	case XEN_VHCA_OP_MEM_DESTROY:
+	case XEN_VHCA_OP_UMEM_DESTROY:
 		return undo_is_slow(v, req);
 	default:
 		return req->op < XEN_VHCA_OPS &&
@@ -188,30 +188,30 @@ enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj
 	return status;
 }
 
-enum xen_vhca_status cmd_use_place(struct cmd *cmd, const struct xen_vhca_place *place,
-				   uint64_t length, bool writable, uint64_t *addr)
+enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
+				  uint64_t length, bool writable, uint64_t *addr)
 {
 	enum xen_vhca_status status;
 	struct object *obj;
-	struct region *region;
+	struct umem *umem;
 	bool complete;
 
-	status = cmd_use(cmd, place->mem, OBJ_MEM, &obj);
+	status = cmd_use(cmd, place->umem, OBJ_UMEM, &obj);
 	if (status)
 		return status;
-	region = &((struct mem *)obj)->region;
+	umem = &((struct umem_obj *)obj)->umem;
 	pthread_mutex_lock(&cmd->v->lock);
-	complete = region_complete(region);
+	complete = umem_complete(umem);
 	pthread_mutex_unlock(&cmd->v->lock);
 	if (!complete)
-		return cmd_refuse(cmd, XEN_VHCA_E_STATE, "region 0x%x lacks pages", place->mem);
-	if (writable && region->read_only)
-		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "region 0x%x is read-only", place->mem);
-	if (!vhca_place_fits(place->offset, length, region->pages))
+		return cmd_refuse(cmd, XEN_VHCA_E_STATE, "umem 0x%x lacks pages", place->umem);
+	if (writable && umem->read_only)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "umem 0x%x is read-only", place->umem);
+	if (!vhca_umem_fits(place->offset, length, umem->pages))
 		return cmd_refuse(cmd, XEN_VHCA_E_RANGE, "%llu bytes at %llu of %u pages",
 				  (unsigned long long)length, (unsigned long long)place->offset,
-				  region->pages);
-	*addr = (uintptr_t)region->base + place->offset;
+				  umem->pages);
+	*addr = (uintptr_t)umem->base + place->offset;
 	return XEN_VHCA_OK;
 }
 

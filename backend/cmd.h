@@ -69,9 +69,9 @@ enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what);
 enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
 			     struct object **obj);
 
-/* cmd_use_place - cmd_use of the region of a place that is complete and has length bytes there. */
-enum xen_vhca_status cmd_use_place(struct cmd *cmd, const struct xen_vhca_place *place,
-				   uint64_t length, bool writable, uint64_t *addr);
+/* cmd_use_umem - cmd_use of the umem of a place that is complete and has length bytes there. */
+enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
+				  uint64_t length, bool writable, uint64_t *addr);
 
 /*
  * cmd_new - step 1, for the object to be made: memory, a handle and the quota of its type. Then
@@ -103,13 +103,13 @@ enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages);
 void cmd_uncharge(struct cmd *cmd, uint32_t pages);
 
 /*
- * cmd_region_make - cmd_new() of a region (struct mem) of so many pages: charged, and with the
+ * cmd_umem_make - cmd_new() of a umem (struct umem_obj) of so many pages: charged, and with the
  * references of the request mapped, from its first page on. Then it is published, or
- * cmd_region_drop() undoes all that.
+ * cmd_umem_drop() undoes all that.
  */
-enum xen_vhca_status cmd_region_make(struct cmd *cmd, uint32_t pages, bool read_only,
-				     struct object **obj);
-void cmd_region_drop(struct cmd *cmd, struct object *obj);
+enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only,
+				   struct object **obj);
+void cmd_umem_drop(struct cmd *cmd, struct object *obj);
 
 /*
  * cmd_look_at_events - before an object is destroyed, whose events then are gone: what has happened
@@ -117,15 +117,15 @@ void cmd_region_drop(struct cmd *cmd, struct object *obj);
  */
 void cmd_look_at_events(struct cmd *cmd);
 
-/* cmd_region_gone - cmd_gone() of a region that nobody needs: unmaps it, and gives back its pages. */
-void cmd_region_gone(struct cmd *cmd, struct object *obj);
+/* cmd_umem_gone - cmd_gone() of a umem that nobody needs: unmaps it, and gives back its pages. */
+void cmd_umem_gone(struct cmd *cmd, struct object *obj);
 
 /* The operations, by the files that hold them. */
 typedef enum xen_vhca_status cmd_fn(struct cmd *cmd);
 
 cmd_fn cmd_device_query, cmd_port_query, cmd_gid_query, cmd_pkey_query; /* cmd_query.c */
 cmd_fn cmd_ctx_open, cmd_ctx_close, cmd_uar_alloc, cmd_uar_free;        /* cmd_ctx.c */
-cmd_fn cmd_mem_create, cmd_mem_add, cmd_mem_destroy;                    /* cmd_mem.c */
+cmd_fn cmd_umem_create, cmd_umem_add, cmd_umem_destroy;                    /* cmd_umem.c */
 cmd_fn cmd_pd_alloc, cmd_pd_free, cmd_mr_reg, cmd_mr_dereg;             /* cmd_mr.c */
 cmd_fn cmd_mw_alloc, cmd_mw_free;
 cmd_fn cmd_cq_create, cmd_cq_modify, cmd_cq_destroy;                    /* cmd_cq.c */

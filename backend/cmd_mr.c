@@ -53,7 +53,7 @@ enum xen_vhca_status cmd_pd_free(struct cmd *cmd)
 }
 
 /*
- * Where the memory is: in a region of the guest's, or in one that is made of the request's pages.
+ * Where the memory is: in a umem of the guest's, or in one that is made of the request's pages.
  * @made: the latter, or NULL
  */
 static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made, uint64_t *addr)
@@ -63,27 +63,27 @@ static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made, uint
 
 	*made = NULL;
 	if (!(a->flags & XEN_VHCA_MR_REG_INLINE))
-		return cmd_use_place(cmd, &a->place, a->length,
-				     a->access & VHCA_ACCESS_WRITES, addr);
-	status = cmd_region_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), made);
+		return cmd_use_umem(cmd, &a->addr, a->length,
+				    a->access & VHCA_ACCESS_WRITES, addr);
+	status = cmd_umem_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), made);
 	if (!status)
-		*addr = (uintptr_t)((struct mem *)*made)->region.base + a->place.offset;
+		*addr = (uintptr_t)((struct umem_obj *)*made)->umem.base + a->addr.offset;
 	return status;
 }
 
-/* A region that is to be kept is the guest's from now on; else it belongs to the MR. */
+/* A umem that is to be kept is the guest's from now on; else it belongs to the MR. */
 static void publish_mr(struct cmd *cmd, struct mr *mr, struct object *made)
 {
-	const bool keep = cmd->req.u.mr_reg.flags & XEN_VHCA_MR_REG_KEEP;
+	const bool keep = cmd->req.u.mr_reg.flags & XEN_VHCA_MR_REG_PERSISTENT;
 
 	if (!made) {
 		cmd_publish(cmd, &mr->obj);
 		return;
 	}
 	if (keep)
-		cmd->rsp.u.mr.mem = made->handle;
+		cmd->rsp.u.mr.umem = made->handle;
 	else
-		mr->own = (struct mem *)made;
+		mr->own = (struct umem_obj *)made;
 	cmd_publish_both(cmd, &mr->obj, made, keep);
 }
 
@@ -108,7 +108,7 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 		goto err_drop;
 	status = cmd_hca(cmd, ops->mr_reg(hca_ctx(cmd), &attr, &hca), "registering memory");
 	if (status)
-		goto err_region;
+		goto err_umem;
 	obj->hca_id = hca.id;
 	obj->number = hca.lkey;
 	((struct mr *)obj)->length = a->length;
@@ -118,9 +118,9 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	publish_mr(cmd, (struct mr *)obj, made);
 	return XEN_VHCA_OK;
 
-err_region:
+err_umem:
 	if (made)
-		cmd_region_drop(cmd, made);
+		cmd_umem_drop(cmd, made);
 err_drop:
 	cmd_drop(cmd, obj);
 	return status;
@@ -131,7 +131,7 @@ enum xen_vhca_status cmd_mr_dereg(struct cmd *cmd)
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	enum xen_vhca_status status;
 	struct object *obj;
-	struct mem *own;
+	struct umem_obj *own;
 
 	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_MR, &obj);
 	if (status)
@@ -144,7 +144,7 @@ enum xen_vhca_status cmd_mr_dereg(struct cmd *cmd)
 	own = ((struct mr *)obj)->own;
 	cmd_gone(cmd, obj);
 	if (own) /* nobody could name it, so nobody needs it any more */
-		cmd_region_gone(cmd, &own->obj);
+		cmd_umem_gone(cmd, &own->obj);
 	return XEN_VHCA_OK;
 }
 

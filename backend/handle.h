@@ -23,7 +23,7 @@ enum obj_type {
 	OBJ_CTX,
 	OBJ_UAR,
 	OBJ_PD,
-	OBJ_MEM,
+	OBJ_UMEM,
 	OBJ_MR,
 	OBJ_MW,
 	OBJ_CQ,
@@ -32,7 +32,7 @@ enum obj_type {
 	OBJ_TYPES
 };
 
-/* A QP needs PD, two CQs, SRQ, UAR and the regions of its buffer and doorbell record. */
+/* A QP needs PD, two CQs, SRQ, UAR and the umems of its buffer and doorbell record. */
 #define OBJ_MAX_DEPS 7
 
 struct context;

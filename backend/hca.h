@@ -5,7 +5,7 @@
  *
  * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
  * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are
- * of this process, in regions of the guest's memory (mem.h); the driver pins what it is given and
+ * of this process, in umems of the guest's memory (umem.h); the driver pins what it is given and
  * never looks into it.
  */
 #ifndef XEN_IB_HCA_H

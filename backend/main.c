@@ -31,7 +31,7 @@ static void usage(FILE *to)
 	      "Serves InfiniBand devices (vHCAs) to Xen guests, in the foreground; logs to standard\n"
 	      "error. Finds them in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"
 	      "Keys of such a directory: hca (RDMA device, \"mlx5_0\"), port (1), and the limits\n"
-	      "max-ctx, max-uar, max-pd, max-mem, max-mr, max-mw, max-cq, max-srq, max-qp, max-ah,\n"
+	      "max-ctx, max-uar, max-pd, max-umem, max-mr, max-mw, max-cq, max-srq, max-qp, max-ah,\n"
 	      "max-mcast, max-mem-bytes, max-mr-bytes.\n"
 	      "\n"
 	      "  -v, --verbose   log more\n"

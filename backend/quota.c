@@ -16,13 +16,13 @@
 
 /*
  * The bounds: handles have 18 bits; a process has 65,530 mappings by default (vm.max_map_count),
- * and each region takes one for every 1024 pages or less.
+ * and each umem takes one for every 1024 pages or less.
  */
 static const struct quota_key keys[QUOTA_KEYS] = {
 	{ "max-ctx", OBJECTS(OBJ_CTX), 128, 4096 },
 	{ "max-uar", OBJECTS(OBJ_UAR), 512, 4096 },
 	{ "max-pd", OBJECTS(OBJ_PD), 1024, 16384 },
-	{ "max-mem", OBJECTS(OBJ_MEM), 32768, 49152 },
+	{ "max-umem", OBJECTS(OBJ_UMEM), 32768, 49152 },
 	{ "max-mr", OBJECTS(OBJ_MR), 16384, 49152 },
 	{ "max-mw", OBJECTS(OBJ_MW), 4096, 32768 },
 	{ "max-cq", OBJECTS(OBJ_CQ), 4096, 32768 },

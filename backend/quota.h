@@ -8,7 +8,7 @@
  *   max-ctx             128   contexts: guest processes that have the device open
  *   max-uar             512   doorbell pages in use
  *   max-pd             1024   protection domains
- *   max-mem           32768   regions of memory, those of inline registrations included
+ *   max-umem           32768   umems, those of inline registrations included
  *   max-mr            16384   memory regions registered
  *   max-mw             4096   memory windows
  *   max-cq             4096   completion queues

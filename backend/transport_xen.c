@@ -2,7 +2,7 @@
 /*
  * transport_xen.c - the transport over Xen: gntdev, event channels, and the rest by the broker.
  *
- * Grants are mapped by gntdev itself and not by libxengnttab, because a region has to be one
+ * Grants are mapped by gntdev itself and not by libxengnttab, because a umem has to be one
  * contiguous range although its pages come in chunks, and the library chooses the address. Once a
  * chunk is mapped, the mapping itself holds gntdev's bookkeeping, so the index is given back at
  * once, and munmap() undoes all: there is no list of indexes that could be lost on the way.

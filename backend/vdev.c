@@ -148,8 +148,8 @@ static void take_back(struct vdev *v, struct context *ctx)
 	struct object *obj;
 
 	LIST_FOREACH(obj, &ctx->objects, link) {
-		if (obj->type == OBJ_MEM)
-			region_fini(&((struct mem *)obj)->region);
+		if (obj->type == OBJ_UMEM)
+			umem_fini(&((struct umem_obj *)obj)->umem);
 		if (obj->type == OBJ_UAR)
 			uar_deny(&v->bank, ((struct uar *)obj)->record);
 	}
@@ -178,9 +178,9 @@ static void forget(struct vdev *v, struct object *obj)
 	LIST_REMOVE(obj, link);
 	handle_release(&v->handles, obj->handle);
 	quota_give(&v->quota.objects[obj->type], 1);
-	if (obj->type == OBJ_MEM)
+	if (obj->type == OBJ_UMEM)
 		quota_give(&v->quota.bytes,
-			   (uint64_t)((struct mem *)obj)->charged * XEN_VHCA_PAGE_SIZE);
+			   (uint64_t)((struct umem_obj *)obj)->charged * XEN_VHCA_PAGE_SIZE);
 	if (obj->type == OBJ_UAR)
 		uar_settle(&v->bank, ((struct uar *)obj)->record, false);
 	free(obj);

@@ -3,7 +3,7 @@
  * vdev.h - one vHCA while it is connected: its objects, limits and counters.
  *
  * There is one lock. It guards the handle table, the objects' links, references and uses, the
- * quota, the UAR records, the regions' states and the counters. It is never held across a system
+ * quota, the UAR records, the umems' states and the counters. It is never held across a system
  * call that can take long, and no thread that holds it takes another: so there is no order of locks
  * to get wrong. What keeps an object alive while a command works with it without the lock is its
  * count of uses; see cmd.h.
@@ -18,7 +18,7 @@
 #include "hca.h"
 #include "latency.h"
 #include "log.h"
-#include "mem.h"
+#include "umem.h"
 #include "quota.h"
 #include "transport.h"
 #include "uar.h"
@@ -37,16 +37,16 @@ struct context {
 
 LIST_HEAD(context_list, context);
 
-struct mem {
+struct umem_obj {
 	struct object obj;
-	struct region region;
+	struct umem umem;
 	uint32_t charged; /* its pages, as the quota has them */
 };
 
 struct mr {
 	struct object obj;
 	uint64_t length;
-	struct mem *own; /* the region of an inline registration that ends with it; else NULL */
+	struct umem_obj *own; /* the umem of an inline registration that ends with it; else NULL */
 };
 
 struct uar {

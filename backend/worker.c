@@ -430,7 +430,7 @@ static void write_nodes(struct worker *w)
 	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
 	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
 	xb_write(w->xs, w->path, "feature-events", "1");
-	xb_write(w->xs, w->path, "feature-kept-regions", "1");
+	xb_write(w->xs, w->path, "feature-persistent-umem", "1");
 }
 
 /* What an earlier worker left behind; the frontend must see that it is over. */

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
-#include "mem.h"
+#include "umem.h"
 #include "xenib.h"
 
 void xenib_arenas_init(struct xenib_arenas *arenas)
@@ -20,7 +20,7 @@ void xenib_arenas_init(struct xenib_arenas *arenas)
 
 /*
  * The mm belongs to the key: after a fork two processes can use one context, and the same address
- * is another page. No other mm can be where it was, as the region's umem has a reference to it.
+ * is another page. No other mm can be where it was, as the umem's umem has a reference to it.
  */
 static struct xenib_arena *find_arena(struct xenib_arenas *arenas, u64 addr, u8 shift)
 {
@@ -40,7 +40,7 @@ static struct xenib_arena *make_arena(struct xenib_ucontext *ctx, u64 addr, u64 
 	arena = kzalloc(sizeof(*arena), GFP_KERNEL);
 	if (!arena)
 		return ERR_PTR(-ENOMEM);
-	err = xenib_region_create(ctx, &arena->region, addr, length);
+	err = xenib_umem_create(ctx, &arena->umem, addr, length);
 	if (err) {
 		kfree(arena);
 		return ERR_PTR(err);
@@ -52,7 +52,7 @@ static struct xenib_arena *make_arena(struct xenib_ucontext *ctx, u64 addr, u64 
 
 static void release_arena(struct xenib_ucontext *ctx, struct xenib_arena *arena)
 {
-	xenib_region_release(ctx->dev, &arena->region);
+	xenib_umem_release(ctx->dev, &arena->umem);
 	kfree(arena);
 }
 
@@ -68,7 +68,7 @@ static struct xenib_arena *add_arena(struct xenib_ucontext *ctx, u64 addr, u8 sh
 	return arena;
 }
 
-static int get_shared(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
+static int get_shared(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		      u8 shift)
 {
 	struct xenib_arena *arena;
@@ -91,14 +91,14 @@ static int get_shared(struct xenib_ucontext *ctx, struct xenib_place *place, u64
 		goto unlock;
 	}
 	arena->users++;
-	place->arena = arena;
-	place->offset = addr - base;
+	at->arena = arena;
+	at->offset = addr - base;
 unlock:
 	mutex_unlock(&ctx->arenas.lock);
 	return err;
 }
 
-int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
+int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		  u8 shift)
 {
 	struct xenib_arena *arena;
@@ -106,30 +106,30 @@ int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 add
 	if (!PAGE_ALIGNED(addr))
 		return -EINVAL;
 	if (shift)
-		return get_shared(ctx, place, addr, length, shift);
+		return get_shared(ctx, at, addr, length, shift);
 
 	arena = make_arena(ctx, addr, length);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
-	place->arena = arena;
-	place->offset = 0;
+	at->arena = arena;
+	at->offset = 0;
 	return 0;
 }
 
-int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u8 shift)
+int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift)
 {
 	if (!IS_ALIGNED(addr, 8))
 		return -EINVAL;
-	return get_shared(ctx, place, addr, 8, shift ?: PAGE_SHIFT);
+	return get_shared(ctx, at, addr, 8, shift ?: PAGE_SHIFT);
 }
 
-void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place)
+void xenib_arena_addr_put(struct xenib_ucontext *ctx, struct xenib_arena_addr *at)
 {
-	struct xenib_arena *arena = place->arena;
+	struct xenib_arena *arena = at->arena;
 
 	if (!arena)
 		return;
-	place->arena = NULL;
+	at->arena = NULL;
 	if (!arena->shift) {
 		release_arena(ctx, arena);
 		return;
@@ -142,22 +142,22 @@ void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place)
 	mutex_unlock(&ctx->arenas.lock);
 }
 
-void *xenib_place_address(const struct xenib_place *place)
+void *xenib_arena_addr_kva(const struct xenib_arena_addr *at)
 {
-	struct sg_table *pages = &place->arena->region.umem->sgt_append.sgt;
+	struct sg_table *pages = &at->arena->umem.ib->sgt_append.sgt;
 	struct sg_page_iter iter;
 
-	for_each_sgtable_page(pages, &iter, place->offset >> PAGE_SHIFT)
-		return page_address(sg_page_iter_page(&iter)) + offset_in_page(place->offset);
+	for_each_sgtable_page(pages, &iter, at->offset >> PAGE_SHIFT)
+		return page_address(sg_page_iter_page(&iter)) + offset_in_page(at->offset);
 	return NULL; /* not with an offset in the arena */
 }
 
-struct xen_vhca_place xenib_place_wire(const struct xenib_place *place)
+struct xen_vhca_umem_addr xenib_arena_addr_wire(const struct xenib_arena_addr *at)
 {
-	if (!place->arena)
-		return (struct xen_vhca_place){};
-	return (struct xen_vhca_place){
-		.mem = place->arena->region.handle,
-		.offset = place->offset,
+	if (!at->arena)
+		return (struct xen_vhca_umem_addr){};
+	return (struct xen_vhca_umem_addr){
+		.umem = at->arena->umem.handle,
+		.offset = at->offset,
 	};
 }

@@ -37,8 +37,8 @@ static int send_create(struct xenib_ucontext *ctx, struct xenib_cq *cq, u32 entr
 		.req.u.cq_create = {
 			.ctx = ctx->handle,
 			.uar = cq->uar->handle,
-			.buf = xenib_place_wire(&cq->buf),
-			.dbr = xenib_place_wire(&cq->dbr),
+			.buf = xenib_arena_addr_wire(&cq->buf),
+			.dbr = xenib_arena_addr_wire(&cq->dbr),
 			.cqes = entries,
 			.cqe_size = cqe_size,
 			.event_bit = cq->event_bit,
@@ -73,7 +73,7 @@ static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
 		.cq = &cq->ibcq,
 	};
 	xenib_events_add(dev->events, &cq->target);
-	cq->arm = (const __be32 *)xenib_place_address(&cq->dbr) + XENIB_DBR_ARM;
+	cq->arm = (const __be32 *)xenib_arena_addr_kva(&cq->dbr) + XENIB_DBR_ARM;
 	cq->told = false;
 	xenib_events_set_cq(dev->events, cq->event_bit, cq);
 }
@@ -139,9 +139,9 @@ err_destroy:
 err_give_bit:
 	xenib_events_give_bit(dev->events, cq->event_bit);
 err_put_buf:
-	xenib_place_put(ctx, &cq->buf);
+	xenib_arena_addr_put(ctx, &cq->buf);
 err_put_dbr:
-	xenib_place_put(ctx, &cq->dbr);
+	xenib_arena_addr_put(ctx, &cq->dbr);
 err_put_uar:
 	xenib_uar_put(cq->uar);
 	return err;
@@ -169,8 +169,8 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	end_events(dev, cq);
 	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
 		xenib_events_give_bit(dev->events, cq->event_bit);
-	xenib_place_put(cq->uar->ctx, &cq->buf);
-	xenib_place_put(cq->uar->ctx, &cq->dbr);
+	xenib_arena_addr_put(cq->uar->ctx, &cq->buf);
+	xenib_arena_addr_put(cq->uar->ctx, &cq->dbr);
 	xenib_uar_put(cq->uar);
 	return 0;
 }

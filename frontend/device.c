@@ -200,7 +200,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
 	xenib_spaces_init(&dev->spaces);
 	xenib_reg_cache_init(&dev->reg_cache, dev,
-			  xenbus_read_unsigned(xbdev->otherend, "feature-kept-regions", 0));
+			  xenbus_read_unsigned(xbdev->otherend, "feature-persistent-umem", 0));
 
 	err = query_backend(dev);
 	if (err)

@@ -36,36 +36,36 @@ static u32 access_to_wire(int access)
 }
 
 /*
- * A small region that is new: its references travel with the registration, and where the backend
+ * A small umem that is new: its references travel with the registration, and where the backend
  * can do that, it outlives the MR. A large one is offered before.
  */
 static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr,
 		       const struct xen_vhca_mr_reg *what)
 {
 	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG, .req.u.mr_reg = *what };
-	struct xenib_region *region = &mr->reg->region;
-	size_t pages = ib_umem_num_pages(region->umem);
+	struct xenib_umem *umem = &mr->reg->umem;
+	size_t pages = ib_umem_num_pages(umem->ib);
 	struct xen_vhca_mr_reg *req = &cmd.req.u.mr_reg;
 	int err;
 
-	if (region->handle == XEN_VHCA_NO_HANDLE && pages <= XEN_VHCA_DATA_REFS) {
+	if (umem->handle == XEN_VHCA_NO_HANDLE && pages <= XEN_VHCA_DATA_REFS) {
 		req->flags = XEN_VHCA_MR_REG_INLINE;
 		if (xenib_reg_may_persist(mr->reg))
-			req->flags |= XEN_VHCA_MR_REG_KEEP;
+			req->flags |= XEN_VHCA_MR_REG_PERSISTENT;
 		req->pages = pages;
-		cmd.data = region->refs;
-		cmd.data_size = pages * sizeof(*region->refs);
-	} else if (region->handle == XEN_VHCA_NO_HANDLE) {
-		err = xenib_region_offer(ctx, region);
+		cmd.data = umem->refs;
+		cmd.data_size = pages * sizeof(*umem->refs);
+	} else if (umem->handle == XEN_VHCA_NO_HANDLE) {
+		err = xenib_umem_offer(ctx, umem);
 		if (err)
 			return err;
 	}
-	req->place.mem = region->handle;
+	req->addr.umem = umem->handle;
 	err = xenib_cmd_exec(ctx->dev->ring, &cmd);
 	if (err)
 		return err;
-	if (req->flags & XEN_VHCA_MR_REG_KEEP)
-		region->handle = cmd.rsp.u.mr.mem;
+	if (req->flags & XEN_VHCA_MR_REG_PERSISTENT)
+		umem->handle = cmd.rsp.u.mr.umem;
 	mr->handle = cmd.rsp.u.mr.handle;
 	mr->ibmr.lkey = cmd.rsp.u.mr.lkey;
 	mr->ibmr.rkey = cmd.rsp.u.mr.rkey;
@@ -79,7 +79,7 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	struct xenib_dev *dev = to_xdev(ibpd->device);
 	const struct xen_vhca_mr_reg what = {
 		.pd = to_xpd(ibpd)->handle,
-		.place.offset = offset_in_page(start),
+		.addr.offset = offset_in_page(start),
 		.length = length,
 		.iova = iova,
 		.access = access_to_wire(access),
@@ -137,7 +137,7 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (err && atomic_read(&mr->ctx->mws))
 		return err;
 	if (err)
-		WRITE_ONCE(mr->reg->region.refused, true);
+		WRITE_ONCE(mr->reg->umem.refused, true);
 	xenib_reg_cache_put(mr->reg);
 	kfree(mr);
 	return 0;

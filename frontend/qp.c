@@ -93,8 +93,8 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 			.type = wire_type(init->qp_type),
 			.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? XEN_VHCA_QP_SIGNAL_ALL : 0,
 			.user_index = req->uidx,
-			.buf = xenib_place_wire(&qp->buf),
-			.dbr = xenib_place_wire(&qp->dbr),
+			.buf = xenib_arena_addr_wire(&qp->buf),
+			.dbr = xenib_arena_addr_wire(&qp->dbr),
 			.sq_wqe_count = req->sq_wqe_count,
 			.rq_wqe_count = req->rq_wqe_count,
 			.rq_wqe_shift = req->rq_wqe_shift,
@@ -162,9 +162,9 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	return 0;
 
 err_put_buf:
-	xenib_place_put(ctx, &qp->buf);
+	xenib_arena_addr_put(ctx, &qp->buf);
 err_put_dbr:
-	xenib_place_put(ctx, &qp->dbr);
+	xenib_arena_addr_put(ctx, &qp->dbr);
 err_put_uar:
 	xenib_uar_put(qp->uar);
 	return err;
@@ -223,8 +223,8 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &qp->target);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
-	xenib_place_put(qp->uar->ctx, &qp->buf);
-	xenib_place_put(qp->uar->ctx, &qp->dbr);
+	xenib_arena_addr_put(qp->uar->ctx, &qp->buf);
+	xenib_arena_addr_put(qp->uar->ctx, &qp->dbr);
 	xenib_uar_put(qp->uar);
 	return 0;
 }

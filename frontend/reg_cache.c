@@ -2,12 +2,12 @@
 /*
  * reg_cache.c - the registration cache: see reg_cache.h.
  *
- * What makes it safe to use a region again is that its pages are still what the process has at
+ * What makes it safe to use a umem again is that its pages are still what the process has at
  * these addresses. An MMU notifier watches that: whatever changes there, by munmap, mprotect,
- * madvise, fork or the end of a file, makes the region stale. A stale one is not found any
+ * madvise, fork or the end of a file, makes the umem stale. A stale one is not found any
  * more, and released as soon as nobody uses it.
  *
- * The life of a region: in use, then idle, then released; or, where whoever ends it may not sleep,
+ * The life of a umem: in use, then idle, then released; or, where whoever ends it may not sleep,
  * evicted in between. Only what is idle or in use can be found.
  */
 #include <linux/mm.h>
@@ -19,21 +19,21 @@
 #include "reg_cache.h"
 #include "xenib.h"
 
-/* Regions, whatever their size: each is one of the backend's, of which there are so many. */
+/* Umems, whatever their size: each is one of the backend's, of which there are so many. */
 #define MOST_IDLE 4096U
 
 static int keep_mib = -1;
 module_param(keep_mib, int, 0644);
-MODULE_PARM_DESC(keep_mib, "MiB of memory whose registration is kept after its last MR is gone (0: none, -1: half of the memory, or one region of any size)");
+MODULE_PARM_DESC(keep_mib, "MiB of memory whose registration is kept after its last MR is gone (0: none, -1: half of the memory, or one umem of any size)");
 
 /*
- * By default there is no size from which on a program pays for each registration anew: a region
+ * By default there is no size from which on a program pays for each registration anew: a umem
  * that is too large to be kept beside others is kept alone. Its process has the memory in any case.
  * The backend's limit is no obstacle, as whoever is refused for that flushes and tries again.
  */
 struct bound {
 	size_t pages;
-	unsigned int regions; /* are kept whatever their pages */
+	unsigned int umems; /* are kept whatever their pages */
 };
 
 static struct bound keep_bound(void)
@@ -41,7 +41,7 @@ static struct bound keep_bound(void)
 	int mib = READ_ONCE(keep_mib);
 
 	if (mib < 0)
-		return (struct bound){ .pages = totalram_pages() / 2, .regions = 1 };
+		return (struct bound){ .pages = totalram_pages() / 2, .umems = 1 };
 	return (struct bound){ .pages = (size_t)mib << (20 - PAGE_SHIFT) };
 }
 
@@ -60,7 +60,7 @@ static bool is_idle(const struct xenib_reg *reg)
 static void leave_idle(struct xenib_reg *reg)
 {
 	reg->cache->idle_pages -= reg->pages;
-	reg->cache->idle_regions--;
+	reg->cache->idle_umems--;
 	list_del(&reg->list);
 }
 
@@ -68,7 +68,7 @@ static void leave_idle(struct xenib_reg *reg)
 static void enter_idle(struct xenib_reg *reg)
 {
 	reg->cache->idle_pages += reg->pages;
-	reg->cache->idle_regions++;
+	reg->cache->idle_umems++;
 	list_add_tail(&reg->list, &reg->cache->idle);
 }
 
@@ -118,7 +118,7 @@ static void release(struct xenib_reg *reg)
 {
 	if (reg->watched)
 		mmu_interval_notifier_remove(&reg->notifier);
-	xenib_region_release(reg->cache->dev, &reg->region);
+	xenib_umem_release(reg->cache->dev, &reg->umem);
 	kfree(reg);
 }
 
@@ -185,7 +185,7 @@ static struct xenib_reg *use_again(struct xenib_reg_cache *cache, const struct x
 
 /*
  * Before the pages are pinned, so that every change after that is seen. A change that has begun
- * already is waited for. Without a notifier the region is not cached.
+ * already is waited for. Without a notifier the umem is not cached.
  */
 static void watch(struct xenib_reg *reg)
 {
@@ -206,7 +206,7 @@ static struct xenib_reg *make(const struct xenib_reg *like, u64 addr, u64 length
 	INIT_HLIST_NODE(&reg->known);
 	if (keep_bound().pages)
 		watch(reg);
-	err = xenib_region_pin(reg->cache->dev, &reg->region, addr, length, access);
+	err = xenib_umem_pin(reg->cache->dev, &reg->umem, addr, length, access);
 	if (!err)
 		return reg;
 	if (reg->watched)
@@ -245,7 +245,7 @@ void xenib_reg_cache_share(struct xenib_reg *reg)
 {
 	struct xenib_reg_cache *cache = reg->cache;
 
-	if (!reg->watched || reg->region.handle == XEN_VHCA_NO_HANDLE)
+	if (!reg->watched || reg->umem.handle == XEN_VHCA_NO_HANDLE)
 		return;
 	spin_lock(&cache->lock);
 	if (!reg->stale && hlist_unhashed(&reg->known))
@@ -258,8 +258,8 @@ static void make_room(struct xenib_reg_cache *cache)
 {
 	const struct bound most = keep_bound();
 
-	while ((cache->idle_pages > most.pages && cache->idle_regions > most.regions) ||
-	       cache->idle_regions > MOST_IDLE)
+	while ((cache->idle_pages > most.pages && cache->idle_umems > most.umems) ||
+	       cache->idle_umems > MOST_IDLE)
 		evict(list_first_entry(&cache->idle, struct xenib_reg, list));
 	start_release(cache);
 }

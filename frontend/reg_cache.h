@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reg_cache.h - the registration cache: regions under MRs, shared by MRs of the same memory, and kept
+ * reg_cache.h - the registration cache: umems under MRs, shared by MRs of the same memory, and kept
  * for a while after the last of these is gone.
  *
- * Only the region is kept, which is the pins, the grants and the backend's mapping: most of what a
+ * Only the umem is kept, which is the pins, the grants and the backend's mapping: most of what a
  * registration costs. The MR itself ends when it is deregistered, so its keys are worth nothing
  * then, and the HCA cannot reach the memory.
  */
@@ -16,25 +16,25 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "mem.h"
+#include "umem.h"
 
 #define XENIB_REG_CACHE_BITS 8
 
 /* Of a device. */
 struct xenib_reg_cache {
 	struct xenib_dev *dev;
-	bool small; /* the backend keeps regions that came with an MR */
-	spinlock_t lock; /* of all here, and of the states and users of regions */
+	bool small; /* the backend keeps umems that came with an MR */
+	spinlock_t lock; /* of all here, and of the states and users of umems */
 	DECLARE_HASHTABLE(known, XENIB_REG_CACHE_BITS); /* those that can be found */
 	struct list_head idle; /* without users, the longest first */
 	size_t idle_pages;
-	unsigned int idle_regions;
+	unsigned int idle_umems;
 	struct list_head evicted; /* to be released by the work item */
 	struct work_struct work;
 };
 
 struct xenib_reg {
-	struct xenib_region region; /* the owner's: no lock */
+	struct xenib_umem umem; /* the owner's: no lock */
 
 	/* All else is of reg_cache.c alone. */
 	struct xenib_reg_cache *cache;
@@ -51,20 +51,20 @@ struct xenib_reg {
 	bool stale; /* the process has something else there by now */
 };
 
-/* small: XEN_VHCA_MR_REG_KEEP may be used. */
+/* small: XEN_VHCA_MR_REG_PERSISTENT may be used. */
 void xenib_reg_cache_init(struct xenib_reg_cache *cache, struct xenib_dev *dev, bool small);
 
 /* When no process uses the device any more. */
 void xenib_reg_cache_exit(struct xenib_reg_cache *cache);
 
 /*
- * The region of this memory of the calling process, for one more MR: one that is there already, or
+ * The umem of this memory of the calling process, for one more MR: one that is there already, or
  * a new one, which is pinned and granted, but not offered to the backend yet (its handle is
  * XEN_VHCA_NO_HANDLE). Returns an ERR_PTR.
  */
 struct xenib_reg *xenib_reg_cache_get(struct xenib_ucontext *ctx, u64 addr, u64 length, int access);
 
-/* Whether the backend is to keep it beyond the MR that it comes with (XEN_VHCA_MR_REG_KEEP). */
+/* Whether the backend is to keep it beyond the MR that it comes with (XEN_VHCA_MR_REG_PERSISTENT). */
 static inline bool xenib_reg_may_persist(const struct xenib_reg *reg)
 {
 	return reg->watched && reg->cache->small;
@@ -73,11 +73,11 @@ static inline bool xenib_reg_may_persist(const struct xenib_reg *reg)
 /* From now on others may get it. Does nothing if it has no handle, or is known already. */
 void xenib_reg_cache_share(struct xenib_reg *reg);
 
-/* Ends a use: after the MR is gone. The region may be kept; one that was not shared is not. */
+/* Ends a use: after the MR is gone. The umem may be kept; one that was not shared is not. */
 void xenib_reg_cache_put(struct xenib_reg *reg);
 
 /*
- * Releases all regions of the device that nobody uses, as memory or quotas have run out. Returns
+ * Releases all umems of the device that nobody uses, as memory or quotas have run out. Returns
  * whether there were any.
  */
 bool xenib_reg_cache_flush(struct xenib_reg_cache *cache);

@@ -35,7 +35,7 @@ int xenib_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct xenib_mr *mr = to_xmr(ibmr);
 	const struct detail details[] = {
 		{ "handle", mr->handle },
-		{ "region", mr->reg->region.handle },
+		{ "umem", mr->reg->umem.handle },
 	};
 
 	return fill(msg, details, ARRAY_SIZE(details));

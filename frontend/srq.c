@@ -27,8 +27,8 @@ static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u
 		.req.u.srq_create = {
 			.pd = to_xpd(srq->ibsrq.pd)->handle,
 			.user_index = uidx,
-			.buf = xenib_place_wire(&srq->buf),
-			.dbr = xenib_place_wire(&srq->dbr),
+			.buf = xenib_arena_addr_wire(&srq->buf),
+			.dbr = xenib_arena_addr_wire(&srq->dbr),
 			.max_wr = wqes,
 			.max_sge = attr->max_sge,
 			.limit = attr->srq_limit,
@@ -97,9 +97,9 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 err_destroy:
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
 err_put_buf:
-	xenib_place_put(ctx, &srq->buf);
+	xenib_arena_addr_put(ctx, &srq->buf);
 err_put_dbr:
-	xenib_place_put(ctx, &srq->dbr);
+	xenib_arena_addr_put(ctx, &srq->dbr);
 	return err;
 }
 
@@ -150,7 +150,7 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &srq->target);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
-	xenib_place_put(srq->ctx, &srq->buf);
-	xenib_place_put(srq->ctx, &srq->dbr);
+	xenib_arena_addr_put(srq->ctx, &srq->buf);
+	xenib_arena_addr_put(srq->ctx, &srq->dbr);
 	return 0;
 }

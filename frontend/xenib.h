@@ -16,7 +16,7 @@
 #include "gfn.h"
 #include "grant.h"
 #include "reg_cache.h"
-#include "mem.h"
+#include "umem.h"
 #include "ring.h"
 #include "xenib-abi.h"
 
@@ -103,8 +103,8 @@ struct xenib_mw {
 
 struct xenib_cq {
 	struct ib_cq ibcq;
-	struct xenib_place buf;
-	struct xenib_place dbr;
+	struct xenib_arena_addr buf;
+	struct xenib_arena_addr dbr;
 	struct xenib_uar *uar;
 	xen_vhca_handle_t handle;
 	u32 cqn;
@@ -118,8 +118,8 @@ struct xenib_cq {
 struct xenib_srq {
 	struct ib_srq ibsrq;
 	struct xenib_ucontext *ctx;
-	struct xenib_place buf;
-	struct xenib_place dbr;
+	struct xenib_arena_addr buf;
+	struct xenib_arena_addr dbr;
 	xen_vhca_handle_t handle;
 	u32 srqn;
 	struct xenib_target target;
@@ -127,8 +127,8 @@ struct xenib_srq {
 
 struct xenib_qp {
 	struct ib_qp ibqp;
-	struct xenib_place buf;
-	struct xenib_place dbr;
+	struct xenib_arena_addr buf;
+	struct xenib_arena_addr dbr;
 	struct xenib_uar *uar;
 	xen_vhca_handle_t handle;
 	struct ib_qp_cap cap;

@@ -33,7 +33,7 @@
  ******************************************************************************
  * - contexts: one for each guest process that opens the device; each has its own
  *   context, protection domains and UAR pages on the HCA
- * - memory: pages of the guest, offered by grant references, in regions that are
+ * - memory: pages of the guest, offered by grant references, in umems that are
  *   registered (MR) or hold queues (CQ, QP, SRQ) and doorbell records
  * - objects: PD, MR, MW, CQ, QP, SRQ; named by handles that the backend issues
  * - queries: device, port, GID, P_Key
@@ -61,7 +61,7 @@
  * /local/domain/0/backend/vhca/5/0/versions = "1"
  * /local/domain/0/backend/vhca/5/0/max-ring-page-order = "4"
  * /local/domain/0/backend/vhca/5/0/feature-events = "1"
- * /local/domain/0/backend/vhca/5/0/feature-kept-regions = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-persistent-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-blueflame = "1"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -96,8 +96,8 @@
  * feature-events
  *      "1": completion and asynchronous events are supported. Without it a
  *      frontend offers polling alone.
- * feature-kept-regions
- *      "1": MR_REG_KEEP is supported. Without it a frontend does not use the flag; a
+ * feature-persistent-umem
+ *      "1": MR_REG_PERSISTENT is supported. Without it a frontend does not use the flag; a
  *      backend that does not know it answers E_RESERVED.
  * feature-blueflame
  *      "0": the HCA has no write combining here, so there are no doorbell pages of the
@@ -219,9 +219,9 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_UAR_FREE = 11,
 	XEN_VHCA_OP_PD_ALLOC = 12,
 	XEN_VHCA_OP_PD_FREE = 13,
-	XEN_VHCA_OP_MEM_CREATE = 16,
-	XEN_VHCA_OP_MEM_ADD = 17,
-	XEN_VHCA_OP_MEM_DESTROY = 18,
+	XEN_VHCA_OP_UMEM_CREATE = 16,
+	XEN_VHCA_OP_UMEM_ADD = 17,
+	XEN_VHCA_OP_UMEM_DESTROY = 18,
 	XEN_VHCA_OP_MR_REG = 20,
 	XEN_VHCA_OP_MR_DEREG = 21,
 	XEN_VHCA_OP_MW_ALLOC = 22,
@@ -268,16 +268,16 @@ enum xen_vhca_status {
 	XEN_VHCA_E_NOMEM = 9,        /* backend or HCA is short of something   ENOMEM */
 	XEN_VHCA_E_GRANT = 10,       /* a grant reference could not be mapped  EFAULT */
 	XEN_VHCA_E_BUSY = 11,        /* the object is in use by another        EBUSY */
-	XEN_VHCA_E_STATE = 12,       /* not in this state (of a QP, a region)  EINVAL */
+	XEN_VHCA_E_STATE = 12,       /* not in this state (of a QP, a umem)    EINVAL */
 	XEN_VHCA_E_UNSUPPORTED = 13, /* known, but not on this HCA or vHCA     EOPNOTSUPP */
 	XEN_VHCA_E_HCA = 14,         /* the HCA or its driver refused: see hca_errno EINVAL or hca_errno's */
 	XEN_VHCA_E_DEAD = 15,        /* the HCA is in a fatal state            EIO */
 	XEN_VHCA_STATUSES = 16
 };
 
-/* A place in guest memory: a region and a byte offset in it. */
-struct xen_vhca_place {
-	xen_vhca_handle_t mem;
+/* A place in guest memory: a umem and a byte offset in it. */
+struct xen_vhca_umem_addr {
+	xen_vhca_handle_t umem;
 	uint32_t reserved;
 	uint64_t offset;
 };
@@ -289,10 +289,10 @@ struct xen_vhca_ctx_open {
 	char name[16];     /* for people; need not end in NUL */
 };
 
-/* CTX_CLOSE, PD_FREE, UAR_FREE, MEM_DESTROY, MR_DEREG, MW_FREE, *_DESTROY, *_QUERY: one object.
+/* CTX_CLOSE, PD_FREE, UAR_FREE, UMEM_DESTROY, MR_DEREG, MW_FREE, *_DESTROY, *_QUERY: one object.
  * CTX_CLOSE destroys all that the context still has. The others answer E_BUSY while another
  * object needs this one. MR_DEREG of an MR with MR_REG_INLINE returns its pages as well, unless they
- * were to be kept (MR_REG_KEEP). */
+ * were to be kept (MR_REG_PERSISTENT). */
 struct xen_vhca_object {
 	xen_vhca_handle_t handle;
 	uint32_t reserved;
@@ -325,43 +325,43 @@ struct xen_vhca_pd_alloc {
 };
 
 /*
- * MEM_CREATE, MEM_ADD: a region of pages. The data page of MEM_CREATE holds the first
- * min(pages, 1024) references; each MEM_ADD brings count more, for the pages from first on, in any
- * order. The region can be used once all of its pages have come.
+ * UMEM_CREATE, UMEM_ADD: a umem of pages. The data page of UMEM_CREATE holds the first
+ * min(pages, 1024) references; each UMEM_ADD brings count more, for the pages from first on, in any
+ * order. The umem can be used once all of its pages have come.
  */
-#define XEN_VHCA_MEM_READ_ONLY (1u << 0) /* the HCA must not write: grants are read-only */
+#define XEN_VHCA_UMEM_READ_ONLY (1u << 0) /* the HCA must not write: grants are read-only */
 
-struct xen_vhca_mem_create {
+struct xen_vhca_umem_create {
 	xen_vhca_handle_t ctx;
 	uint32_t flags;
-	uint32_t pages; /* of the whole region, 1 or more */
+	uint32_t pages; /* of the whole umem, 1 or more */
 	uint32_t reserved;
 };
 
-struct xen_vhca_mem_add {
-	xen_vhca_handle_t mem;
+struct xen_vhca_umem_add {
+	xen_vhca_handle_t umem;
 	uint32_t first;
 	uint32_t count; /* 1 to 1024, in the data page */
 	uint32_t reserved;
 };
 
 /*
- * MR_REG: registers [offset, offset + length) of a region; the HCA knows it as [iova, iova + length).
+ * MR_REG: registers [offset, offset + length) of a umem; the HCA knows it as [iova, iova + length).
  * iova and offset are equal modulo the page size. access: as enum ib_access_flags / ibv_access_flags.
- * With MR_REG_INLINE there is no region yet: place.mem is 0, place.offset is below the page size, and
- * pages (1 to 1024) references are in the data page. They become a region that has all its pages, and
- * is read-only (as by MEM_READ_ONLY) if access lets the HCA write nothing: none of LOCAL_WRITE,
- * REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND. It counts as a region and by its pages, as any other. The MR
+ * With MR_REG_INLINE there is no umem yet: addr.umem is 0, addr.offset is below the page size, and
+ * pages (1 to 1024) references are in the data page. They become a umem that has all its pages, and
+ * is read-only (as by UMEM_READ_ONLY) if access lets the HCA write nothing: none of LOCAL_WRITE,
+ * REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND. It counts as a umem and by its pages, as any other. The MR
  * owns it: it has no handle, and ends with MR_DEREG.
- * With MR_REG_KEEP as well the region is the guest's: the response names it (mem), and from then on it
- * is as one that MEM_CREATE has made, in the context of the PD. The MR needs it: MEM_DESTROY answers
- * E_BUSY until MR_DEREG, which leaves the region. Other objects can be made on it meanwhile and after
- * that, an MR by its place without MR_REG_INLINE. MEM_DESTROY and CTX_CLOSE end it: until then its
- * grants are mapped. If MR_REG is refused there is no region either. MR_REG_KEEP without
- * MR_REG_INLINE is E_ARG. Only with feature-kept-regions.
+ * With MR_REG_PERSISTENT as well the umem is the guest's: the response names it (umem), and from then on it
+ * is as one that UMEM_CREATE has made, in the context of the PD. The MR needs it: UMEM_DESTROY answers
+ * E_BUSY until MR_DEREG, which leaves the umem. Other objects can be made on it meanwhile and after
+ * that, an MR by its place without MR_REG_INLINE. UMEM_DESTROY and CTX_CLOSE end it: until then its
+ * grants are mapped. If MR_REG is refused there is no umem either. MR_REG_PERSISTENT without
+ * MR_REG_INLINE is E_ARG. Only with feature-persistent-umem.
  */
 #define XEN_VHCA_MR_REG_INLINE (1u << 0)
-#define XEN_VHCA_MR_REG_KEEP (1u << 1)
+#define XEN_VHCA_MR_REG_PERSISTENT (1u << 1)
 
 enum xen_vhca_access {
 	XEN_VHCA_ACCESS_LOCAL_WRITE = 1 << 0,
@@ -376,7 +376,7 @@ enum xen_vhca_access {
 struct xen_vhca_mr_reg {
 	xen_vhca_handle_t pd;
 	uint32_t flags;
-	struct xen_vhca_place place;
+	struct xen_vhca_umem_addr addr;
 	uint64_t length;
 	uint64_t iova;
 	uint32_t access;
@@ -391,13 +391,13 @@ struct xen_vhca_mw_alloc {
 
 /*
  * CQ_CREATE: buffer (page aligned, cqes * cqe_size bytes) and doorbell record (8 bytes, 8-aligned)
- * are in regions that are not read-only.
+ * are in umems that are not read-only.
  */
 struct xen_vhca_cq_create {
 	xen_vhca_handle_t ctx;
 	xen_vhca_handle_t uar;
-	struct xen_vhca_place buf;
-	struct xen_vhca_place dbr;
+	struct xen_vhca_umem_addr buf;
+	struct xen_vhca_umem_addr dbr;
 	uint32_t cqes;      /* a power of two */
 	uint32_t cqe_size;  /* 64 or 128 */
 	uint32_t event_bit; /* bit in the page of completion events, or XEN_VHCA_NO_EVENT */
@@ -419,8 +419,8 @@ struct xen_vhca_cq_modify {
 struct xen_vhca_srq_create {
 	xen_vhca_handle_t pd;
 	uint32_t user_index; /* 24 bits; mlx5 does not use it: its CQEs have the QP's user_index */
-	struct xen_vhca_place buf;
-	struct xen_vhca_place dbr;
+	struct xen_vhca_umem_addr buf;
+	struct xen_vhca_umem_addr dbr;
 	uint32_t max_wr; /* a power of two, 2 or more */
 	uint32_t max_sge;
 	uint32_t limit;
@@ -440,7 +440,7 @@ enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_U
 
 /*
  * QP_CREATE: the buffer (page aligned) holds the receive queue at 0 and the send queue after it; UAR,
- * regions, CQs, SRQ and PD are of one context. With neither queue there is no buffer: buf is zero.
+ * umems, CQs, SRQ and PD are of one context. With neither queue there is no buffer: buf is zero.
  */
 struct xen_vhca_qp_create {
 	xen_vhca_handle_t pd;
@@ -451,8 +451,8 @@ struct xen_vhca_qp_create {
 	uint32_t type;         /* enum xen_vhca_qp_type */
 	uint32_t flags;        /* XEN_VHCA_QP_* */
 	uint32_t user_index;   /* 24 bits; comes back in CQEs */
-	struct xen_vhca_place buf;
-	struct xen_vhca_place dbr;
+	struct xen_vhca_umem_addr buf;
+	struct xen_vhca_umem_addr dbr;
 	uint32_t sq_wqe_count; /* 64-byte blocks, a power of two */
 	uint32_t rq_wqe_count; /* a power of two, or 0 with an SRQ */
 	uint32_t rq_wqe_shift; /* log2 of the bytes of a receive WQE */
@@ -539,8 +539,8 @@ struct xen_vhca_req {
 		struct xen_vhca_uar_alloc uar_alloc;
 		struct xen_vhca_pd_alloc pd_alloc;
 		struct xen_vhca_ah_create ah_create;
-		struct xen_vhca_mem_create mem_create;
-		struct xen_vhca_mem_add mem_add;
+		struct xen_vhca_umem_create umem_create;
+		struct xen_vhca_umem_add umem_add;
 		struct xen_vhca_mr_reg mr_reg;
 		struct xen_vhca_mw_alloc mw_alloc;
 		struct xen_vhca_cq_create cq_create;
@@ -562,7 +562,7 @@ struct xen_vhca_req {
  * status is XEN_VHCA_OK and the operation has an answer.
  */
 
-/* To CTX_OPEN, PD_ALLOC, MEM_CREATE: the new object. number: of the PD on the HCA; else 0. */
+/* To CTX_OPEN, PD_ALLOC, UMEM_CREATE: the new object. number: of the PD on the HCA; else 0. */
 struct xen_vhca_new_object {
 	xen_vhca_handle_t handle;
 	uint32_t number;
@@ -581,7 +581,7 @@ struct xen_vhca_new_uar {
 struct xen_vhca_new_mr {
 	xen_vhca_handle_t handle;
 	uint32_t lkey, rkey;
-	xen_vhca_handle_t mem; /* MR_REG_KEEP: the region, never the MR's handle; else XEN_VHCA_NO_HANDLE */
+	xen_vhca_handle_t umem; /* MR_REG_PERSISTENT: the umem, never the MR's handle; else XEN_VHCA_NO_HANDLE */
 };
 
 /* To CQ_CREATE, SRQ_CREATE, QP_CREATE: number is what WQEs, CQEs and doorbells name. */

@@ -21,8 +21,8 @@
 #define OFFSET(type, member, offset) \
 	static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 
-SIZE(xen_vhca_place, 16);
-OFFSET(xen_vhca_place, offset, 8);
+SIZE(xen_vhca_umem_addr, 16);
+OFFSET(xen_vhca_umem_addr, offset, 8);
 SIZE(xen_vhca_ctx_open, 24);
 OFFSET(xen_vhca_ctx_open, name, 8);
 SIZE(xen_vhca_object, 8);
@@ -30,10 +30,10 @@ SIZE(xen_vhca_uar_alloc, 16);
 OFFSET(xen_vhca_uar_alloc, gfn, 8);
 SIZE(xen_vhca_pd_alloc, 8);
 SIZE(xen_vhca_ah_create, 8);
-SIZE(xen_vhca_mem_create, 16);
-SIZE(xen_vhca_mem_add, 16);
+SIZE(xen_vhca_umem_create, 16);
+SIZE(xen_vhca_umem_add, 16);
 SIZE(xen_vhca_mr_reg, 48);
-OFFSET(xen_vhca_mr_reg, place, 8);
+OFFSET(xen_vhca_mr_reg, addr, 8);
 OFFSET(xen_vhca_mr_reg, length, 24);
 OFFSET(xen_vhca_mr_reg, iova, 32);
 OFFSET(xen_vhca_mr_reg, access, 40);
@@ -74,7 +74,7 @@ SIZE(xen_vhca_new_uar, 24);
 OFFSET(xen_vhca_new_uar, frame, 8);
 OFFSET(xen_vhca_new_uar, bf_offset, 20);
 SIZE(xen_vhca_new_mr, 16);
-OFFSET(xen_vhca_new_mr, mem, 12);
+OFFSET(xen_vhca_new_mr, umem, 12);
 SIZE(xen_vhca_new_queue, 8);
 SIZE(xen_vhca_srq_attr, 16);
 SIZE(xen_vhca_qp_info, 104);
@@ -135,12 +135,12 @@ uint32_t vhca_srq_stride(uint32_t max_sge)
 }
 
 /* align is a power of two; size bytes from the offset on do not wrap. */
-static enum xen_vhca_status check_place(const struct xen_vhca_place *place, uint32_t align,
+static enum xen_vhca_status check_place(const struct xen_vhca_umem_addr *place, uint32_t align,
 					uint64_t size)
 {
 	if (place->reserved)
 		return XEN_VHCA_E_RESERVED;
-	if (!place->mem)
+	if (!place->umem)
 		return XEN_VHCA_E_HANDLE;
 	if (place->offset & (align - 1))
 		return XEN_VHCA_E_ARG;
@@ -150,8 +150,8 @@ static enum xen_vhca_status check_place(const struct xen_vhca_place *place, uint
 }
 
 /* Buffer and doorbell record of a queue. */
-static enum xen_vhca_status check_queue(const struct xen_vhca_place *buf, uint64_t size,
-					const struct xen_vhca_place *dbr)
+static enum xen_vhca_status check_queue(const struct xen_vhca_umem_addr *buf, uint64_t size,
+					const struct xen_vhca_umem_addr *dbr)
 {
 	enum xen_vhca_status status = check_place(buf, XEN_VHCA_PAGE_SIZE, size);
 
@@ -236,12 +236,12 @@ static enum xen_vhca_status check_ah_create(const struct xen_vhca_req *req,
 	return req->u.ah_create.ctx ? OK : XEN_VHCA_E_HANDLE;
 }
 
-static enum xen_vhca_status check_mem_create(const struct xen_vhca_req *req,
-					     const struct xen_vhca_device_attr *limits)
+static enum xen_vhca_status check_umem_create(const struct xen_vhca_req *req,
+					      const struct xen_vhca_device_attr *limits)
 {
-	const struct xen_vhca_mem_create *m = &req->u.mem_create;
+	const struct xen_vhca_umem_create *m = &req->u.umem_create;
 
-	if (m->reserved || (m->flags & ~XEN_VHCA_MEM_READ_ONLY))
+	if (m->reserved || (m->flags & ~XEN_VHCA_UMEM_READ_ONLY))
 		return XEN_VHCA_E_RESERVED;
 	if (!m->ctx)
 		return XEN_VHCA_E_HANDLE;
@@ -252,15 +252,15 @@ static enum xen_vhca_status check_mem_create(const struct xen_vhca_req *req,
 	return OK;
 }
 
-static enum xen_vhca_status check_mem_add(const struct xen_vhca_req *req,
-					  const struct xen_vhca_device_attr *limits)
+static enum xen_vhca_status check_umem_add(const struct xen_vhca_req *req,
+					   const struct xen_vhca_device_attr *limits)
 {
-	const struct xen_vhca_mem_add *m = &req->u.mem_add;
+	const struct xen_vhca_umem_add *m = &req->u.umem_add;
 
 	(void)limits;
 	if (m->reserved)
 		return XEN_VHCA_E_RESERVED;
-	if (!m->mem)
+	if (!m->umem)
 		return XEN_VHCA_E_HANDLE;
 	if (!m->count || m->count > XEN_VHCA_DATA_REFS)
 		return XEN_VHCA_E_COUNT;
@@ -285,13 +285,13 @@ static enum xen_vhca_status check_mr_inline(const struct xen_vhca_mr_reg *m)
 {
 	uint64_t bytes = (uint64_t)m->pages * XEN_VHCA_PAGE_SIZE;
 
-	if (m->place.reserved)
+	if (m->addr.reserved)
 		return XEN_VHCA_E_RESERVED;
-	if (m->place.mem)
+	if (m->addr.umem)
 		return XEN_VHCA_E_ARG;
 	if (!m->pages || m->pages > XEN_VHCA_DATA_REFS)
 		return XEN_VHCA_E_COUNT;
-	if (m->place.offset >= XEN_VHCA_PAGE_SIZE || m->length > bytes - m->place.offset)
+	if (m->addr.offset >= XEN_VHCA_PAGE_SIZE || m->length > bytes - m->addr.offset)
 		return XEN_VHCA_E_RANGE;
 	return OK;
 }
@@ -302,9 +302,9 @@ static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
 	const struct xen_vhca_mr_reg *m = &req->u.mr_reg;
 	enum xen_vhca_status status;
 
-	if (m->flags & ~(XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP))
+	if (m->flags & ~(XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT))
 		return XEN_VHCA_E_RESERVED;
-	if (m->flags == XEN_VHCA_MR_REG_KEEP)
+	if (m->flags == XEN_VHCA_MR_REG_PERSISTENT)
 		return XEN_VHCA_E_ARG;
 	if (!m->pd)
 		return XEN_VHCA_E_HANDLE;
@@ -313,7 +313,7 @@ static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
 		return status;
 	if (!m->length || m->iova + (m->length - 1) < m->iova)
 		return XEN_VHCA_E_ARG;
-	if ((m->iova ^ m->place.offset) & (XEN_VHCA_PAGE_SIZE - 1))
+	if ((m->iova ^ m->addr.offset) & (XEN_VHCA_PAGE_SIZE - 1))
 		return XEN_VHCA_E_ARG;
 	if (m->length > limits->max_mr_size)
 		return XEN_VHCA_E_LIMIT;
@@ -321,7 +321,7 @@ static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
 		return check_mr_inline(m);
 	if (m->pages)
 		return XEN_VHCA_E_COUNT;
-	return check_place(&m->place, 1, m->length);
+	return check_place(&m->addr, 1, m->length);
 }
 
 static enum xen_vhca_status check_mw_alloc(const struct xen_vhca_req *req,
@@ -430,7 +430,7 @@ static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 	if (size)
 		return check_queue(&q->buf, size, &q->dbr);
 	/* No queue of its own: an SRQ alone. There is no buffer then. */
-	if (q->buf.mem || q->buf.reserved || q->buf.offset)
+	if (q->buf.umem || q->buf.reserved || q->buf.offset)
 		return XEN_VHCA_E_ARG;
 	return check_place(&q->dbr, 8, 8);
 }
@@ -529,9 +529,9 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(UAR_FREE, object, check_object),
 	RULE(PD_ALLOC, pd_alloc, check_pd_alloc),
 	RULE(PD_FREE, object, check_object),
-	RULE(MEM_CREATE, mem_create, check_mem_create),
-	RULE(MEM_ADD, mem_add, check_mem_add),
-	RULE(MEM_DESTROY, object, check_object),
+	RULE(UMEM_CREATE, umem_create, check_umem_create),
+	RULE(UMEM_ADD, umem_add, check_umem_add),
+	RULE(UMEM_DESTROY, object, check_object),
 	RULE(MR_REG, mr_reg, check_mr_reg),
 	RULE(MR_DEREG, object, check_object),
 	RULE(MW_ALLOC, mw_alloc, check_mw_alloc),
@@ -578,11 +578,11 @@ enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
 uint32_t vhca_request_pages(const struct xen_vhca_req *req)
 {
 	switch (req->op) {
-	case XEN_VHCA_OP_MEM_CREATE:
-		return req->u.mem_create.pages < XEN_VHCA_DATA_REFS ?
-			req->u.mem_create.pages : XEN_VHCA_DATA_REFS;
-	case XEN_VHCA_OP_MEM_ADD:
-		return req->u.mem_add.count;
+	case XEN_VHCA_OP_UMEM_CREATE:
+		return req->u.umem_create.pages < XEN_VHCA_DATA_REFS ?
+			req->u.umem_create.pages : XEN_VHCA_DATA_REFS;
+	case XEN_VHCA_OP_UMEM_ADD:
+		return req->u.umem_add.count;
 	case XEN_VHCA_OP_MR_REG:
 		return req->u.mr_reg.pages;
 	default:

@@ -5,7 +5,7 @@
  * Pure functions of their arguments: no state, no allocation, no I/O. They are compiled into the
  * kernel and into user space, so that both sides judge by the same rules. They check everything
  * that can be known from the message and the device's limits alone; whether a handle names an
- * object, and whether a place is inside of its region, only the backend can tell.
+ * object, and whether a place is inside of its umem, only the backend can tell.
  *
  * The caller hands in its own copy of a message, never shared memory.
  */
@@ -72,10 +72,10 @@ const char *vhca_op_name(unsigned int op);
 uint32_t vhca_srq_stride(uint32_t max_sge);
 
 /*
- * vhca_place_fits - whether length bytes at offset are inside of a region.
- * @pages: of the region
+ * vhca_umem_fits - whether length bytes at offset are inside of a umem.
+ * @pages: of the umem
  */
-static inline int vhca_place_fits(uint64_t offset, uint64_t length, uint32_t pages)
+static inline int vhca_umem_fits(uint64_t offset, uint64_t length, uint32_t pages)
 {
 	uint64_t size = (uint64_t)pages * XEN_VHCA_PAGE_SIZE;
 

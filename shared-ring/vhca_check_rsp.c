@@ -86,12 +86,12 @@ static int uar_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_uar 
 	       u->bf_size <= (XEN_VHCA_PAGE_SIZE - u->bf_offset) / 2;
 }
 
-/* A region if one was to be kept, and only then. A handle names one object. */
+/* A umem if one was to be kept, and only then. A handle names one object. */
 static int mr_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_mr *m)
 {
-	int keep = req->op == XEN_VHCA_OP_MR_REG && req->u.mr_reg.flags & XEN_VHCA_MR_REG_KEEP;
+	int keep = req->op == XEN_VHCA_OP_MR_REG && req->u.mr_reg.flags & XEN_VHCA_MR_REG_PERSISTENT;
 
-	return m->handle && m->mem != m->handle && !m->mem == !keep;
+	return m->handle && m->umem != m->handle && !m->umem == !keep;
 }
 
 static int queue_ok(const struct xen_vhca_new_queue *q)
@@ -127,7 +127,7 @@ static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *
 		return 1;
 	case XEN_VHCA_OP_CTX_OPEN:
 	case XEN_VHCA_OP_PD_ALLOC:
-	case XEN_VHCA_OP_MEM_CREATE:
+	case XEN_VHCA_OP_UMEM_CREATE:
 		*length = sizeof(rsp->u.object);
 		return rsp->u.object.handle && rsp->u.object.number <= VHCA_MAX_24;
 	case XEN_VHCA_OP_UAR_ALLOC:

@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rig.refs[octet(&in)] = octet(&in) << 6;
 		if (!rig_do(&rig, &req) && rig.handle)
 			recent[n % RECENT] = rig.handle;
-		if (req.op == XEN_VHCA_OP_MR_REG && rig.cmd->rsp.u.mr.mem)
-			recent[(n + RECENT / 2) % RECENT] = rig.cmd->rsp.u.mr.mem;
+		if (req.op == XEN_VHCA_OP_MR_REG && rig.cmd->rsp.u.mr.umem)
+			recent[(n + RECENT / 2) % RECENT] = rig.cmd->rsp.u.mr.umem;
 		if (kind & 2)
 			next_event(&in, &rig, recent);
 	}

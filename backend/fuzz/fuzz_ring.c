@@ -167,8 +167,8 @@ static void look_at_answers(struct guest *g)
 		if (rsp->status)
 			continue;
 		g->recent[++g->n % RECENT] = rsp->u.object.handle;
-		if (rsp->op == XEN_VHCA_OP_MR_REG && rsp->u.mr.mem)
-			g->recent[++g->n % RECENT] = rsp->u.mr.mem;
+		if (rsp->op == XEN_VHCA_OP_MR_REG && rsp->u.mr.umem)
+			g->recent[++g->n % RECENT] = rsp->u.mr.umem;
 	}
 }
 

@@ -87,7 +87,7 @@ static void check_passed(const char *got, size_t size)
 			CHECK(is_below(got, BACK "/state") || is_below(got, BACK "/error") ||
 			      is_below(got, BACK "/versions") || is_below(got, BACK "/max-ring-page-order") ||
 			      is_below(got, BACK "/feature-events") ||
-			      is_below(got, BACK "/feature-kept-regions") ||
+			      is_below(got, BACK "/feature-persistent-umem") ||
 			      is_below(got, BACK "/feature-blueflame"));
 			break;
 		default:

@@ -53,11 +53,11 @@ static inline void place_handles(struct input *in, struct xen_vhca_req *req,
 	}
 }
 
-/* A registration by place as one that brings its pages, which become a region to be kept. */
+/* A registration by place as one that brings its pages, which become a umem to be kept. */
 static inline void bring_pages(struct xen_vhca_mr_reg *m, unsigned int pages, bool keep)
 {
-	m->flags = XEN_VHCA_MR_REG_INLINE | (keep ? XEN_VHCA_MR_REG_KEEP : 0);
-	m->place.mem = 0;
+	m->flags = XEN_VHCA_MR_REG_INLINE | (keep ? XEN_VHCA_MR_REG_PERSISTENT : 0);
+	m->addr.umem = 0;
 	m->pages = pages;
 }
 

@@ -8,7 +8,7 @@
  *   frame N           each doorbell page is frame N (hexadecimal)
  *   refuse STATUS     nothing can be freed, destroyed, deregistered, left or closed (what is asked for is done all the
  *                     same: it is the answer that says otherwise)
- *   keep              no region is unmapped
+ *   keep              no umem is unmapped
  *   completions       the last CQ with events has completions, always
  *   async             the last QP has events, always
  *   port              the port goes and comes, always
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "events.h"
-#include "mem.h"
+#include "umem.h"
 #include "transport.h"
 #include "vhca_event.h"
 #include "vhca_ring.h"
@@ -75,7 +75,7 @@ static bool lies(const char *name, unsigned long long *number)
 
 int __real_vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req);
 void __real_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *rsp);
-void __real_region_fini(struct region *region);
+void __real_umem_fini(struct umem *umem);
 void __real_events_free(struct events *events);
 struct events *__real_events_new(struct vdev *v, const struct events_params *params, char *why, size_t size);
 void __real_vhca_async_back_init(struct vhca_async_back *back, void *page);
@@ -95,7 +95,7 @@ static bool ends_something(unsigned int op)
 	case XEN_VHCA_OP_CTX_CLOSE:
 	case XEN_VHCA_OP_UAR_FREE:
 	case XEN_VHCA_OP_PD_FREE:
-	case XEN_VHCA_OP_MEM_DESTROY:
+	case XEN_VHCA_OP_UMEM_DESTROY:
 	case XEN_VHCA_OP_MR_DEREG:
 	case XEN_VHCA_OP_MW_FREE:
 	case XEN_VHCA_OP_CQ_DESTROY:
@@ -128,10 +128,10 @@ void __wrap_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *hon
 	__real_vhca_back_put(back, &rsp);
 }
 
-void __wrap_region_fini(struct region *region)
+void __wrap_umem_fini(struct umem *umem)
 {
 	if (!lies("keep", NULL))
-		__real_region_fini(region);
+		__real_umem_fini(umem);
 }
 
 static bool tell(uint32_t type, xen_vhca_handle_t handle)

@@ -79,27 +79,27 @@ enum xen_vhca_status rig_object(struct rig *rig, unsigned int op, xen_vhca_handl
 	*(where) = rig->handle; \
 } while (0)
 
-#define BUF(handle) { .mem = (handle) }
-#define DBR(handle, n) { .mem = (handle), .offset = 0x8000 + 8 * (n) }
+#define BUF(handle) { .umem = (handle) }
+#define DBR(handle, n) { .umem = (handle), .offset = 0x8000 + 8 * (n) }
 
 static enum xen_vhca_status make_queues(struct rig *rig, struct rig_process *p)
 {
-	MAKE(CQ_CREATE, cq_create, &p->cq, .ctx = p->ctx, .uar = p->uar, .buf = BUF(p->mem),
-	     .dbr = DBR(p->mem, 0), .cqes = 256, .cqe_size = 64, .event_bit = rig->event_bit);
-	MAKE(SRQ_CREATE, srq_create, &p->srq, .pd = p->pd, .buf = BUF(p->mem),
-	     .dbr = DBR(p->mem, 1), .max_wr = 256, .max_sge = 1);
+	MAKE(CQ_CREATE, cq_create, &p->cq, .ctx = p->ctx, .uar = p->uar, .buf = BUF(p->umem),
+	     .dbr = DBR(p->umem, 0), .cqes = 256, .cqe_size = 64, .event_bit = rig->event_bit);
+	MAKE(SRQ_CREATE, srq_create, &p->srq, .pd = p->pd, .buf = BUF(p->umem),
+	     .dbr = DBR(p->umem, 1), .max_wr = 256, .max_sge = 1);
 	MAKE(QP_CREATE, qp_create, &p->qp, .pd = p->pd, .send_cq = p->cq, .recv_cq = p->cq,
-	     .srq = p->srq, .uar = p->uar, .type = XEN_VHCA_QPT_RC, .buf = BUF(p->mem),
-	     .dbr = DBR(p->mem, 2), .sq_wqe_count = 64, .max_send_wr = 64, .max_send_sge = 1);
+	     .srq = p->srq, .uar = p->uar, .type = XEN_VHCA_QPT_RC, .buf = BUF(p->umem),
+	     .dbr = DBR(p->umem, 2), .sq_wqe_count = 64, .max_send_wr = 64, .max_send_sge = 1);
 	return XEN_VHCA_OK;
 }
 
 static enum xen_vhca_status make_memory(struct rig *rig, struct rig_process *p)
 {
-	struct xen_vhca_req add = { .op = XEN_VHCA_OP_MEM_ADD };
+	struct xen_vhca_req add = { .op = XEN_VHCA_OP_UMEM_ADD };
 
-	MAKE(MEM_CREATE, mem_create, &p->mem, .ctx = p->ctx, .pages = 1500);
-	add.u.mem_add = (struct xen_vhca_mem_add){ .mem = p->mem, .first = 1024, .count = 476 };
+	MAKE(UMEM_CREATE, umem_create, &p->umem, .ctx = p->ctx, .pages = 1500);
+	add.u.umem_add = (struct xen_vhca_umem_add){ .umem = p->umem, .first = 1024, .count = 476 };
 	return rig_do(rig, &add);
 }
 
@@ -117,14 +117,14 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p)
 		status = make_queues(rig, p);
 	if (status)
 		return status;
-	MAKE(MR_REG, mr_reg, &p->mr, .pd = p->pd, .place = { .mem = p->mem, .offset = 0x9123 },
+	MAKE(MR_REG, mr_reg, &p->mr, .pd = p->pd, .addr = { .umem = p->umem, .offset = 0x9123 },
 	     .length = 100000, .iova = 0x7f0000000123, .access = 7);
 	MAKE(MR_REG, mr_reg, &p->inline_mr, .pd = p->pd, .flags = XEN_VHCA_MR_REG_INLINE,
-	     .pages = 3, .place.offset = 0x10, .length = 12000, .iova = 0x10, .access = 1);
-	MAKE(MR_REG, mr_reg, &p->kept_mr, .pd = p->pd,
-	     .flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP, .pages = 2, .length = 8192,
+	     .pages = 3, .addr.offset = 0x10, .length = 12000, .iova = 0x10, .access = 1);
+	MAKE(MR_REG, mr_reg, &p->persistent_mr, .pd = p->pd,
+	     .flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT, .pages = 2, .length = 8192,
 	     .access = 1);
-	p->kept = rig->cmd->rsp.u.mr.mem;
+	p->persistent = rig->cmd->rsp.u.mr.umem;
 	MAKE(MW_ALLOC, mw_alloc, &p->mw, .pd = p->pd, .type = 2);
 	return XEN_VHCA_OK;
 }
@@ -132,14 +132,14 @@ enum xen_vhca_status rig_process(struct rig *rig, struct rig_process *p)
 void rig_exit(struct rig *rig, const struct rig_process *p)
 {
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MW_FREE, p->mw));
-	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->kept_mr));
-	CHECK(!rig_object(rig, XEN_VHCA_OP_MEM_DESTROY, p->kept));
+	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->persistent_mr));
+	CHECK(!rig_object(rig, XEN_VHCA_OP_UMEM_DESTROY, p->persistent));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->inline_mr));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, p->mr));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_QP_DESTROY, p->qp));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_SRQ_DESTROY, p->srq));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_CQ_DESTROY, p->cq));
-	CHECK(!rig_object(rig, XEN_VHCA_OP_MEM_DESTROY, p->mem));
+	CHECK(!rig_object(rig, XEN_VHCA_OP_UMEM_DESTROY, p->umem));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_PD_FREE, p->pd));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_UAR_FREE, p->uar));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_CTX_CLOSE, p->ctx));

@@ -36,7 +36,7 @@ struct rig {
 
 /* One of each object, of one process. */
 struct rig_process {
-	xen_vhca_handle_t ctx, uar, pd, mem, cq, srq, qp, mr, inline_mr, kept_mr, kept, mw;
+	xen_vhca_handle_t ctx, uar, pd, umem, cq, srq, qp, mr, inline_mr, persistent_mr, persistent, mw;
 };
 
 /* The pages of events, if a test wants them. */

@@ -77,8 +77,8 @@ static void in_use(void)
 	CHECK(rig_object(&rig, XEN_VHCA_OP_CQ_DESTROY, p.cq) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_SRQ_DESTROY, p.srq) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_PD_FREE, p.pd) == XEN_VHCA_E_BUSY);
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.mem) == XEN_VHCA_E_BUSY);
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.kept) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, p.umem) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, p.persistent) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_UAR_FREE, p.uar) == XEN_VHCA_E_BUSY);
 	rig_exit(&rig, &p);
 	CHECK(rig_is_empty(&rig));
@@ -98,22 +98,22 @@ static void handles(void)
 	CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.cq) == XEN_VHCA_E_HANDLE);
 	for (i = 1; i; i <<= 1)
 		CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp ^ i) == XEN_VHCA_E_HANDLE);
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, ~0u) == XEN_VHCA_E_HANDLE);
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, rig.v.handles.capacity) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, ~0u) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, rig.v.handles.capacity) == XEN_VHCA_E_HANDLE);
 
 	req = example_request(XEN_VHCA_OP_CQ_CREATE);
 	req.u.cq_create.ctx = p.ctx;
 	req.u.cq_create.uar = q.uar;
-	req.u.cq_create.buf.mem = req.u.cq_create.dbr.mem = p.mem;
+	req.u.cq_create.buf.umem = req.u.cq_create.dbr.umem = p.umem;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
 	req.u.cq_create.uar = p.uar;
-	req.u.cq_create.dbr.mem = q.mem;
+	req.u.cq_create.dbr.umem = q.umem;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
 
 	req = example_request(XEN_VHCA_OP_QP_CREATE);
 	req.u.qp_create.pd = p.pd;
 	req.u.qp_create.uar = p.uar;
-	req.u.qp_create.buf.mem = req.u.qp_create.dbr.mem = p.mem;
+	req.u.qp_create.buf.umem = req.u.qp_create.dbr.umem = p.umem;
 	req.u.qp_create.send_cq = p.cq;
 	req.u.qp_create.recv_cq = q.cq;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
@@ -122,7 +122,7 @@ static void handles(void)
 
 	req = example_request(XEN_VHCA_OP_MR_REG);
 	req.u.mr_reg.pd = p.pd;
-	req.u.mr_reg.place.mem = q.mem;
+	req.u.mr_reg.addr.umem = q.umem;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
 
 	CHECK(rig.v.counters.refused[XEN_VHCA_OP_CQ_CREATE][XEN_VHCA_E_CONTEXT] == 2);
@@ -155,37 +155,37 @@ static void generations(void)
 	rig_fini(&rig);
 }
 
-static void regions(void)
+static void umems(void)
 {
-	struct xen_vhca_req create = { .op = XEN_VHCA_OP_MEM_CREATE };
-	struct xen_vhca_req add = { .op = XEN_VHCA_OP_MEM_ADD };
+	struct xen_vhca_req create = { .op = XEN_VHCA_OP_UMEM_CREATE };
+	struct xen_vhca_req add = { .op = XEN_VHCA_OP_UMEM_ADD };
 	struct xen_vhca_req reg = example_request(XEN_VHCA_OP_MR_REG);
 	struct rig_process p;
 	struct rig rig;
 
 	rig_init(&rig, false, NULL);
 	CHECK(!rig_process(&rig, &p));
-	create.u.mem_create = (struct xen_vhca_mem_create){ .ctx = p.ctx, .pages = 1030,
-		.flags = XEN_VHCA_MEM_READ_ONLY };
+	create.u.umem_create = (struct xen_vhca_umem_create){ .ctx = p.ctx, .pages = 1030,
+		.flags = XEN_VHCA_UMEM_READ_ONLY };
 	CHECK(!rig_do(&rig, &create));
-	add.u.mem_add.mem = reg.u.mr_reg.place.mem = rig.handle;
+	add.u.umem_add.umem = reg.u.mr_reg.addr.umem = rig.handle;
 	reg.u.mr_reg.pd = p.pd;
 	reg.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
 	CHECK(rig_do(&rig, &reg) == XEN_VHCA_E_STATE); /* pages are missing */
-	add.u.mem_add.first = 1023;
-	add.u.mem_add.count = 2;
+	add.u.umem_add.first = 1023;
+	add.u.umem_add.count = 2;
 	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_COUNT); /* one has come before */
-	add.u.mem_add.first = 1024;
-	add.u.mem_add.count = 7;
+	add.u.umem_add.first = 1024;
+	add.u.umem_add.count = 7;
 	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_COUNT); /* one too many */
-	add.u.mem_add.count = 6;
+	add.u.umem_add.count = 6;
 	rig.refs[5] = SHM_PAGES;
 	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_GRANT && rig.shm->took_reservation);
 	rig.refs[5] = 5;
 	CHECK(rig_do(&rig, &add) == XEN_VHCA_OK); /* another try */
 	CHECK(rig_do(&rig, &add) == XEN_VHCA_E_COUNT);
-	reg.u.mr_reg.place.offset = 1030 * 4096 - 5000;
-	reg.u.mr_reg.iova = 0x7f0000000000 + (reg.u.mr_reg.place.offset & 4095);
+	reg.u.mr_reg.addr.offset = 1030 * 4096 - 5000;
+	reg.u.mr_reg.iova = 0x7f0000000000 + (reg.u.mr_reg.addr.offset & 4095);
 	CHECK(rig_do(&rig, &reg) == XEN_VHCA_OK);
 	reg.u.mr_reg.length = 5001;
 	CHECK(rig_do(&rig, &reg) == XEN_VHCA_E_RANGE);
@@ -197,23 +197,23 @@ static void regions(void)
 	rig_fini(&rig);
 }
 
-/* A registration whose region of two pages is kept. */
-static struct xen_vhca_req kept_mr(xen_vhca_handle_t pd, uint32_t access)
+/* A registration whose umem of two pages is kept. */
+static struct xen_vhca_req persistent_mr(xen_vhca_handle_t pd, uint32_t access)
 {
 	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
-		.flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP, .pages = 2,
-		.place.offset = 0x10, .iova = 0x7f0000000010, .length = 8000, .access = access } };
+		.flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT, .pages = 2,
+		.addr.offset = 0x10, .iova = 0x7f0000000010, .length = 8000, .access = access } };
 }
 
-static struct xen_vhca_req mr_on(xen_vhca_handle_t pd, xen_vhca_handle_t mem, uint32_t access)
+static struct xen_vhca_req mr_on(xen_vhca_handle_t pd, xen_vhca_handle_t umem, uint32_t access)
 {
 	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
-		.place.mem = mem, .length = 8192, .access = access } };
+		.addr.umem = umem, .length = 8192, .access = access } };
 }
 
 /* What is in use. */
 struct usage {
-	uint64_t mr, mem, bytes;
+	uint64_t mr, umem, bytes;
 	unsigned int live; /* on the HCA */
 };
 
@@ -221,7 +221,7 @@ static struct usage usage_of(const struct rig *rig)
 {
 	const struct quota *q = &rig->v.quota;
 
-	return (struct usage){ q->objects[OBJ_MR].used, q->objects[OBJ_MEM].used, q->bytes.used,
+	return (struct usage){ q->objects[OBJ_MR].used, q->objects[OBJ_UMEM].used, q->bytes.used,
 		rig->fake.live };
 }
 
@@ -233,18 +233,18 @@ static struct usage start(struct rig *rig, struct rig_process *p)
 	return usage_of(rig);
 }
 
-static bool grown(const struct rig *rig, const struct usage *since, int mrs, int regions)
+static bool grown(const struct rig *rig, const struct usage *since, int mrs, int umems)
 {
 	struct usage now = usage_of(rig);
 
 	return now.mr == since->mr + mrs && now.live == since->live + mrs &&
-	       now.mem == since->mem + regions && now.bytes == since->bytes + regions * 8192;
+	       now.umem == since->umem + umems && now.bytes == since->bytes + umems * 8192;
 }
 
-/* The region outlives its MR, has others before and after that, and ends when it is told to. */
-static void kept_regions(void)
+/* The umem outlives its MR, has others before and after that, and ends when it is told to. */
+static void persistent_umems(void)
 {
-	xen_vhca_handle_t mr, mem, other;
+	xen_vhca_handle_t mr, umem, other;
 	struct rig_process p, q;
 	struct usage before;
 	struct xen_vhca_req req;
@@ -253,44 +253,44 @@ static void kept_regions(void)
 	rig_init(&rig, false, NULL);
 	CHECK(!rig_process(&rig, &p) && !rig_process(&rig, &q));
 	before = usage_of(&rig);
-	req = kept_mr(p.pd, 1);
+	req = persistent_mr(p.pd, 1);
 	CHECK(!rig_do(&rig, &req));
 	mr = rig.handle;
-	mem = rig.cmd->rsp.u.mr.mem;
-	CHECK(mr != mem && rig.cmd->rsp.u.mr.lkey && grown(&rig, &before, 1, 1));
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mr) == XEN_VHCA_E_HANDLE);
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MR_DEREG, mem) == XEN_VHCA_E_HANDLE);
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem) == XEN_VHCA_E_BUSY);
+	umem = rig.cmd->rsp.u.mr.umem;
+	CHECK(mr != umem && rig.cmd->rsp.u.mr.lkey && grown(&rig, &before, 1, 1));
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, mr) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_MR_DEREG, umem) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, umem) == XEN_VHCA_E_BUSY);
 	CHECK(rig_object(&rig, XEN_VHCA_OP_PD_FREE, p.pd) == XEN_VHCA_E_BUSY);
-	req = mr_on(q.pd, mem, 1);
+	req = mr_on(q.pd, umem, 1);
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_CONTEXT);
-	req = mr_on(p.pd, mem, 7);
-	CHECK(!rig_do(&rig, &req) && !rig.cmd->rsp.u.mr.mem);
+	req = mr_on(p.pd, umem, 7);
+	CHECK(!rig_do(&rig, &req) && !rig.cmd->rsp.u.mr.umem);
 	other = rig.handle;
 	CHECK(grown(&rig, &before, 2, 1));
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, mr));
 	CHECK(grown(&rig, &before, 1, 1));
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem) == XEN_VHCA_E_BUSY);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, umem) == XEN_VHCA_E_BUSY);
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, other));
 	CHECK(grown(&rig, &before, 0, 1));
 	CHECK(!rig_do(&rig, &req)); /* as often as one wants */
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
 	req.u.mr_reg.length++;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_RANGE);
-	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_MEM_ADD,
-		.u.mem_add = { .mem = mem, .first = 1, .count = 1 } };
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_UMEM_ADD,
+		.u.umem_add = { .umem = umem, .first = 1, .count = 1 } };
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_COUNT); /* it has all its pages */
-	CHECK(!rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, umem));
 	CHECK(grown(&rig, &before, 0, 0));
-	CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem) == XEN_VHCA_E_HANDLE);
+	CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, umem) == XEN_VHCA_E_HANDLE);
 	rig_fini(&rig);
 }
 
 /* It needs nothing but its context: the PD may go before it. */
-static void kept_without_pd(void)
+static void persistent_without_pd(void)
 {
 	struct xen_vhca_req alloc = { .op = XEN_VHCA_OP_PD_ALLOC }, req;
-	xen_vhca_handle_t mem, pd;
+	xen_vhca_handle_t umem, pd;
 	struct rig_process p;
 	struct usage before;
 	struct rig rig;
@@ -299,43 +299,43 @@ static void kept_without_pd(void)
 	alloc.u.pd_alloc.ctx = p.ctx;
 	CHECK(!rig_do(&rig, &alloc));
 	pd = rig.handle;
-	req = kept_mr(pd, 1);
+	req = persistent_mr(pd, 1);
 	CHECK(!rig_do(&rig, &req));
-	mem = rig.cmd->rsp.u.mr.mem;
+	umem = rig.cmd->rsp.u.mr.umem;
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_PD_FREE, pd));
-	req = mr_on(p.pd, mem, 1);
+	req = mr_on(p.pd, umem, 1);
 	CHECK(!rig_do(&rig, &req));
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, rig.handle));
-	CHECK(!rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, mem));
+	CHECK(!rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, umem));
 	CHECK(grown(&rig, &before, 0, 0));
 	rig_fini(&rig);
 }
 
 /* The grants of a registration that writes nothing are read-only, and so they stay. */
-static void kept_read_only(void)
+static void persistent_read_only(void)
 {
 	struct xen_vhca_req req;
-	xen_vhca_handle_t mem;
+	xen_vhca_handle_t umem;
 	struct rig_process p;
 	struct rig rig;
 
 	rig_init(&rig, false, NULL);
 	CHECK(!rig_process(&rig, &p));
-	req = kept_mr(p.pd, XEN_VHCA_ACCESS_REMOTE_READ);
+	req = persistent_mr(p.pd, XEN_VHCA_ACCESS_REMOTE_READ);
 	CHECK(!rig_do(&rig, &req));
-	mem = rig.cmd->rsp.u.mr.mem;
-	req = mr_on(p.pd, mem, XEN_VHCA_ACCESS_LOCAL_WRITE);
+	umem = rig.cmd->rsp.u.mr.umem;
+	req = mr_on(p.pd, umem, XEN_VHCA_ACCESS_LOCAL_WRITE);
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
-	req = mr_on(p.pd, mem, 0);
+	req = mr_on(p.pd, umem, 0);
 	CHECK(!rig_do(&rig, &req));
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx)); /* with both MRs on it */
 	CHECK(rig_is_empty(&rig));
 	rig_fini(&rig);
 }
 
-/* Regions that nobody uses at the moment, and one that is used: CTX_CLOSE, or the guest's end. */
-static void kept_until_closed(bool vanish)
+/* Umems that nobody uses at the moment, and one that is used: CTX_CLOSE, or the guest's end. */
+static void persistent_until_closed(bool vanish)
 {
 	struct xen_vhca_req req;
 	struct rig_process p;
@@ -344,7 +344,7 @@ static void kept_until_closed(bool vanish)
 
 	rig_init(&rig, false, NULL);
 	CHECK(!rig_process(&rig, &p));
-	req = kept_mr(p.pd, 1);
+	req = persistent_mr(p.pd, 1);
 	for (i = 0; i < 5; i++) {
 		CHECK(!rig_do(&rig, &req));
 		if (i)
@@ -353,13 +353,13 @@ static void kept_until_closed(bool vanish)
 	if (!vanish) {
 		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 		CHECK(rig_is_empty(&rig));
-		CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, p.kept) == XEN_VHCA_E_HANDLE);
+		CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, p.persistent) == XEN_VHCA_E_HANDLE);
 	}
 	rig_fini(&rig);
 }
 
 /* Over each limit, and by each thing that can fail: nothing is left, and the next one works. */
-static void kept_refused(void)
+static void persistent_refused(void)
 {
 	struct xen_vhca_req req;
 	struct rig_process p;
@@ -367,13 +367,13 @@ static void kept_refused(void)
 	struct rig rig;
 
 	before = start(&rig, &p);
-	req = kept_mr(p.pd, 1);
+	req = persistent_mr(p.pd, 1);
 	rig.v.quota.objects[OBJ_MR].limit = before.mr;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT && grown(&rig, &before, 0, 0));
 	rig.v.quota.objects[OBJ_MR].limit++;
-	rig.v.quota.objects[OBJ_MEM].limit = before.mem;
+	rig.v.quota.objects[OBJ_UMEM].limit = before.umem;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT && grown(&rig, &before, 0, 0));
-	rig.v.quota.objects[OBJ_MEM].limit++;
+	rig.v.quota.objects[OBJ_UMEM].limit++;
 	rig.v.quota.bytes.limit = before.bytes + 8191;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_LIMIT && grown(&rig, &before, 0, 0));
 	rig.v.quota.bytes.limit++;
@@ -384,9 +384,9 @@ static void kept_refused(void)
 	rig.refs[1] = 17;
 	rig.fake.fail_in = 1;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_NOMEM && grown(&rig, &before, 0, 0));
-	req.u.mr_reg.flags = XEN_VHCA_MR_REG_KEEP;
+	req.u.mr_reg.flags = XEN_VHCA_MR_REG_PERSISTENT;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG && grown(&rig, &before, 0, 0));
-	req = kept_mr(p.pd, 1);
+	req = persistent_mr(p.pd, 1);
 	CHECK(!rig_do(&rig, &req) && grown(&rig, &before, 1, 1));
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 	CHECK(rig_is_empty(&rig));
@@ -404,19 +404,19 @@ static bool undo_is_slow(struct rig *rig, unsigned int op, xen_vhca_handle_t han
 static void check_mr_speed(struct rig *rig, struct xen_vhca_req req, bool make, bool dereg,
 			   bool destroy)
 {
-	xen_vhca_handle_t mr, mem;
+	xen_vhca_handle_t mr, umem;
 
 	CHECK(cmd_is_slow(&rig->v, &req) == make);
 	CHECK(!rig_do(rig, &req));
 	mr = rig->handle;
-	mem = rig->cmd->rsp.u.mr.mem;
+	umem = rig->cmd->rsp.u.mr.umem;
 	CHECK(undo_is_slow(rig, XEN_VHCA_OP_MR_DEREG, mr) == dereg);
-	CHECK(!undo_is_slow(rig, XEN_VHCA_OP_MEM_DESTROY, mr));
+	CHECK(!undo_is_slow(rig, XEN_VHCA_OP_UMEM_DESTROY, mr));
 	CHECK(!rig_object(rig, XEN_VHCA_OP_MR_DEREG, mr));
 	CHECK(!undo_is_slow(rig, XEN_VHCA_OP_MR_DEREG, mr));
-	CHECK(undo_is_slow(rig, XEN_VHCA_OP_MEM_DESTROY, mem) == destroy);
-	if (mem)
-		CHECK(!rig_object(rig, XEN_VHCA_OP_MEM_DESTROY, mem));
+	CHECK(undo_is_slow(rig, XEN_VHCA_OP_UMEM_DESTROY, umem) == destroy);
+	if (umem)
+		CHECK(!rig_object(rig, XEN_VHCA_OP_UMEM_DESTROY, umem));
 }
 
 /* What goes to the pool of threads: mapping and unmapping 64 pages, registering 1 MiB, and back. */
@@ -428,7 +428,7 @@ static void speed(void)
 
 	rig_init(&rig, false, NULL);
 	CHECK(!rig_process(&rig, &p));
-	req = kept_mr(p.pd, 1);
+	req = persistent_mr(p.pd, 1);
 	req.u.mr_reg.pages = 63;
 	check_mr_speed(&rig, req, false, false, false);
 	req.u.mr_reg.pages = 64;
@@ -437,23 +437,23 @@ static void speed(void)
 	check_mr_speed(&rig, req, true, true, false);
 	req.u.mr_reg.pages = 63;
 	check_mr_speed(&rig, req, false, false, false);
-	large = mr_on(p.pd, p.mem, 1); /* of 1500 pages */
+	large = mr_on(p.pd, p.umem, 1); /* of 1500 pages */
 	large.u.mr_reg.length = (1 << 20) - 1;
 	check_mr_speed(&rig, large, false, false, false);
 	large.u.mr_reg.length++;
 	check_mr_speed(&rig, large, true, true, false);
-	CHECK(undo_is_slow(&rig, XEN_VHCA_OP_MEM_DESTROY, p.mem));
-	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MR_DEREG, p.mem));
-	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MEM_DESTROY, 0));
-	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MEM_DESTROY, ~0u));
+	CHECK(undo_is_slow(&rig, XEN_VHCA_OP_UMEM_DESTROY, p.umem));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_MR_DEREG, p.umem));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_UMEM_DESTROY, 0));
+	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_UMEM_DESTROY, ~0u));
 	CHECK(undo_is_slow(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 	CHECK(!undo_is_slow(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp));
 	CHECK(!undo_is_slow(&rig, 255, p.qp));
 	rig_fini(&rig);
 }
 
-/* The region of a registration that keeps none has no handle, whatever the guest guesses. */
-static void own_region(void)
+/* The umem of a registration that keeps none has no handle, whatever the guest guesses. */
+static void own_umem(void)
 {
 	struct rig_process p;
 	struct usage before;
@@ -462,13 +462,13 @@ static void own_region(void)
 
 	before = start(&rig, &p);
 	for (i = 0; i < 64; i++) {
-		if (i == p.mem || i == p.kept)
+		if (i == p.umem || i == p.persistent)
 			continue;
-		CHECK(rig_object(&rig, XEN_VHCA_OP_MEM_DESTROY, i) == XEN_VHCA_E_HANDLE);
+		CHECK(rig_object(&rig, XEN_VHCA_OP_UMEM_DESTROY, i) == XEN_VHCA_E_HANDLE);
 	}
 	CHECK(grown(&rig, &before, 0, 0));
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_MR_DEREG, p.inline_mr));
-	CHECK(usage_of(&rig).mem == before.mem - 1);
+	CHECK(usage_of(&rig).umem == before.umem - 1);
 	CHECK(usage_of(&rig).bytes == before.bytes - 3 * 4096);
 	rig_fini(&rig);
 }
@@ -702,14 +702,14 @@ int main(void)
 	in_use();
 	handles();
 	generations();
-	regions();
-	kept_regions();
-	kept_without_pd();
-	kept_read_only();
-	kept_until_closed(false);
-	kept_until_closed(true);
-	kept_refused();
-	own_region();
+	umems();
+	persistent_umems();
+	persistent_without_pd();
+	persistent_read_only();
+	persistent_until_closed(false);
+	persistent_until_closed(true);
+	persistent_refused();
+	own_umem();
 	speed();
 	counters();
 	limits();

@@ -317,7 +317,7 @@ static void not_negotiated(void)
 	rig.v.events = events_new(&rig.v, NULL, why, sizeof(why));
 	CHECK(rig.v.events);
 	rig.event_bit = 0;
-	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_UNSUPPORTED && p.mem && !p.cq);
+	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_UNSUPPORTED && p.umem && !p.cq);
 	rig.event_bit = XEN_VHCA_NO_EVENT;
 	CHECK(!rig_process(&rig, &p));
 	while (!vdev_pause_ms(&rig.v))

@@ -177,7 +177,7 @@ static void closing_under_load(struct guest *g)
 				send(g, 0, close);
 			mr = inline_mr(pd, pages);
 			if (id & 1)
-				mr.u.mr_reg.flags |= XEN_VHCA_MR_REG_KEEP;
+				mr.u.mr_reg.flags |= XEN_VHCA_MR_REG_PERSISTENT;
 			send(g, id, mr);
 		}
 		if (!g->busy[0] && round % ENTRIES == 0)

@@ -18,8 +18,8 @@ static void promises(const struct xen_vhca_req *req)
 	PROMISE(vhca_request_pages(req) <= XEN_VHCA_DATA_REFS);
 	switch (req->op) {
 	case XEN_VHCA_OP_MR_REG:
-		PROMISE(m->place.offset + m->length >= m->length);
-		PROMISE(!(m->flags & XEN_VHCA_MR_REG_KEEP) || m->flags & XEN_VHCA_MR_REG_INLINE);
+		PROMISE(m->addr.offset + m->length >= m->length);
+		PROMISE(!(m->flags & XEN_VHCA_MR_REG_PERSISTENT) || m->flags & XEN_VHCA_MR_REG_INLINE);
 		PROMISE(!m->pages == !(m->flags & XEN_VHCA_MR_REG_INLINE));
 		break;
 	case XEN_VHCA_OP_QP_CREATE:

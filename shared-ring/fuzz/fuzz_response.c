@@ -29,11 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (vhca_front_next(&front, &rsp) == 1) {
 		req.id = rsp.id;
 		req.op = rsp.op;
-		/* Every other MR's region was to be kept. */
-		req.u.mr_reg.flags = taken & 1 ? XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP : 0;
+		/* Every other MR's umem was to be kept. */
+		req.u.mr_reg.flags = taken & 1 ? XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT : 0;
 		if (vhca_check_response(&req, &rsp))
 			break;
-		kept = rsp.op == XEN_VHCA_OP_MR_REG && rsp.u.mr.mem;
+		kept = rsp.op == XEN_VHCA_OP_MR_REG && rsp.u.mr.umem;
 		if (kept != (rsp.op == XEN_VHCA_OP_MR_REG && !rsp.status && taken & 1))
 			abort();
 		if (vhca_status_errno(rsp.status, rsp.hca_errno) > 0)

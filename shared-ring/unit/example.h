@@ -27,7 +27,7 @@ static inline struct xen_vhca_device_attr example_limits(void)
 /* Every handle in them is 7. */
 static inline struct xen_vhca_req example_request(unsigned int op)
 {
-	const struct xen_vhca_place buf = { .mem = 7 }, dbr = { .mem = 7, .offset = 0x4008 };
+	const struct xen_vhca_umem_addr buf = { .umem = 7 }, dbr = { .umem = 7, .offset = 0x4008 };
 	struct xen_vhca_req req;
 
 	memset(&req, 0, sizeof(req));
@@ -44,14 +44,14 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 		req.u.ctx_open.pid = 1234;
 		memcpy(req.u.ctx_open.name, "ib_send_lat", 11);
 		break;
-	case XEN_VHCA_OP_MEM_CREATE:
-		req.u.mem_create = (struct xen_vhca_mem_create){ .ctx = 7, .pages = 5 };
+	case XEN_VHCA_OP_UMEM_CREATE:
+		req.u.umem_create = (struct xen_vhca_umem_create){ .ctx = 7, .pages = 5 };
 		break;
-	case XEN_VHCA_OP_MEM_ADD:
-		req.u.mem_add = (struct xen_vhca_mem_add){ .mem = 7, .first = 2, .count = 3 };
+	case XEN_VHCA_OP_UMEM_ADD:
+		req.u.umem_add = (struct xen_vhca_umem_add){ .umem = 7, .first = 2, .count = 3 };
 		break;
 	case XEN_VHCA_OP_MR_REG:
-		req.u.mr_reg = (struct xen_vhca_mr_reg){ .pd = 7, .place = { 7, 0, 0x123 },
+		req.u.mr_reg = (struct xen_vhca_mr_reg){ .pd = 7, .addr = { 7, 0, 0x123 },
 			.length = 5000, .iova = 0x7f0000000123, .access = 1 };
 		break;
 	case XEN_VHCA_OP_MW_ALLOC:

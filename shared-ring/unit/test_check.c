@@ -76,8 +76,8 @@ static void trailing(void)
 	TRAILING(CTX_CLOSE, object);
 	TRAILING(UAR_ALLOC, uar_alloc);
 	TRAILING(PD_ALLOC, pd_alloc);
-	TRAILING(MEM_CREATE, mem_create);
-	TRAILING(MEM_ADD, mem_add);
+	TRAILING(UMEM_CREATE, umem_create);
+	TRAILING(UMEM_ADD, umem_add);
 	TRAILING(MR_REG, mr_reg);
 	TRAILING(MW_ALLOC, mw_alloc);
 	TRAILING(CQ_CREATE, cq_create);
@@ -100,20 +100,20 @@ static void trailing(void)
 
 static void memory(void)
 {
-	BREAK(MEM_CREATE, mem_create.ctx, 0, E_HANDLE);
-	BREAK(MEM_CREATE, mem_create.flags, 2, E_RESERVED);
-	BREAK(MEM_CREATE, mem_create.pages, 0, E_ARG);
-	BREAK(MEM_CREATE, mem_create.pages, (1u << 18) + 1, E_LIMIT);
-	BREAK(MEM_CREATE, mem_create.pages, 1u << 18, OK);
-	BREAK(MEM_ADD, mem_add.count, 0, E_COUNT);
-	BREAK(MEM_ADD, mem_add.count, 1025, E_COUNT);
-	BREAK(MEM_ADD, mem_add.count, 1024, OK);
-	BREAK(MEM_ADD, mem_add.first, 0xffffffff, E_RANGE);
+	BREAK(UMEM_CREATE, umem_create.ctx, 0, E_HANDLE);
+	BREAK(UMEM_CREATE, umem_create.flags, 2, E_RESERVED);
+	BREAK(UMEM_CREATE, umem_create.pages, 0, E_ARG);
+	BREAK(UMEM_CREATE, umem_create.pages, (1u << 18) + 1, E_LIMIT);
+	BREAK(UMEM_CREATE, umem_create.pages, 1u << 18, OK);
+	BREAK(UMEM_ADD, umem_add.count, 0, E_COUNT);
+	BREAK(UMEM_ADD, umem_add.count, 1025, E_COUNT);
+	BREAK(UMEM_ADD, umem_add.count, 1024, OK);
+	BREAK(UMEM_ADD, umem_add.first, 0xffffffff, E_RANGE);
 	BREAK(MR_REG, mr_reg.pd, 0, E_HANDLE);
-	BREAK(MR_REG, mr_reg.place.mem, 0, E_HANDLE);
-	BREAK(MR_REG, mr_reg.place.reserved, 1, E_RESERVED);
-	BREAK(MR_REG, mr_reg.place.offset, 0x124, E_ARG);
-	BREAK(MR_REG, mr_reg.place.offset, 0xfffffffffffff123, E_RANGE);
+	BREAK(MR_REG, mr_reg.addr.umem, 0, E_HANDLE);
+	BREAK(MR_REG, mr_reg.addr.reserved, 1, E_RESERVED);
+	BREAK(MR_REG, mr_reg.addr.offset, 0x124, E_ARG);
+	BREAK(MR_REG, mr_reg.addr.offset, 0xfffffffffffff123, E_RANGE);
 	BREAK(MR_REG, mr_reg.length, 0, E_ARG);
 	BREAK(MR_REG, mr_reg.length, ~0ull, E_ARG);
 	BREAK(MR_REG, mr_reg.length, (1ull << 30) + 1, E_LIMIT);
@@ -122,7 +122,7 @@ static void memory(void)
 	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_ATOMIC, E_ARG);
 	BREAK(MR_REG, mr_reg.access, XEN_VHCA_ACCESS_REMOTE_READ, OK);
 	BREAK(MR_REG, mr_reg.pages, 1, E_COUNT);
-	BREAK(MR_REG, mr_reg.flags, XEN_VHCA_MR_REG_KEEP, E_ARG);
+	BREAK(MR_REG, mr_reg.flags, XEN_VHCA_MR_REG_PERSISTENT, E_ARG);
 	BREAK(MR_REG, mr_reg.flags, 4, E_RESERVED);
 	BREAK(MW_ALLOC, mw_alloc.type, 3, E_ARG);
 }
@@ -135,10 +135,10 @@ static void inline_mr(void)
 
 	m->flags = XEN_VHCA_MR_REG_INLINE;
 	m->pages = 2;
-	EXPECT("region as well", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
-	m->place.mem = 0;
+	EXPECT("umem as well", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
+	m->addr.umem = 0;
 	EXPECT("inline", vhca_check_request(&req, &limits), XEN_VHCA_OK);
-	m->flags = XEN_VHCA_MR_REG_KEEP;
+	m->flags = XEN_VHCA_MR_REG_PERSISTENT;
 	EXPECT("kept, not inline", vhca_check_request(&req, &limits), XEN_VHCA_E_ARG);
 	m->flags |= XEN_VHCA_MR_REG_INLINE;
 	EXPECT("kept", vhca_check_request(&req, &limits), XEN_VHCA_OK);
@@ -148,9 +148,9 @@ static void inline_mr(void)
 	m->length++;
 	EXPECT("behind the end", vhca_check_request(&req, &limits), XEN_VHCA_E_RANGE);
 	m->length = 1;
-	m->place.offset = 0x1123;
+	m->addr.offset = 0x1123;
 	EXPECT("first page unused", vhca_check_request(&req, &limits), XEN_VHCA_E_RANGE);
-	m->place.offset = 0x123;
+	m->addr.offset = 0x123;
 	m->pages = 1025;
 	EXPECT("too many", vhca_check_request(&req, &limits), XEN_VHCA_E_COUNT);
 	m->pages = 0;
@@ -173,7 +173,7 @@ static void queues(void)
 	BREAK(CQ_CREATE, cq_create.buf.offset, 64, E_ARG);
 	BREAK(CQ_CREATE, cq_create.buf.offset, -4096ull, E_RANGE);
 	BREAK(CQ_CREATE, cq_create.dbr.offset, 4, E_ARG);
-	BREAK(CQ_CREATE, cq_create.dbr.mem, 0, E_HANDLE);
+	BREAK(CQ_CREATE, cq_create.dbr.umem, 0, E_HANDLE);
 	BREAK(SRQ_CREATE, srq_create.max_wr, 100, E_ARG);
 	BREAK(SRQ_CREATE, srq_create.max_wr, 1, E_ARG);
 	BREAK(SRQ_CREATE, srq_create.max_wr, 1u << 31, E_ARG);
@@ -337,8 +337,8 @@ static void tables(void)
 	EXPECT("a GID more", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
-/* The region of a registration: there if and only if it was to be kept. */
-static void kept_regions(void)
+/* The umem of a registration: there if and only if it was to be kept. */
+static void kept_umems(void)
 {
 	struct xen_vhca_req req = example_request(XEN_VHCA_OP_MR_REG);
 	struct xen_vhca_rsp rsp;
@@ -347,21 +347,21 @@ static void kept_regions(void)
 	rsp.op = req.op;
 	rsp.u.mr = (struct xen_vhca_new_mr){ .handle = 1, .lkey = 3, .rkey = 3 };
 	EXPECT("by place", vhca_check_response(&req, &rsp), 0);
-	rsp.u.mr.mem = 2;
-	EXPECT("by place, a region", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr.umem = 2;
+	EXPECT("by place, a umem", vhca_check_response(&req, &rsp), -EPROTO);
 	req.u.mr_reg.flags = XEN_VHCA_MR_REG_INLINE;
-	EXPECT("inline, a region", vhca_check_response(&req, &rsp), -EPROTO);
-	req.u.mr_reg.flags |= XEN_VHCA_MR_REG_KEEP;
+	EXPECT("inline, a umem", vhca_check_response(&req, &rsp), -EPROTO);
+	req.u.mr_reg.flags |= XEN_VHCA_MR_REG_PERSISTENT;
 	EXPECT("kept", vhca_check_response(&req, &rsp), 0);
-	rsp.u.mr.mem = 1;
+	rsp.u.mr.umem = 1;
 	EXPECT("one handle for two", vhca_check_response(&req, &rsp), -EPROTO);
-	rsp.u.mr.mem = 0;
-	EXPECT("kept, no region", vhca_check_response(&req, &rsp), -EPROTO);
-	rsp.u.mr = (struct xen_vhca_new_mr){ .mem = 2 };
+	rsp.u.mr.umem = 0;
+	EXPECT("kept, no umem", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr = (struct xen_vhca_new_mr){ .umem = 2 };
 	EXPECT("no MR", vhca_check_response(&req, &rsp), -EPROTO);
 	rsp.status = XEN_VHCA_E_LIMIT;
-	EXPECT("refused, a region", vhca_check_response(&req, &rsp), -EPROTO);
-	rsp.u.mr.mem = 0;
+	EXPECT("refused, a umem", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr.umem = 0;
 	EXPECT("refused", vhca_check_response(&req, &rsp), 0);
 	/* In MW_ALLOC's request there is something else where the flags are. */
 	req = example_request(XEN_VHCA_OP_MW_ALLOC);
@@ -369,8 +369,8 @@ static void kept_regions(void)
 	rsp.status = XEN_VHCA_OK;
 	rsp.u.mr = (struct xen_vhca_new_mr){ .handle = 1, .rkey = 3 };
 	EXPECT("MW", vhca_check_response(&req, &rsp), 0);
-	rsp.u.mr.mem = 2;
-	EXPECT("MW, a region", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr.umem = 2;
+	EXPECT("MW, a umem", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
 static void statuses(void)
@@ -436,11 +436,11 @@ static void device(void)
 
 static void places(void)
 {
-	EXPECT("all", vhca_place_fits(0, 8192, 2), 1);
-	EXPECT("end", vhca_place_fits(8192, 0, 2), 1);
-	EXPECT("over", vhca_place_fits(1, 8192, 2), 0);
-	EXPECT("far", vhca_place_fits(~0ull, 2, 2), 0);
-	EXPECT("long", vhca_place_fits(0, ~0ull, 0xffffffff), 0);
+	EXPECT("all", vhca_umem_fits(0, 8192, 2), 1);
+	EXPECT("end", vhca_umem_fits(8192, 0, 2), 1);
+	EXPECT("over", vhca_umem_fits(1, 8192, 2), 0);
+	EXPECT("far", vhca_umem_fits(~0ull, 2, 2), 0);
+	EXPECT("long", vhca_umem_fits(0, ~0ull, 0xffffffff), 0);
 	EXPECT("stride", vhca_srq_stride(1), 32);
 	EXPECT("stride", vhca_srq_stride(2), 64);
 	EXPECT("stride", vhca_srq_stride(31), 512);
@@ -460,7 +460,7 @@ int main(void)
 	responses();
 	doorbell_pages();
 	tables();
-	kept_regions();
+	kept_umems();
 	statuses();
 	blueflame();
 	device();

@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
 		hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring, hostile_fetch,
-		hostile_connect, hostile_life, hostile_events, hostile_kept,
+		hostile_connect, hostile_life, hostile_events, hostile_persistent,
 	};
 
 	ask_setup(&argc, argv);

@@ -67,6 +67,6 @@ void hostile_works(struct vfront *v);
 void hostile_counted(struct vfront *v);
 
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring,
-	hostile_fetch, hostile_connect, hostile_life, hostile_events, hostile_kept;
+	hostile_fetch, hostile_connect, hostile_life, hostile_events, hostile_persistent;
 
 #endif

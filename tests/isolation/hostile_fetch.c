@@ -3,7 +3,7 @@
  * Requests that change while they are read.
  *
  * A thread turns a value to and fro, in all slots of the ring or in the data pages, between one that is good and one that is
- * not. The backend reads each once: so it does the one or refuses the other, and what it checked is what it does. A region of
+ * not. The backend reads each once: so it does the one or refuses the other, and what it checked is what it does. A umem of
  * "one page" that had a thousand in the second look would have room for more than one page afterwards; it must not.
  */
 #include <pthread.h>
@@ -70,25 +70,25 @@ static struct xen_vhca_req modify_srq(const struct vf_process *p)
 	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_SRQ_MODIFY, .u.srq_modify = { .srq = p->srq, .limit = 1 } };
 }
 
-/* A region of one page has no second one. */
-static void look_at_region(struct hostile *h, xen_vhca_handle_t mem)
+/* A umem of one page has no second one. */
+static void check_umem(struct hostile *h, xen_vhca_handle_t umem)
 {
-	struct xen_vhca_req req = vf_add_mem(mem, 1, 1);
+	struct xen_vhca_req req = vf_add_umem(umem, 1, 1);
 
-	REFUSED_REFS(&h->v, &req, &h->p.pages.refs[VFP_DATA], 1, E_COUNT, "a second page of a region of one");
+	REFUSED_REFS(&h->v, &req, &h->p.pages.refs[VFP_DATA], 1, E_COUNT, "a second page of a umem of one");
 	req = vf_reg_mr(&h->p);
-	req.u.mr_reg.place = (struct xen_vhca_place){ .mem = mem };
-	REFUSED(&h->v, &req, E_RANGE, "two pages of a region of one");
+	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_RANGE, "two pages of a umem of one");
 }
 
 #define FIELD(member) offsetof(struct xen_vhca_req, u.member)
 
 static const struct fetch pages = {
-	"pages of a region", create_mem, FIELD(mem_create.pages), 1, 0x7fffffff, XEN_VHCA_E_LIMIT, XEN_VHCA_OP_MEM_DESTROY,
-	look_at_region,
+	"pages of a umem", create_mem, FIELD(umem_create.pages), 1, 0x7fffffff, XEN_VHCA_E_LIMIT, XEN_VHCA_OP_UMEM_DESTROY,
+	check_umem,
 }, flags = {
-	"flags of a region", create_mem, FIELD(mem_create.flags), 0, 0x80000000, XEN_VHCA_E_RESERVED,
-	XEN_VHCA_OP_MEM_DESTROY, look_at_region,
+	"flags of a umem", create_mem, FIELD(umem_create.flags), 0, 0x80000000, XEN_VHCA_E_RESERVED,
+	XEN_VHCA_OP_UMEM_DESTROY, check_umem,
 }, cqes = {
 	"entries of a CQ", vf_create_cq, FIELD(cq_create.cqes), VFP_CQES, 1024, XEN_VHCA_E_RANGE, XEN_VHCA_OP_CQ_DESTROY,
 	NULL,
@@ -176,8 +176,8 @@ static void run_refs(const void *arg)
 		if (rsp->status)
 			continue;
 		done++;
-		req = vf_object(XEN_VHCA_OP_MEM_DESTROY, rsp->u.object.handle);
-		require(!vf_do(&h.v, &req)->status, "the region goes");
+		req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, rsp->u.object.handle);
+		require(!vf_do(&h.v, &req)->status, "the umem goes");
 	}
 	turner_stop(&t);
 	saw_both(done);
@@ -196,12 +196,12 @@ static void run_directory(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("fetch-pages", run_field, "a region's pages", .arg = &pages, .together = true),
-	CHECK_CASE("fetch-flags", run_field, "a region's flags", .arg = &flags, .together = true),
-	CHECK_CASE("fetch-refs", run_refs, "a region's references, in the data page", .together = true),
+	CHECK_CASE("fetch-pages", run_field, "a umem's pages", .arg = &pages, .together = true),
+	CHECK_CASE("fetch-flags", run_field, "a umem's flags", .arg = &flags, .together = true),
+	CHECK_CASE("fetch-refs", run_refs, "a umem's references, in the data page", .together = true),
 	CHECK_CASE("fetch-cqes", run_field, "a CQ's entries", .arg = &cqes, .together = true),
 	CHECK_CASE("fetch-blocks", run_field, "a send queue's blocks", .arg = &blocks, .together = true),
-	CHECK_CASE("fetch-offset", run_field, "a CQ's place in its region", .arg = &offset, .together = true),
+	CHECK_CASE("fetch-offset", run_field, "a CQ's place in its umem", .arg = &offset, .together = true),
 	CHECK_CASE("fetch-length", run_field, "a registration's length", .arg = &length, .together = true),
 	CHECK_CASE("fetch-tail", run_field, "a reserved field", .arg = &tail, .together = true),
 	CHECK_CASE("fetch-handle", run_field, "a handle", .arg = &handle, .together = true),

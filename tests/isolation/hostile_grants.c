@@ -14,7 +14,7 @@
 #define MOST_NUMBERS 2048
 #define MOST_SHARES 24 /* of PROBES pages: 48 MiB */
 
-/* A list of good references but for one, in a region and inline. */
+/* A list of good references but for one, in a umem and inline. */
 static void refused(struct hostile *h, uint32_t ref, const char *what)
 {
 	uint32_t refs[64];
@@ -129,7 +129,7 @@ static void run_read_only(const void *arg)
 {
 	struct vf_pages pages;
 	struct xen_vhca_req req;
-	xen_vhca_handle_t mem, mr;
+	xen_vhca_handle_t umem, mr;
 	struct hostile h;
 
 	(void)arg;
@@ -137,30 +137,30 @@ static void run_read_only(const void *arg)
 	vf_share(&h.v, &pages, VFP_PAGES, h.v.backend, false);
 	refused(&h, pages.refs[0], "a read-only grant where the HCA is to write");
 	req = vf_create_mem(h.p.ctx, VFP_PAGES);
-	req.u.mem_create.flags = XEN_VHCA_MEM_READ_ONLY;
-	mem = vf_make(&h.v, &req, pages.refs, VFP_PAGES);
+	req.u.umem_create.flags = XEN_VHCA_UMEM_READ_ONLY;
+	umem = vf_make(&h.v, &req, pages.refs, VFP_PAGES);
 	req = vf_reg_mr(&h.p);
-	req.u.mr_reg.place = (struct xen_vhca_place){ .mem = mem };
-	REFUSED(&h.v, &req, E_ARG, "a read-only region to write to");
+	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h.v, &req, E_ARG, "a read-only umem to write to");
 	req.u.mr_reg.access = XEN_VHCA_ACCESS_MW_BIND;
-	REFUSED(&h.v, &req, E_ARG, "a read-only region to bind windows to");
+	REFUSED(&h.v, &req, E_ARG, "a read-only umem to bind windows to");
 	req = vf_create_cq(&h.p);
-	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = mem };
-	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only region");
+	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only umem");
 	req = vf_create_cq(&h.p);
-	req.u.cq_create.dbr = (struct xen_vhca_place){ .mem = mem };
-	REFUSED(&h.v, &req, E_ARG, "a doorbell record in a read-only region");
+	req.u.cq_create.dbr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h.v, &req, E_ARG, "a doorbell record in a read-only umem");
 	req = vf_create_qp(&h.p);
-	req.u.qp_create.buf = (struct xen_vhca_place){ .mem = mem };
-	REFUSED(&h.v, &req, E_ARG, "a QP in a read-only region");
+	req.u.qp_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h.v, &req, E_ARG, "a QP in a read-only umem");
 	req = vf_reg_mr(&h.p);
-	req.u.mr_reg.place = (struct xen_vhca_place){ .mem = mem };
+	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
 	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
 	mr = vf_make(&h.v, &req, NULL, 0);
 	req = vf_object(XEN_VHCA_OP_MR_DEREG, mr);
 	require(!vf_do(&h.v, &req)->status, "the registration to read goes");
-	req = vf_object(XEN_VHCA_OP_MEM_DESTROY, mem);
-	require(!vf_do(&h.v, &req)->status, "its region goes");
+	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, umem);
+	require(!vf_do(&h.v, &req)->status, "its umem goes");
 	vf_unshare(&h.v, &pages);
 	hostile_end(&h);
 }
@@ -202,12 +202,12 @@ static void run_revoked_ring(const void *arg)
 	vf_close(&v);
 }
 
-/* Region after region that fails at its last page: nothing of them stays mapped, or the quota of bytes would end. */
+/* Umem after umem that fails at its last page: nothing of them stays mapped, or the quota of bytes would end. */
 static void run_repeated(const void *arg)
 {
 	uint32_t refs[XEN_VHCA_DATA_REFS];
 	struct xen_vhca_req req;
-	xen_vhca_handle_t mem;
+	xen_vhca_handle_t umem;
 	struct hostile h;
 	unsigned int i;
 
@@ -215,13 +215,13 @@ static void run_repeated(const void *arg)
 	hostile_begin(&h);
 	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
 	req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
-	mem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
-	req = vf_object(XEN_VHCA_OP_MEM_DESTROY, mem);
+	umem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
+	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, umem);
 	require(!vf_do(&h.v, &req)->status, "the good list can be mapped, and unmapped");
 	refs[XEN_VHCA_DATA_REFS - 1] = 0xffffffff;
 	for (i = 0; i < 300; i++) { /* 1.2 GiB */
 		req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
-		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT, "a region that fails at its end");
+		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT, "a umem that fails at its end");
 	}
 	hostile_end(&h);
 }
@@ -230,10 +230,10 @@ static const struct check_case cases[] = {
 	CHECK_CASE("grant-none", run_none, "references that are not granted, or not any more", .together = true),
 	CHECK_CASE("grant-other-domain", run_other_domain, "references granted to somebody else", .together = true),
 	CHECK_CASE("grant-foreign", run_foreign, "references of another guest (--answers)"),
-	CHECK_CASE("grant-read-only", run_read_only, "read-only grants and regions where the HCA writes", .together = true),
+	CHECK_CASE("grant-read-only", run_read_only, "read-only grants and umems where the HCA writes", .together = true),
 	CHECK_CASE("grant-revoked", run_revoked, "grants that end while they are mapped", .together = true),
 	CHECK_CASE("grant-revoked-ring", run_revoked_ring, "the ring's grants end while it is connected"),
-	CHECK_CASE("grant-repeated", run_repeated, "many regions that fail at their end", .seconds = 180, .together = true),
+	CHECK_CASE("grant-repeated", run_repeated, "many umems that fail at their end", .seconds = 180, .together = true),
 };
 
 const struct check_table hostile_grants = { cases, ARRAY_SIZE(cases) };

@@ -30,9 +30,9 @@ static struct xen_vhca_req create_mem(const struct vf_process *p)
 	return vf_create_mem(p->ctx, 1);
 }
 
-static struct xen_vhca_req add_mem(const struct vf_process *p)
+static struct xen_vhca_req add_umem(const struct vf_process *p)
 {
-	return vf_add_mem(p->mem, 0, 1);
+	return vf_add_umem(p->umem, 0, 1);
 }
 
 static struct xen_vhca_req reg_inline(const struct vf_process *p)
@@ -86,7 +86,7 @@ static struct xen_vhca_req detach(const struct vf_process *p)
 OBJECT(close_ctx, CTX_CLOSE, ctx)
 OBJECT(free_uar, UAR_FREE, uar)
 OBJECT(free_pd, PD_FREE, pd)
-OBJECT(destroy_mem, MEM_DESTROY, mem)
+OBJECT(destroy_umem, UMEM_DESTROY, umem)
 OBJECT(dereg_mr, MR_DEREG, mr)
 OBJECT(free_mw, MW_FREE, mw)
 OBJECT(destroy_cq, CQ_DESTROY, cq)
@@ -99,20 +99,20 @@ OBJECT(query_qp, QP_QUERY, qp)
 	{ #make ", " #part, make, offsetof(struct xen_vhca_req, u.part), offsetof(struct vf_process, member) }
 
 static const struct user users[] = {
-	USER(alloc_uar, uar_alloc.ctx, ctx), USER(alloc_pd, pd_alloc.ctx, ctx), USER(create_mem, mem_create.ctx, ctx),
-	USER(add_mem, mem_add.mem, mem), USER(reg_inline, mr_reg.pd, pd), USER(vf_reg_mr, mr_reg.pd, pd),
-	USER(vf_reg_mr, mr_reg.place.mem, mem), USER(alloc_mw, mw_alloc.pd, pd),
+	USER(alloc_uar, uar_alloc.ctx, ctx), USER(alloc_pd, pd_alloc.ctx, ctx), USER(create_mem, umem_create.ctx, ctx),
+	USER(add_umem, umem_add.umem, umem), USER(reg_inline, mr_reg.pd, pd), USER(vf_reg_mr, mr_reg.pd, pd),
+	USER(vf_reg_mr, mr_reg.addr.umem, umem), USER(alloc_mw, mw_alloc.pd, pd),
 	USER(vf_create_cq, cq_create.ctx, ctx), USER(vf_create_cq, cq_create.uar, uar),
-	USER(vf_create_cq, cq_create.buf.mem, mem), USER(vf_create_cq, cq_create.dbr.mem, mem),
+	USER(vf_create_cq, cq_create.buf.umem, umem), USER(vf_create_cq, cq_create.dbr.umem, umem),
 	USER(modify_cq, cq_modify.cq, cq), USER(vf_create_srq, srq_create.pd, pd),
-	USER(vf_create_srq, srq_create.buf.mem, mem), USER(vf_create_srq, srq_create.dbr.mem, mem),
+	USER(vf_create_srq, srq_create.buf.umem, umem), USER(vf_create_srq, srq_create.dbr.umem, umem),
 	USER(modify_srq, srq_modify.srq, srq), USER(vf_create_qp, qp_create.pd, pd),
 	USER(vf_create_qp, qp_create.send_cq, cq), USER(vf_create_qp, qp_create.recv_cq, cq),
 	USER(vf_create_qp, qp_create.srq, srq), USER(vf_create_qp, qp_create.uar, uar),
-	USER(vf_create_qp, qp_create.buf.mem, mem), USER(vf_create_qp, qp_create.dbr.mem, mem),
+	USER(vf_create_qp, qp_create.buf.umem, umem), USER(vf_create_qp, qp_create.dbr.umem, umem),
 	USER(modify_qp, qp_modify.qp, qp), USER(attach, mcast.qp, qp), USER(detach, mcast.qp, qp),
 	USER(close_ctx, object.handle, ctx), USER(free_uar, object.handle, uar), USER(free_pd, object.handle, pd),
-	USER(destroy_mem, object.handle, mem), USER(dereg_mr, object.handle, mr), USER(free_mw, object.handle, mw),
+	USER(destroy_umem, object.handle, umem), USER(dereg_mr, object.handle, mr), USER(free_mw, object.handle, mw),
 	USER(destroy_cq, object.handle, cq), USER(destroy_srq, object.handle, srq), USER(query_srq, object.handle, srq),
 	USER(destroy_qp, object.handle, qp), USER(query_qp, object.handle, qp),
 };
@@ -181,7 +181,7 @@ static void run_forged(const void *arg)
 
 static const size_t members[] = {
 	offsetof(struct vf_process, ctx), offsetof(struct vf_process, uar), offsetof(struct vf_process, pd),
-	offsetof(struct vf_process, mem), offsetof(struct vf_process, cq), offsetof(struct vf_process, srq),
+	offsetof(struct vf_process, umem), offsetof(struct vf_process, cq), offsetof(struct vf_process, srq),
 	offsetof(struct vf_process, qp), offsetof(struct vf_process, mr), offsetof(struct vf_process, mw),
 };
 
@@ -297,16 +297,16 @@ static void run_in_use(const void *arg)
 
 	(void)arg;
 	hostile_begin(&h);
-	busy(&h, destroy_mem(&h.p), "a region under an MR and three queues");
+	busy(&h, destroy_umem(&h.p), "a umem under an MR and three queues");
 	busy(&h, free_uar(&h.p), "a doorbell page under a CQ and a QP");
 	busy(&h, free_pd(&h.p), "a PD with objects");
 	busy(&h, destroy_cq(&h.p), "a CQ under a QP");
 	busy(&h, destroy_srq(&h.p), "an SRQ under a QP");
 	/* One user after the other goes, and each time there is still one. */
 	done(&h, dereg_mr(&h.p));
-	busy(&h, destroy_mem(&h.p), "a region under three queues");
+	busy(&h, destroy_umem(&h.p), "a umem under three queues");
 	done(&h, destroy_qp(&h.p));
-	busy(&h, destroy_mem(&h.p), "a region under a CQ and an SRQ");
+	busy(&h, destroy_umem(&h.p), "a umem under a CQ and an SRQ");
 	busy(&h, free_uar(&h.p), "a doorbell page under a CQ");
 	again = vf_create_qp(&h.p);
 	h.p.qp = vf_make(&h.v, &again, NULL, 0);

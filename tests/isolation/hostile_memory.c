@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions: lists of pages that are longer or shorter than was said, counts that overflow, places outside of a region.
+ * Umems: lists of pages that are longer or shorter than was said, counts that overflow, places outside of a umem.
  */
 #include <string.h>
 
@@ -12,17 +12,17 @@ static void run_lists(const void *arg)
 {
 	uint32_t refs[XEN_VHCA_DATA_REFS];
 	struct xen_vhca_req req;
-	xen_vhca_handle_t mem;
+	xen_vhca_handle_t umem;
 	struct hostile h;
 
 	(void)arg;
 	hostile_begin(&h);
 	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
 	req = vf_create_mem(h.p.ctx, PAGES);
-	mem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
+	umem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
 
 #define ADD(first, n, status, what) do { \
-	req = vf_add_mem(mem, first, n); \
+	req = vf_add_umem(umem, first, n); \
 	REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
 } while (0)
 	ADD(1024, 0, E_COUNT, "no pages");
@@ -30,14 +30,14 @@ static void run_lists(const void *arg)
 	ADD(1024, 0xffffffff, E_COUNT, "2^32 - 1 pages");
 	ADD(0, 1, E_COUNT, "a page that has come");
 	ADD(1023, 2, E_COUNT, "two pages of which one has come");
-	ADD(1024, 477, E_COUNT, "a page more than the region has");
+	ADD(1024, 477, E_COUNT, "a page more than the umem has");
 	ADD(1500, 1, E_COUNT, "a page behind the end");
 	ADD(0xffffffff, 1, E_RANGE, "the last page of all, and one more");
 	ADD(0xfffffc00, 1024, E_RANGE, "from the end of all pages around to the first");
 	ADD(0xfffffc00, 1023, E_COUNT, "up to the end of all pages");
 	req = vf_reg_mr(&h.p);
-	req.u.mr_reg.place = (struct xen_vhca_place){ .mem = mem };
-	REFUSED(&h.v, &req, E_STATE, "of a region that lacks pages");
+	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h.v, &req, E_STATE, "of a umem that lacks pages");
 	ADD(1024, 476, OK, "the rest");
 	ADD(1024, 476, E_COUNT, "the rest once more");
 	ADD(1499, 1, E_COUNT, "the last page once more");
@@ -55,15 +55,15 @@ static void run_places(const void *arg)
 	hostile_begin(&h);
 #define MR(at, bytes, status, what) do { \
 	req = vf_reg_mr(&h.p); \
-	req.u.mr_reg.place.offset = (at); \
+	req.u.mr_reg.addr.offset = (at); \
 	req.u.mr_reg.length = (bytes); \
 	req.u.mr_reg.iova = (at) & (VF_PAGE - 1); \
 	REFUSED(&h.v, &req, status, what); \
 } while (0)
-	MR(0, size + 1, E_RANGE, "a byte more than the region has");
-	MR(size, 1, E_RANGE, "a byte behind the region");
+	MR(0, size + 1, E_RANGE, "a byte more than the umem has");
+	MR(size, 1, E_RANGE, "a byte behind the umem");
 	MR(size - 1, 2, E_RANGE, "a byte inside, a byte behind");
-	MR(1ull << 32, 1, E_RANGE, "4 GiB behind the region's start");
+	MR(1ull << 32, 1, E_RANGE, "4 GiB behind the umem's start");
 	MR(-4096ull, 8192, E_RANGE, "around the end of all offsets");
 	MR(-1ull, 1, E_RANGE, "the last byte of all");
 	MR(0, 0, E_ARG, "no bytes");
@@ -75,19 +75,19 @@ static void run_places(const void *arg)
 	req.u.part.field = (value); \
 	REFUSED(&h.v, &req, status, what); \
 } while (0)
-	QUEUE(vf_create_cq, cq_create, buf.offset, size, E_RANGE, "a buffer behind the region");
+	QUEUE(vf_create_cq, cq_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
 	QUEUE(vf_create_cq, cq_create, buf.offset, -4096ull, E_RANGE, "a buffer that wraps");
 	QUEUE(vf_create_cq, cq_create, buf.offset, 64, E_ARG, "a buffer that is not aligned");
-	QUEUE(vf_create_cq, cq_create, cqes, 1024, E_RANGE, "a buffer that is longer than the region");
-	QUEUE(vf_create_cq, cq_create, dbr.offset, size, E_RANGE, "a record behind the region");
+	QUEUE(vf_create_cq, cq_create, cqes, 1024, E_RANGE, "a buffer that is longer than the umem");
+	QUEUE(vf_create_cq, cq_create, dbr.offset, size, E_RANGE, "a record behind the umem");
 	QUEUE(vf_create_cq, cq_create, dbr.offset, size - 4, E_ARG, "a record that is not aligned");
 	QUEUE(vf_create_cq, cq_create, dbr.offset, -8ull, E_RANGE, "a record that wraps");
 	QUEUE(vf_create_cq, cq_create, buf.reserved, 1, E_RESERVED, "a reserved field of a place");
-	QUEUE(vf_create_srq, srq_create, buf.offset, size, E_RANGE, "a buffer behind the region");
-	QUEUE(vf_create_srq, srq_create, max_wr, 1024, E_RANGE, "a buffer that is longer than the region");
-	QUEUE(vf_create_srq, srq_create, dbr.offset, size, E_RANGE, "a record behind the region");
-	QUEUE(vf_create_qp, qp_create, buf.offset, size, E_RANGE, "a buffer behind the region");
-	QUEUE(vf_create_qp, qp_create, sq_wqe_count, 1024, E_RANGE, "a buffer that is longer than the region");
+	QUEUE(vf_create_srq, srq_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
+	QUEUE(vf_create_srq, srq_create, max_wr, 1024, E_RANGE, "a buffer that is longer than the umem");
+	QUEUE(vf_create_srq, srq_create, dbr.offset, size, E_RANGE, "a record behind the umem");
+	QUEUE(vf_create_qp, qp_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
+	QUEUE(vf_create_qp, qp_create, sq_wqe_count, 1024, E_RANGE, "a buffer that is longer than the umem");
 	QUEUE(vf_create_qp, qp_create, dbr.offset, -8ull, E_RANGE, "a record that wraps");
 #undef QUEUE
 	hostile_end(&h);
@@ -113,9 +113,9 @@ static void run_inline(const void *arg)
 	INLINE(pages, 0xffffffff, E_COUNT, "2^32 - 1 pages");
 	INLINE(pages, 1, E_RANGE, "fewer pages than its length needs");
 	INLINE(length, 2 * VF_PAGE + 1, E_RANGE, "a byte more than its pages have");
-	INLINE(place.offset, VF_PAGE, E_RANGE, "an offset behind the first page");
-	INLINE(place.offset, -4096ull, E_RANGE, "an offset that wraps");
-	INLINE(place.mem, h.p.mem, E_ARG, "a region as well");
+	INLINE(addr.offset, VF_PAGE, E_RANGE, "an offset behind the first page");
+	INLINE(addr.offset, -4096ull, E_RANGE, "an offset that wraps");
+	INLINE(addr.umem, h.p.umem, E_ARG, "a umem as well");
 	INLINE(iova, 1, E_ARG, "another place in the page");
 	INLINE(iova, -4096ull, E_ARG, "addresses that wrap");
 	INLINE(access, 1u << 31, E_RESERVED, "a right that does not exist");
@@ -126,7 +126,7 @@ static void run_inline(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("memory-list", run_lists, "page lists that are not as announced", .together = true),
-	CHECK_CASE("memory-place", run_places, "places outside of a region", .together = true),
+	CHECK_CASE("memory-place", run_places, "places outside of a umem", .together = true),
 	CHECK_CASE("memory-inline", run_inline, "registrations whose own pages do not fit", .together = true),
 };
 

@@ -153,7 +153,7 @@ static void run_gfn_beyond(const void *arg)
 /* Good handles for some of those of the examples, so that random requests get further than to their names. */
 static xen_vhca_handle_t some_handle(const struct vf_process *p)
 {
-	const xen_vhca_handle_t all[] = { p->ctx, p->uar, p->pd, p->mem, p->cq, p->srq, p->qp, p->mr, p->mw, 7 };
+	const xen_vhca_handle_t all[] = { p->ctx, p->uar, p->pd, p->umem, p->cq, p->srq, p->qp, p->mr, p->mw, 7 };
 
 	return all[rand() % ARRAY_SIZE(all)];
 }
@@ -165,7 +165,7 @@ static bool spares(unsigned int op)
 	case XEN_VHCA_OP_CTX_CLOSE:
 	case XEN_VHCA_OP_UAR_FREE:
 	case XEN_VHCA_OP_PD_FREE:
-	case XEN_VHCA_OP_MEM_DESTROY:
+	case XEN_VHCA_OP_UMEM_DESTROY:
 	case XEN_VHCA_OP_MR_DEREG:
 	case XEN_VHCA_OP_MW_FREE:
 	case XEN_VHCA_OP_CQ_DESTROY:

@@ -111,7 +111,7 @@ static void run_many(const void *arg)
 	req[2] = vf_reg_mr(&p);
 	req[2].u.mr_reg.length = 1 << 20; /* slow, and refused */
 	req[3] = vf_create_mem(p.ctx, ARRAY_SIZE(refs));
-	req[3].u.mem_create.pages = 0;
+	req[3].u.umem_create.pages = 0;
 	for (i = 0; i < MANY; i++)
 		vf_send(&v, &req[i % 4], refs, ARRAY_SIZE(refs));
 	vf_collect(&v, 0);

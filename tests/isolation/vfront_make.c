@@ -42,24 +42,24 @@ struct xen_vhca_req vf_alloc_pd(xen_vhca_handle_t ctx)
 
 struct xen_vhca_req vf_create_mem(xen_vhca_handle_t ctx, uint32_t pages)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MEM_CREATE, .u.mem_create = { .ctx = ctx, .pages = pages } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_UMEM_CREATE, .u.umem_create = { .ctx = ctx, .pages = pages } };
 }
 
-struct xen_vhca_req vf_add_mem(xen_vhca_handle_t mem, uint32_t first, uint32_t count)
+struct xen_vhca_req vf_add_umem(xen_vhca_handle_t umem, uint32_t first, uint32_t count)
 {
 	return (struct xen_vhca_req){
-		.op = XEN_VHCA_OP_MEM_ADD, .u.mem_add = { .mem = mem, .first = first, .count = count },
+		.op = XEN_VHCA_OP_UMEM_ADD, .u.umem_add = { .umem = umem, .first = first, .count = count },
 	};
 }
 
-static struct xen_vhca_place page(const struct vf_process *p, unsigned int n)
+static struct xen_vhca_umem_addr page(const struct vf_process *p, unsigned int n)
 {
-	return (struct xen_vhca_place){ .mem = p->mem, .offset = (uint64_t)n * VF_PAGE };
+	return (struct xen_vhca_umem_addr){ .umem = p->umem, .offset = (uint64_t)n * VF_PAGE };
 }
 
-static struct xen_vhca_place record(const struct vf_process *p, unsigned int n)
+static struct xen_vhca_umem_addr record(const struct vf_process *p, unsigned int n)
 {
-	return (struct xen_vhca_place){ .mem = p->mem, .offset = VFP_RECORDS * VF_PAGE + 8 * n };
+	return (struct xen_vhca_umem_addr){ .umem = p->umem, .offset = VFP_RECORDS * VF_PAGE + 8 * n };
 }
 
 struct xen_vhca_req vf_create_cq(const struct vf_process *p)
@@ -101,7 +101,7 @@ struct xen_vhca_req vf_reg_mr(const struct vf_process *p)
 	return (struct xen_vhca_req){
 		.op = XEN_VHCA_OP_MR_REG,
 		.u.mr_reg = {
-			.pd = p->pd, .place = page(p, VFP_DATA), .length = 2 * VF_PAGE,
+			.pd = p->pd, .addr = page(p, VFP_DATA), .length = 2 * VF_PAGE,
 			.access = XEN_VHCA_ACCESS_LOCAL_WRITE,
 		},
 	};
@@ -149,7 +149,7 @@ void vf_process_make(struct vfront *v, struct vf_process *p)
 	p->frame = v->rsp[v->next_id].u.uar.frame;
 	p->pd = make(v, vf_alloc_pd(p->ctx));
 	req = vf_create_mem(p->ctx, VFP_PAGES);
-	p->mem = vf_make(v, &req, p->pages.refs, VFP_PAGES);
+	p->umem = vf_make(v, &req, p->pages.refs, VFP_PAGES);
 	p->cq = make(v, vf_create_cq(p));
 	p->srq = make(v, vf_create_srq(p));
 	p->qp = make(v, vf_create_qp(p));
@@ -168,7 +168,7 @@ void vf_process_free(struct vfront *v, struct vf_process *p)
 	} order[] = {
 		{ XEN_VHCA_OP_MW_FREE, p->mw }, { XEN_VHCA_OP_MR_DEREG, p->inline_mr }, { XEN_VHCA_OP_MR_DEREG, p->mr },
 		{ XEN_VHCA_OP_QP_DESTROY, p->qp }, { XEN_VHCA_OP_SRQ_DESTROY, p->srq },
-		{ XEN_VHCA_OP_CQ_DESTROY, p->cq }, { XEN_VHCA_OP_MEM_DESTROY, p->mem }, { XEN_VHCA_OP_PD_FREE, p->pd },
+		{ XEN_VHCA_OP_CQ_DESTROY, p->cq }, { XEN_VHCA_OP_UMEM_DESTROY, p->umem }, { XEN_VHCA_OP_PD_FREE, p->pd },
 		{ XEN_VHCA_OP_UAR_FREE, p->uar }, { XEN_VHCA_OP_CTX_CLOSE, p->ctx },
 	};
 	size_t i;

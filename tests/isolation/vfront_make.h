@@ -16,16 +16,16 @@ enum { VFP_CQ, VFP_SRQ, VFP_QP, VFP_RECORDS, VFP_DATA, VFP_PAGES = 8 };
 
 struct vf_process {
 	struct vf_pages pages;
-	xen_vhca_handle_t ctx, uar, pd, mem, cq, srq, qp, mr, inline_mr, mw;
+	xen_vhca_handle_t ctx, uar, pd, umem, cq, srq, qp, mr, inline_mr, mw;
 	uint64_t frame; /* of the doorbell page */
 };
 
-/* Good requests. Those for queues want the process's context, UAR, PD and region. */
+/* Good requests. Those for queues want the process's context, UAR, PD and umem. */
 struct xen_vhca_req vf_open_ctx(void);
 struct xen_vhca_req vf_alloc_uar(xen_vhca_handle_t ctx);
 struct xen_vhca_req vf_alloc_pd(xen_vhca_handle_t ctx);
 struct xen_vhca_req vf_create_mem(xen_vhca_handle_t ctx, uint32_t pages);
-struct xen_vhca_req vf_add_mem(xen_vhca_handle_t mem, uint32_t first, uint32_t count);
+struct xen_vhca_req vf_add_umem(xen_vhca_handle_t umem, uint32_t first, uint32_t count);
 struct xen_vhca_req vf_create_cq(const struct vf_process *p);
 struct xen_vhca_req vf_create_srq(const struct vf_process *p);
 struct xen_vhca_req vf_create_qp(const struct vf_process *p); /* on the SRQ */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mem.h - memory of a process that the HCA is to use: pinned, granted, offered to the backend as a
- * region; and arenas, regions in which a process's queues and doorbell records are.
+ * umem.h - memory of a process that the HCA is to use: pinned, granted, offered to the backend as a
+ * umem; and arenas, umems in which a process's queues and doorbell records are.
  */
-#ifndef XENIB_MEM_H
-#define XENIB_MEM_H
+#ifndef XENIB_UMEM_H
+#define XENIB_UMEM_H
 
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -18,33 +18,33 @@ struct mm_struct;
 struct xenib_dev;
 struct xenib_ucontext;
 
-struct xenib_region {
-	struct ib_umem *umem;     /* NULL: nothing here */
+struct xenib_umem {
+	struct ib_umem *ib;     /* NULL: nothing here */
 	grant_ref_t *refs;        /* of each page */
-	xen_vhca_handle_t handle; /* of the region, once offered */
+	xen_vhca_handle_t handle; /* of the umem, once offered */
 	bool refused;             /* the backend has said that it does not let the pages go */
 };
 
 /*
  * Pins length bytes at addr of the calling process, and grants their pages. access: as for
  * ib_umem_get(); where it allows no writing the grants are read-only. Undone by
- * xenib_region_release().
+ * xenib_umem_release().
  */
-int xenib_region_pin(struct xenib_dev *dev, struct xenib_region *region, u64 addr, u64 length,
-		     int access);
+int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length,
+		   int access);
 
-/* Offers a pinned region to the backend: all of it, or nothing. */
-int xenib_region_offer(struct xenib_ucontext *ctx, struct xenib_region *region);
+/* Offers a pinned umem to the backend: all of it, or nothing. */
+int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem);
 
 /*
- * Ends all of it: the backend's region if there is one, the grants, the pins. Only when no object
- * uses the region any more.
+ * Ends all of it: the backend's umem if there is one, the grants, the pins. Only when no object
+ * uses the umem any more.
  */
-void xenib_region_release(struct xenib_dev *dev, struct xenib_region *region);
+void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem);
 
 /* Both of the first two: addr page aligned, or -EINVAL. */
-int xenib_region_create(struct xenib_ucontext *ctx, struct xenib_region *region, u64 addr,
-			u64 length);
+int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
+		      u64 length);
 
 /* The arenas of a context that objects share. */
 struct xenib_arenas {
@@ -58,11 +58,11 @@ struct xenib_arena {
 	u64 addr;
 	u8 shift; /* log2 of its bytes; 0: one object's own, and not in the list */
 	unsigned int users;
-	struct xenib_region region;
+	struct xenib_umem umem;
 };
 
 /* Where an object has its queue, or its doorbell record. Without an arena: nowhere. */
-struct xenib_place {
+struct xenib_arena_addr {
 	struct xenib_arena *arena;
 	u32 offset;
 };
@@ -72,21 +72,21 @@ void xenib_arenas_init(struct xenib_arenas *arenas);
 /*
  * A queue of length bytes at addr of the calling process (page aligned, or -EINVAL). shift: in an
  * arena of so many bytes (log2) that begins at a multiple of them (-EINVAL if it is not, or is too
- * small or too large); 0: in memory of its own. Returned by xenib_place_put().
+ * small or too large); 0: in memory of its own. Returned by xenib_arena_addr_put().
  */
-int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u64 length,
+int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		  u8 shift);
 
 /* The doorbell record at addr (8-aligned, or -EINVAL); shift as above, 0: the arena is its page. */
-int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_place *place, u64 addr, u8 shift);
+int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift);
 
 /* Only when no object uses the place any more. */
-void xenib_place_put(struct xenib_ucontext *ctx, struct xenib_place *place);
+void xenib_arena_addr_put(struct xenib_ucontext *ctx, struct xenib_arena_addr *at);
 
 /* Where the kernel has it. What is there is the process's, and may change at any time. */
-void *xenib_place_address(const struct xenib_place *place);
+void *xenib_arena_addr_kva(const struct xenib_arena_addr *at);
 
 /* As the backend is told: all zero if it is nowhere. */
-struct xen_vhca_place xenib_place_wire(const struct xenib_place *place);
+struct xen_vhca_umem_addr xenib_arena_addr_wire(const struct xenib_arena_addr *at);
 
 #endif

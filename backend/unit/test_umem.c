@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_mem.c - regions whose mapping fails, with the reservation taken away: it is made again, unless somebody else has
+ * test_umem.c - umems whose mapping fails, with the reservation taken away: it is made again, unless somebody else has
  * the addresses by then. What is his is left alone.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "mem.h"
+#include "umem.h"
 #include "rig.h"
 #include "transport.h"
 
@@ -36,40 +36,40 @@ static const struct transport_ops ops = { .map = fail_to_map };
 static void reserved_again(void)
 {
 	struct transport t = { .ops = &ops };
-	struct region region;
+	struct umem umem;
 	uint32_t refs[1] = { 9 };
 	int err;
 
 	somebody_comes = false;
-	CHECK(!region_init(&region, PAGES, false));
-	CHECK(region_claim(&region, 1, 1) && !region_claim(&region, 1, 1));
-	err = region_map(&region, &t, 1, refs, 1);
+	CHECK(!umem_init(&umem, PAGES, false));
+	CHECK(umem_claim(&umem, 1, 1) && !umem_claim(&umem, 1, 1));
+	err = umem_map(&umem, &t, 1, refs, 1);
 	CHECK(err == -EFAULT);
-	region_settle(&region, 1, 1, err);
-	CHECK(!region.present && region_claim(&region, 0, PAGES));
+	umem_settle(&umem, 1, 1, err);
+	CHECK(!umem.present && umem_claim(&umem, 0, PAGES));
 	/* Nobody else can have the addresses. */
-	CHECK(mmap(region.base, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
-	region_fini(&region);
+	CHECK(mmap(umem.base, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
+	umem_fini(&umem);
 }
 
 static void lost(void)
 {
 	struct transport t = { .ops = &ops };
-	struct region region;
+	struct umem umem;
 	uint32_t refs[1] = { 9 };
 	uint8_t *his;
 	int err;
 
 	somebody_comes = true;
-	CHECK(!region_init(&region, PAGES, false));
-	his = (uint8_t *)region.base + XEN_VHCA_PAGE_SIZE;
-	CHECK(region_claim(&region, 1, 1));
-	err = region_map(&region, &t, 1, refs, 1);
+	CHECK(!umem_init(&umem, PAGES, false));
+	his = (uint8_t *)umem.base + XEN_VHCA_PAGE_SIZE;
+	CHECK(umem_claim(&umem, 1, 1));
+	err = umem_map(&umem, &t, 1, refs, 1);
 	CHECK(err);
-	region_settle(&region, 1, 1, err);
-	CHECK(!region_claim(&region, 1, 1) && region_claim(&region, 2, 2));
+	umem_settle(&umem, 1, 1, err);
+	CHECK(!umem_claim(&umem, 1, 1) && umem_claim(&umem, 2, 2));
 	*his = 5;
-	region_fini(&region);
+	umem_fini(&umem);
 	CHECK(*his == 5); /* and not unmapped */
 	munmap(his, XEN_VHCA_PAGE_SIZE);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions that outlive the registration which brought them (MR_REG_KEEP): dropped in any order and while something needs
+ * Umems that outlive the registration which brought them (MR_REG_PERSISTENT): dropped in any order and while something needs
  * them, named as something else or by handles of the past, more than the limits allow.
  *
- * What is left of all that is asked of the daemon: regions, MRs and bytes in use are again what they were.
+ * What is left of all that is asked of the daemon: umems, MRs and bytes in use are again what they were.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +13,16 @@
 #include "hostile.h"
 
 #define LOOK_US 100000
-#define SLOW_PAGES 64 /* of a region that the backend's ring thread does not unmap by itself */
+#define SLOW_PAGES 64 /* of a umem that the backend's ring thread does not unmap by itself */
 
 struct kept {
-	xen_vhca_handle_t mr, mem;
+	xen_vhca_handle_t mr, umem;
 };
 
 /* -- what is in use -- */
 
 struct usage {
-	unsigned long regions, mrs, bytes;
+	unsigned long umems, mrs, bytes;
 };
 
 /* 0: it does not say (yet). */
@@ -41,17 +41,17 @@ static struct usage usage_of(const struct hostile *h)
 	snprintf(question, sizeof(question), "status %u", h->v.devid);
 	text = ask(question);
 	usage = (struct usage){
-		.regions = number_after(text, "\nobject region "), .mrs = number_after(text, "\nobject MR "),
+		.umems = number_after(text, "\nobject umem "), .mrs = number_after(text, "\nobject MR "),
 		.bytes = number_after(text, "\nbytes "),
 	};
 	free(text);
 	return usage;
 }
 
-/* The process of hostile_begin() has a region, two MRs of which one has its own region, and nothing else. */
-static void expect_more(const struct hostile *h, unsigned int regions, unsigned int mrs, unsigned int pages)
+/* The process of hostile_begin() has a umem, two MRs of which one has its own umem, and nothing else. */
+static void expect_more(const struct hostile *h, unsigned int umems, unsigned int mrs, unsigned int pages)
 {
-	const struct usage should = { 2 + regions, 2 + mrs, (VFP_PAGES + 2ul + pages) * VF_PAGE };
+	const struct usage should = { 2 + umems, 2 + mrs, (VFP_PAGES + 2ul + pages) * VF_PAGE };
 	uint64_t until = now_ms() + opt.deadline_ms;
 	struct usage is;
 
@@ -60,8 +60,8 @@ static void expect_more(const struct hostile *h, unsigned int regions, unsigned 
 	do
 		is = usage_of(h);
 	while (memcmp(&is, &should, sizeof(is)) && now_ms() < until && !usleep(LOOK_US));
-	check(!memcmp(&is, &should, sizeof(is)), "%u regions, %u MRs and %u pages beside the process's are in use: "
-	      "%lu, %lu and %lu bytes in all", regions, mrs, pages, is.regions, is.mrs, is.bytes);
+	check(!memcmp(&is, &should, sizeof(is)), "%u umems, %u MRs and %u pages beside the process's are in use: "
+	      "%lu, %lu and %lu bytes in all", umems, mrs, pages, is.umems, is.mrs, is.bytes);
 }
 
 static void begin(struct hostile *h)
@@ -82,17 +82,17 @@ static struct xen_vhca_req reg_kept(xen_vhca_handle_t pd, uint32_t pages)
 {
 	struct xen_vhca_req req = vf_reg_inline(pd, pages);
 
-	req.u.mr_reg.flags |= XEN_VHCA_MR_REG_KEEP;
+	req.u.mr_reg.flags |= XEN_VHCA_MR_REG_PERSISTENT;
 	return req;
 }
 
-/* An MR on a region that is there, of its first page. */
-static struct xen_vhca_req reg_on(xen_vhca_handle_t pd, xen_vhca_handle_t mem)
+/* An MR on a umem that is there, of its first page. */
+static struct xen_vhca_req reg_on(xen_vhca_handle_t pd, xen_vhca_handle_t umem)
 {
 	return (struct xen_vhca_req){
 		.op = XEN_VHCA_OP_MR_REG,
 		.u.mr_reg = {
-			.pd = pd, .place = { .mem = mem }, .length = VF_PAGE, .access = XEN_VHCA_ACCESS_LOCAL_WRITE,
+			.pd = pd, .addr = { .umem = umem }, .length = VF_PAGE, .access = XEN_VHCA_ACCESS_LOCAL_WRITE,
 		},
 	};
 }
@@ -105,7 +105,7 @@ static struct kept keep(struct hostile *h, xen_vhca_handle_t pd, uint32_t pages)
 
 	hostile_refs(h, refs, pages);
 	kept.mr = vf_make(&h->v, &req, refs, pages);
-	kept.mem = h->v.rsp[h->v.next_id].u.mr.mem;
+	kept.umem = h->v.rsp[h->v.next_id].u.mr.umem;
 	return kept;
 }
 
@@ -128,7 +128,7 @@ static void done(struct hostile *h, unsigned int op, xen_vhca_handle_t handle)
 
 /* -- cases -- */
 
-/* A region is needed by the MR that brought it, by others, by queues; it needs none of them, and no PD. */
+/* A umem is needed by the MR that brought it, by others, by queues; it needs none of them, and no PD. */
 static void run_in_use(const void *arg)
 {
 	xen_vhca_handle_t pd, other, cq;
@@ -140,24 +140,24 @@ static void run_in_use(const void *arg)
 	begin(&h);
 	pd = make(&h, vf_alloc_pd(h.p.ctx));
 	kept = keep(&h, pd, 2);
-	OBJECT(&h, MEM_DESTROY, kept.mem, E_BUSY, "a region under the MR that brought it");
-	OBJECT(&h, PD_FREE, pd, E_BUSY, "a PD with an MR whose region is kept");
-	other = make(&h, reg_on(h.p.pd, kept.mem));
+	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under the MR that brought it");
+	OBJECT(&h, PD_FREE, pd, E_BUSY, "a PD with an MR whose umem is kept");
+	other = make(&h, reg_on(h.p.pd, kept.umem));
 	req = vf_create_cq(&h.p);
-	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = kept.mem };
-	req.u.cq_create.dbr = (struct xen_vhca_place){ .mem = kept.mem, .offset = VF_PAGE };
+	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = kept.umem };
+	req.u.cq_create.dbr = (struct xen_vhca_umem_addr){ .umem = kept.umem, .offset = VF_PAGE };
 	cq = make(&h, req);
 	expect_more(&h, 1, 2, 2);
 	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
 	done(&h, XEN_VHCA_OP_PD_FREE, pd);
-	OBJECT(&h, MEM_DESTROY, kept.mem, E_BUSY, "a region under another MR and a CQ");
+	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under another MR and a CQ");
 	done(&h, XEN_VHCA_OP_MR_DEREG, other);
-	OBJECT(&h, MEM_DESTROY, kept.mem, E_BUSY, "a region under a CQ");
+	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under a CQ");
 	done(&h, XEN_VHCA_OP_CQ_DESTROY, cq);
 	expect_more(&h, 1, 0, 2);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
-	OBJECT(&h, MEM_DESTROY, kept.mem, E_HANDLE, "a region twice");
-	OBJECT(&h, MR_DEREG, kept.mr, E_HANDLE, "an MR whose region is gone");
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
+	OBJECT(&h, UMEM_DESTROY, kept.umem, E_HANDLE, "a umem twice");
+	OBJECT(&h, MR_DEREG, kept.mr, E_HANDLE, "an MR whose umem is gone");
 	end(&h);
 }
 
@@ -176,37 +176,37 @@ static void run_order(const void *arg)
 		done(&h, XEN_VHCA_OP_MR_DEREG, kept[i].mr);
 	for (i = ARRAY_SIZE(kept); i--;) {
 		if (i % 2)
-			done(&h, XEN_VHCA_OP_MEM_DESTROY, kept[i].mem);
+			done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept[i].umem);
 		else
-			OBJECT(&h, MEM_DESTROY, kept[i].mem, E_BUSY, "a region before its MR");
+			OBJECT(&h, UMEM_DESTROY, kept[i].umem, E_BUSY, "a umem before its MR");
 	}
 	for (i = 0; i < ARRAY_SIZE(kept); i += 2)
 		pages += 1 + i % 3;
 	expect_more(&h, ARRAY_SIZE(kept) / 2, ARRAY_SIZE(kept) / 2, pages);
 	for (i = 0; i < ARRAY_SIZE(kept); i++) {
 		if (i % 2) {
-			OBJECT(&h, MEM_DESTROY, kept[i].mem, E_HANDLE, "a region twice");
+			OBJECT(&h, UMEM_DESTROY, kept[i].umem, E_HANDLE, "a umem twice");
 			OBJECT(&h, MR_DEREG, kept[i].mr, E_HANDLE, "an MR twice");
 		} else {
 			done(&h, XEN_VHCA_OP_MR_DEREG, kept[i].mr);
-			done(&h, XEN_VHCA_OP_MEM_DESTROY, kept[i].mem);
+			done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept[i].umem);
 		}
 	}
 	end(&h);
 }
 
-/* Whatever names a region, by a handle that is none, or none any more. */
+/* Whatever names a umem, by a handle that is none, or none any more. */
 static void names_nothing(struct hostile *h, xen_vhca_handle_t handle, const char *what)
 {
 	struct xen_vhca_req req;
 
-	OBJECT(h, MEM_DESTROY, handle, E_HANDLE, what);
+	OBJECT(h, UMEM_DESTROY, handle, E_HANDLE, what);
 	req = reg_on(h->p.pd, handle);
 	REFUSED(&h->v, &req, E_HANDLE, what);
-	req = vf_add_mem(handle, 0, 1);
+	req = vf_add_umem(handle, 0, 1);
 	REFUSED_REFS(&h->v, &req, h->pool.refs, 1, E_HANDLE, what);
 	req = vf_create_cq(&h->p);
-	req.u.cq_create.buf.mem = handle;
+	req.u.cq_create.buf.umem = handle;
 	REFUSED(&h->v, &req, E_HANDLE, what);
 }
 
@@ -227,27 +227,27 @@ static void run_handles(const void *arg)
 	vf_process_make(&h.v, &other);
 	kept = keep(&h, h.p.pd, 2);
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
-		req = vf_object(others[i], kept.mem);
-		REFUSED(&h.v, &req, E_HANDLE, "a region as something else");
+		req = vf_object(others[i], kept.umem);
+		REFUSED(&h.v, &req, E_HANDLE, "a umem as something else");
 	}
-	req = reg_on(kept.mem, h.p.mem);
-	REFUSED(&h.v, &req, E_HANDLE, "a region as a PD");
-	names_nothing(&h, kept.mr, "an MR as a region");
-	names_nothing(&h, h.p.inline_mr, "an MR as its own region, which has no name");
+	req = reg_on(kept.umem, h.p.umem);
+	REFUSED(&h.v, &req, E_HANDLE, "a umem as a PD");
+	names_nothing(&h, kept.mr, "an MR as a umem");
+	names_nothing(&h, h.p.inline_mr, "an MR as its own umem, which has no name");
 	for (i = 5; i < 32; i++) /* below are the neighbours' */
-		names_nothing(&h, kept.mem ^ 1u << i, "a region that was never given out");
-	req = reg_on(other.pd, kept.mem);
-	REFUSED(&h.v, &req, E_CONTEXT, "a region of another context");
+		names_nothing(&h, kept.umem ^ 1u << i, "a umem that was never given out");
+	req = reg_on(other.pd, kept.umem);
+	REFUSED(&h.v, &req, E_CONTEXT, "a umem of another context");
 	req = vf_create_cq(&other);
-	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = kept.mem };
-	REFUSED(&h.v, &req, E_CONTEXT, "a CQ in a region of another context");
-	req = vf_add_mem(kept.mem, 1, 1);
-	REFUSED_REFS(&h.v, &req, h.pool.refs, 1, E_COUNT, "pages for a region that has all");
-	req = reg_on(h.p.pd, kept.mem);
+	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = kept.umem };
+	REFUSED(&h.v, &req, E_CONTEXT, "a CQ in a umem of another context");
+	req = vf_add_umem(kept.umem, 1, 1);
+	REFUSED_REFS(&h.v, &req, h.pool.refs, 1, E_COUNT, "pages for a umem that has all");
+	req = reg_on(h.p.pd, kept.umem);
 	req.u.mr_reg.length = 2 * VF_PAGE + 1;
-	REFUSED(&h.v, &req, E_RANGE, "a byte more than the region has");
+	REFUSED(&h.v, &req, E_RANGE, "a byte more than the umem has");
 	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
 	vf_process_free(&h.v, &other);
 	end(&h);
 }
@@ -263,21 +263,21 @@ static void run_stale(const void *arg)
 	begin(&h);
 	gone = keep(&h, h.p.pd, 1);
 	done(&h, XEN_VHCA_OP_MR_DEREG, gone.mr);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, gone.mem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, gone.umem);
 	for (round = 0; round < 3; round++) {
-		names_nothing(&h, gone.mem, "a region that is gone");
+		names_nothing(&h, gone.umem, "a umem that is gone");
 		for (i = 0; i < ARRAY_SIZE(others); i++)
 			others[i] = keep(&h, h.p.pd, 1);
-		names_nothing(&h, gone.mem, "a region that is gone, after others were kept");
+		names_nothing(&h, gone.umem, "a umem that is gone, after others were kept");
 		for (i = 0; i < ARRAY_SIZE(others); i++) {
 			done(&h, XEN_VHCA_OP_MR_DEREG, others[i].mr);
-			done(&h, XEN_VHCA_OP_MEM_DESTROY, others[i].mem);
+			done(&h, XEN_VHCA_OP_UMEM_DESTROY, others[i].umem);
 		}
 	}
 	end(&h);
 }
 
-/* What is refused leaves no region. */
+/* What is refused leaves no umem. */
 static void run_refused(const void *arg)
 {
 	uint32_t refs[XEN_VHCA_DATA_REFS];
@@ -289,24 +289,24 @@ static void run_refused(const void *arg)
 	(void)arg;
 	begin(&h);
 	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
-#define KEPT(field, value, status, what) do { \
+#define PERSISTENT(field, value, status, what) do { \
 	req = reg_kept(h.p.pd, 2); \
 	req.u.mr_reg.field = (value); \
 	REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
 } while (0)
-	KEPT(flags, XEN_VHCA_MR_REG_KEEP, E_ARG, "without pages of its own");
-	KEPT(flags, XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_KEEP | 1u << 2, E_RESERVED, "a flag that does not exist");
-	KEPT(place.mem, h.p.mem, E_ARG, "a region as well");
-	KEPT(pages, 0, E_COUNT, "no pages");
-	KEPT(pages, 1025, E_COUNT, "more pages than a list holds");
-	KEPT(length, 2 * VF_PAGE + 1, E_RANGE, "a byte more than its pages have");
-	KEPT(length, 0, E_ARG, "no bytes");
-	KEPT(access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG, "remote writes without local ones");
-	KEPT(pd, h.p.mr, E_HANDLE, "an MR for its PD");
-#undef KEPT
-	req = reg_on(h.p.pd, h.p.mem);
-	req.u.mr_reg.flags = XEN_VHCA_MR_REG_KEEP;
-	REFUSED(&h.v, &req, E_ARG, "a region that is the guest's anyway");
+	PERSISTENT(flags, XEN_VHCA_MR_REG_PERSISTENT, E_ARG, "without pages of its own");
+	PERSISTENT(flags, XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT | 1u << 2, E_RESERVED, "a flag that does not exist");
+	PERSISTENT(addr.umem, h.p.umem, E_ARG, "a umem as well");
+	PERSISTENT(pages, 0, E_COUNT, "no pages");
+	PERSISTENT(pages, 1025, E_COUNT, "more pages than a list holds");
+	PERSISTENT(length, 2 * VF_PAGE + 1, E_RANGE, "a byte more than its pages have");
+	PERSISTENT(length, 0, E_ARG, "no bytes");
+	PERSISTENT(access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG, "remote writes without local ones");
+	PERSISTENT(pd, h.p.mr, E_HANDLE, "an MR for its PD");
+#undef PERSISTENT
+	req = reg_on(h.p.pd, h.p.umem);
+	req.u.mr_reg.flags = XEN_VHCA_MR_REG_PERSISTENT;
+	REFUSED(&h.v, &req, E_ARG, "a umem that is the guest's anyway");
 	refs[1] = 0x7fffffff;
 	req = reg_kept(h.p.pd, 2);
 	REFUSED_REFS(&h.v, &req, refs, 2, E_GRANT, "a reference beyond the grant table");
@@ -318,20 +318,20 @@ static void run_refused(const void *arg)
 	REFUSED_REFS(&h.v, &req, pages.refs, 2, E_GRANT, "a read-only grant where the HCA is to write");
 	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
 	kept.mr = vf_make(&h.v, &req, pages.refs, 2);
-	kept.mem = h.v.rsp[h.v.next_id].u.mr.mem;
-	req = reg_on(h.p.pd, kept.mem);
-	REFUSED(&h.v, &req, E_ARG, "a read-only region to write to");
+	kept.umem = h.v.rsp[h.v.next_id].u.mr.umem;
+	req = reg_on(h.p.pd, kept.umem);
+	REFUSED(&h.v, &req, E_ARG, "a read-only umem to write to");
 	req = vf_create_cq(&h.p);
-	req.u.cq_create.buf = (struct xen_vhca_place){ .mem = kept.mem };
-	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only region");
+	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = kept.umem };
+	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only umem");
 	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
 	vf_unshare(&h.v, &pages);
 	end(&h);
 }
 
 /*
- * More than max-mem-bytes: what is kept counts, whether it is registered or not. All but five pages are taken by a region
+ * More than max-mem-bytes: what is kept counts, whether it is registered or not. All but five pages are taken by a umem
  * that announces them and never brings them.
  */
 static void run_quota(const void *arg)
@@ -360,22 +360,22 @@ static void run_quota(const void *arg)
 	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page when all are kept, and some are not registered");
 	req = vf_reg_inline(h.p.pd, 1);
 	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page that is not to be kept");
-	mr = make(&h, reg_on(h.p.pd, a.mem)); /* costs no page */
+	mr = make(&h, reg_on(h.p.pd, a.umem)); /* costs no page */
 	done(&h, XEN_VHCA_OP_MR_DEREG, mr);
 	expect_more(&h, 4, 1, most + 5);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, b.mem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, b.umem);
 	b = keep(&h, h.p.pd, 2);
 	done(&h, XEN_VHCA_OP_MR_DEREG, b.mr);
 	done(&h, XEN_VHCA_OP_MR_DEREG, c.mr);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, c.mem);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, large);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, a.mem);
-	done(&h, XEN_VHCA_OP_MEM_DESTROY, b.mem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, c.umem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, large);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, a.umem);
+	done(&h, XEN_VHCA_OP_UMEM_DESTROY, b.umem);
 	end(&h);
 }
 
 /*
- * A region is dropped and registered at the same time; it is large enough to be dropped by another thread of the backend
+ * A umem is dropped and registered at the same time; it is large enough to be dropped by another thread of the backend
  * than the one that registers. One of the two comes first, and the other one is refused.
  */
 static void run_race(const void *arg)
@@ -391,28 +391,28 @@ static void run_race(const void *arg)
 	for (i = 0; i < 40; i++) {
 		kept = keep(&h, h.p.pd, SLOW_PAGES);
 		done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
-		req = vf_object(XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+		req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
 		destroy = vf_send(&h.v, &req, NULL, 0);
-		req = reg_on(h.p.pd, kept.mem);
+		req = reg_on(h.p.pd, kept.umem);
 		reg = vf_send(&h.v, &req, NULL, 0);
 		vf_collect(&h.v, 0);
 		gone = h.v.rsp[destroy].status;
 		made = h.v.rsp[reg].status;
 		if (!gone) {
-			check(made == XEN_VHCA_E_HANDLE, "a region that goes is registered (%s)", vhca_status_name(made));
+			check(made == XEN_VHCA_E_HANDLE, "a umem that goes is registered (%s)", vhca_status_name(made));
 			continue;
 		}
-		check(gone == XEN_VHCA_E_BUSY && !made, "a region that is registered is dropped (%s, %s)",
+		check(gone == XEN_VHCA_E_BUSY && !made, "a umem that is registered is dropped (%s, %s)",
 		      vhca_status_name(gone), vhca_status_name(made));
 		won++;
 		done(&h, XEN_VHCA_OP_MR_DEREG, h.v.rsp[reg].u.mr.handle);
-		done(&h, XEN_VHCA_OP_MEM_DESTROY, kept.mem);
+		done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
 	}
 	note("registered first: %u of 40", won);
 	end(&h);
 }
 
-/* A context closes, and then the connection, with regions that are used and regions that are not. */
+/* A context closes, and then the connection, with umems that are used and umems that are not. */
 static void run_closed(const void *arg)
 {
 	struct kept kept[8], last;
@@ -429,12 +429,12 @@ static void run_closed(const void *arg)
 		if (i % 2)
 			done(&h, XEN_VHCA_OP_MR_DEREG, kept[i].mr);
 	}
-	req = vf_object(XEN_VHCA_OP_MEM_DESTROY, kept[1].mem);
+	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, kept[1].umem);
 	vf_send(&h.v, &req, NULL, 0);
 	done(&h, XEN_VHCA_OP_CTX_CLOSE, p.ctx);
 	vf_unshare(&h.v, &p.pages);
 	for (i = 0; i < ARRAY_SIZE(kept); i++)
-		OBJECT(&h, MEM_DESTROY, kept[i].mem, E_HANDLE, "a region of a context that was closed");
+		OBJECT(&h, UMEM_DESTROY, kept[i].umem, E_HANDLE, "a umem of a context that was closed");
 	expect_more(&h, 0, 0, 0);
 	hostile_counted(&h.v);
 	for (i = 0; i < ARRAY_SIZE(kept); i++) {
@@ -450,16 +450,16 @@ static void run_closed(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("kept-in-use", run_in_use, "kept regions dropped while something needs them", .together = true),
-	CHECK_CASE("kept-order", run_order, "kept regions dropped out of order, and twice", .together = true),
-	CHECK_CASE("kept-handle", run_handles, "kept regions as something else, and something else as a region",
+	CHECK_CASE("persistent-in-use", run_in_use, "persistent umems dropped while something needs them", .together = true),
+	CHECK_CASE("persistent-order", run_order, "persistent umems dropped out of order, and twice", .together = true),
+	CHECK_CASE("persistent-handle", run_handles, "persistent umems as something else, and something else as a umem",
 		   .together = true),
-	CHECK_CASE("kept-stale", run_stale, "handles of kept regions that are gone", .together = true),
-	CHECK_CASE("kept-refused", run_refused, "regions that cannot be kept", .together = true),
-	CHECK_CASE("kept-quota", run_quota, "more kept than there may be", .together = true),
-	CHECK_CASE("kept-race", run_race, "kept regions dropped and registered at the same time",
+	CHECK_CASE("persistent-stale", run_stale, "handles of persistent umems that are gone", .together = true),
+	CHECK_CASE("persistent-refused", run_refused, "umems that cannot be kept", .together = true),
+	CHECK_CASE("persistent-quota", run_quota, "more kept than there may be", .together = true),
+	CHECK_CASE("persistent-race", run_race, "persistent umems dropped and registered at the same time",
 		   .seconds = 120, .together = true),
-	CHECK_CASE("kept-closed", run_closed, "contexts and connections that end with regions kept"),
+	CHECK_CASE("persistent-closed", run_closed, "contexts and connections that end with umems kept"),
 };
 
-const struct check_table hostile_kept = { cases, ARRAY_SIZE(cases) };
+const struct check_table hostile_persistent = { cases, ARRAY_SIZE(cases) };

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * umem.c - umems: memory of a process, pinned, granted and offered to the backend.
+ */
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "grant.h"
+#include "umem.h"
+#include "xenib.h"
+
+/* MEM_ADDs on the way at once, of one umem. */
+#define ADD_DEPTH 8U
+
+int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length,
+		   int access)
+{
+	struct ib_umem *ib;
+	int err;
+
+	ib = ib_umem_get(&dev->ibdev, addr, length, access);
+	if (IS_ERR(ib))
+		return PTR_ERR(ib);
+
+	umem->refs = kvmalloc_array(ib_umem_num_pages(ib), sizeof(*umem->refs), GFP_KERNEL);
+	if (!umem->refs) {
+		err = -ENOMEM;
+		goto err_unpin;
+	}
+	err = xenib_grants_make(ib, dev->xbdev->otherend_id, !ib->writable, umem->refs);
+	if (err)
+		goto err_free;
+
+	umem->ib = ib;
+	umem->handle = XEN_VHCA_NO_HANDLE;
+	umem->refused = false;
+	return 0;
+
+err_free:
+	kvfree(umem->refs);
+err_unpin:
+	ib_umem_release(ib);
+	return err;
+}
+
+/* Ends the backend's umem, if there is one. A backend that is gone has said nothing. */
+static void withdraw(struct xenib_dev *dev, struct xenib_umem *umem)
+{
+	if (umem->handle != XEN_VHCA_NO_HANDLE &&
+	    xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_UMEM_DESTROY, umem->handle))
+		umem->refused = true;
+	if (xenib_ring_is_dead(dev->ring))
+		umem->refused = true;
+	umem->handle = XEN_VHCA_NO_HANDLE;
+}
+
+void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem)
+{
+	if (!umem->ib)
+		return;
+	withdraw(dev, umem);
+	/* Unless it has said otherwise, the backend has nothing of the umem any more. */
+	xenib_grants_end(umem->ib, umem->refs, umem->refused ? NULL : dev->debtor);
+	kvfree(umem->refs);
+	ib_umem_release(umem->ib);
+	umem->ib = NULL;
+}
+
+/*
+ * The references from first on: up to ADD_DEPTH commands are on the way, and all that were sent are
+ * waited for, whatever happens.
+ */
+static int offer_rest(struct xenib_dev *dev, struct xenib_umem *umem, u32 first, u32 pages)
+{
+	u32 sent = 0, waited = 0, count;
+	struct xenib_cmd *cmds;
+	int err = 0, ret;
+
+	cmds = kvcalloc(ADD_DEPTH, sizeof(*cmds), GFP_KERNEL);
+	if (!cmds)
+		return -ENOMEM;
+
+	while ((first < pages && !err) || waited < sent) {
+		struct xenib_cmd *cmd = &cmds[sent % ADD_DEPTH];
+
+		if (first >= pages || err || sent - waited == ADD_DEPTH) {
+			ret = xenib_cmd_wait(dev->ring, &cmds[waited++ % ADD_DEPTH]);
+			err = err ?: ret;
+			continue;
+		}
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			continue;
+		}
+		count = min_t(u32, pages - first, XEN_VHCA_DATA_REFS);
+		memset(cmd, 0, sizeof(*cmd));
+		cmd->req.op = XEN_VHCA_OP_UMEM_ADD;
+		cmd->req.u.umem_add.umem = umem->handle;
+		cmd->req.u.umem_add.first = first;
+		cmd->req.u.umem_add.count = count;
+		cmd->data = umem->refs + first;
+		cmd->data_size = count * sizeof(*umem->refs);
+		err = xenib_cmd_send(dev->ring, cmd, true);
+		if (err)
+			continue;
+		first += count;
+		sent++;
+	}
+	kvfree(cmds);
+	return err;
+}
+
+int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem)
+{
+	size_t pages = ib_umem_num_pages(umem->ib);
+	u32 count = min_t(size_t, pages, XEN_VHCA_DATA_REFS);
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_UMEM_CREATE,
+		.req.u.umem_create = {
+			.ctx = ctx->handle,
+			.flags = umem->ib->writable ? 0 : XEN_VHCA_UMEM_READ_ONLY,
+			.pages = pages,
+		},
+		.data = umem->refs,
+		.data_size = count * sizeof(*umem->refs),
+	};
+	int err;
+
+	err = xenib_cmd_exec(ctx->dev->ring, &cmd);
+	if (err)
+		return err;
+	umem->handle = cmd.rsp.u.object.handle;
+	if (count == pages)
+		return 0;
+	err = offer_rest(ctx->dev, umem, count, pages);
+	if (err)
+		withdraw(ctx->dev, umem);
+	return err;
+}
+
+static int pin_and_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
+			 u64 length)
+{
+	int err;
+
+	err = xenib_umem_pin(ctx->dev, umem, addr, length, IB_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	err = xenib_umem_offer(ctx, umem);
+	if (err)
+		xenib_umem_release(ctx->dev, umem);
+	return err;
+}
+
+int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
+		      u64 length)
+{
+	int err;
+
+	if (!PAGE_ALIGNED(addr))
+		return -EINVAL;
+	err = pin_and_offer(ctx, umem, addr, length);
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
+		err = pin_and_offer(ctx, umem, addr, length);
+	return err;
+}
