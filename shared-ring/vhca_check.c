@@ -511,12 +511,15 @@ static enum xen_vhca_status check_mcast(const struct xen_vhca_req *req,
 struct rule {
 	const char *name;
 	uint16_t length; /* of the operation's own part */
+	uint8_t ends;    /* an object */
 	check_fn *check;
 };
 
 #define RULE(op, member, fn) \
-	[XEN_VHCA_OP_##op] = { #op, sizeof(((struct xen_vhca_req *)0)->u.member), fn }
-#define RULE_EMPTY(op) [XEN_VHCA_OP_##op] = { #op, 0, check_none }
+	[XEN_VHCA_OP_##op] = { #op, sizeof(((struct xen_vhca_req *)0)->u.member), 0, fn }
+#define RULE_EMPTY(op) [XEN_VHCA_OP_##op] = { #op, 0, 0, check_none }
+#define RULE_END(op) \
+	[XEN_VHCA_OP_##op] = { #op, sizeof(struct xen_vhca_object), 1, check_object }
 
 static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE_EMPTY(DEVICE_QUERY),
@@ -524,29 +527,29 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(GID_QUERY, index, check_gid),
 	RULE(PKEY_QUERY, index, check_pkey),
 	RULE(CTX_OPEN, ctx_open, check_ctx_open),
-	RULE(CTX_CLOSE, object, check_object),
+	RULE_END(CTX_CLOSE),
 	RULE(UAR_ALLOC, uar_alloc, check_uar_alloc),
-	RULE(UAR_FREE, object, check_object),
+	RULE_END(UAR_FREE),
 	RULE(PD_ALLOC, pd_alloc, check_pd_alloc),
-	RULE(PD_FREE, object, check_object),
+	RULE_END(PD_FREE),
 	RULE(UMEM_CREATE, umem_create, check_umem_create),
 	RULE(UMEM_ADD, umem_add, check_umem_add),
-	RULE(UMEM_DESTROY, object, check_object),
+	RULE_END(UMEM_DESTROY),
 	RULE(MR_REG, mr_reg, check_mr_reg),
-	RULE(MR_DEREG, object, check_object),
+	RULE_END(MR_DEREG),
 	RULE(MW_ALLOC, mw_alloc, check_mw_alloc),
-	RULE(MW_FREE, object, check_object),
+	RULE_END(MW_FREE),
 	RULE(CQ_CREATE, cq_create, check_cq_create),
 	RULE(CQ_MODIFY, cq_modify, check_cq_modify),
-	RULE(CQ_DESTROY, object, check_object),
+	RULE_END(CQ_DESTROY),
 	RULE(SRQ_CREATE, srq_create, check_srq_create),
 	RULE(SRQ_MODIFY, srq_modify, check_srq_modify),
 	RULE(SRQ_QUERY, object, check_object),
-	RULE(SRQ_DESTROY, object, check_object),
+	RULE_END(SRQ_DESTROY),
 	RULE(QP_CREATE, qp_create, check_qp_create),
 	RULE(QP_MODIFY, qp_modify, check_qp_modify),
 	RULE(QP_QUERY, object, check_object),
-	RULE(QP_DESTROY, object, check_object),
+	RULE_END(QP_DESTROY),
 	RULE(MCAST_ATTACH, mcast, check_mcast),
 	RULE(MCAST_DETACH, mcast, check_mcast),
 	RULE(AH_CREATE, ah_create, check_ah_create),
@@ -593,4 +596,9 @@ uint32_t vhca_request_pages(const struct xen_vhca_req *req)
 const char *vhca_op_name(unsigned int op)
 {
 	return op < XEN_VHCA_OPS && rules[op].name ? rules[op].name : "?";
+}
+
+int vhca_op_ends(unsigned int op)
+{
+	return op < XEN_VHCA_OPS && rules[op].ends;
 }

@@ -68,6 +68,9 @@ int vhca_status_errno(unsigned int status, unsigned int hca_errno);
 const char *vhca_status_name(unsigned int status);
 const char *vhca_op_name(unsigned int op);
 
+/* vhca_op_ends - whether an operation ends an object: closes, frees, deregisters or destroys it. */
+int vhca_op_ends(unsigned int op);
+
 /* vhca_srq_stride - bytes of a WQE of an SRQ, a power of two; max_sge is at most 2^20. */
 uint32_t vhca_srq_stride(uint32_t max_sge);
 

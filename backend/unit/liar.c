@@ -29,6 +29,7 @@
 #include "events.h"
 #include "umem.h"
 #include "transport.h"
+#include "vhca_check.h"
 #include "vhca_event.h"
 #include "vhca_ring.h"
 
@@ -89,25 +90,6 @@ int __wrap_vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req)
 	return got;
 }
 
-static bool ends_something(unsigned int op)
-{
-	switch (op) {
-	case XEN_VHCA_OP_CTX_CLOSE:
-	case XEN_VHCA_OP_UAR_FREE:
-	case XEN_VHCA_OP_PD_FREE:
-	case XEN_VHCA_OP_UMEM_DESTROY:
-	case XEN_VHCA_OP_MR_DEREG:
-	case XEN_VHCA_OP_MW_FREE:
-	case XEN_VHCA_OP_CQ_DESTROY:
-	case XEN_VHCA_OP_SRQ_DESTROY:
-	case XEN_VHCA_OP_QP_DESTROY:
-	case XEN_VHCA_OP_MCAST_DETACH:
-		return true;
-	default:
-		return false;
-	}
-}
-
 void __wrap_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *honest)
 {
 	struct xen_vhca_rsp rsp = *honest;
@@ -121,7 +103,7 @@ void __wrap_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *hon
 		if (lies("frame", &number))
 			rsp.u.uar.frame = number;
 	}
-	if (ends_something(rsp.op) && lies("refuse", &number)) {
+	if ((vhca_op_ends(rsp.op) || rsp.op == XEN_VHCA_OP_MCAST_DETACH) && lies("refuse", &number)) {
 		rsp.status = number;
 		rsp.hca_errno = number == XEN_VHCA_E_HCA ? EBUSY : 0;
 	}

@@ -446,6 +446,20 @@ static void places(void)
 	EXPECT("stride", vhca_srq_stride(31), 512);
 }
 
+/* The names say it as well. */
+static void ends(void)
+{
+	static const char *const words[] = { "_CLOSE", "_FREE", "_DEREG", "_DESTROY" };
+	unsigned int op, word;
+	int should;
+
+	for (op = 0; op <= XEN_VHCA_OPS; op++) {
+		for (should = 0, word = 0; word < sizeof(words) / sizeof(*words); word++)
+			should |= !!strstr(vhca_op_name(op), words[word]);
+		EXPECT(vhca_op_name(op), vhca_op_ends(op), should);
+	}
+}
+
 int main(void)
 {
 	good_requests();
@@ -465,5 +479,6 @@ int main(void)
 	blueflame();
 	device();
 	places();
+	ends();
 	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -158,25 +158,7 @@ static xen_vhca_handle_t some_handle(const struct vf_process *p)
 	return all[rand() % ARRAY_SIZE(all)];
 }
 
-/* Not what destroys: the process's objects are to be there at the end. */
-static bool spares(unsigned int op)
-{
-	switch (op) {
-	case XEN_VHCA_OP_CTX_CLOSE:
-	case XEN_VHCA_OP_UAR_FREE:
-	case XEN_VHCA_OP_PD_FREE:
-	case XEN_VHCA_OP_UMEM_DESTROY:
-	case XEN_VHCA_OP_MR_DEREG:
-	case XEN_VHCA_OP_MW_FREE:
-	case XEN_VHCA_OP_CQ_DESTROY:
-	case XEN_VHCA_OP_SRQ_DESTROY:
-	case XEN_VHCA_OP_QP_DESTROY:
-		return false;
-	default:
-		return true;
-	}
-}
-
+/* The process's objects are to be there at the end. */
 static struct xen_vhca_req random_request(const struct vf_process *p)
 {
 	struct xen_vhca_req req;
@@ -185,7 +167,7 @@ static struct xen_vhca_req random_request(const struct vf_process *p)
 
 	do {
 		op = rand() % XEN_VHCA_OPS;
-	} while (!spares(op));
+	} while (vhca_op_ends(op));
 	req = example_request(op);
 	words = (uint32_t *)req.u.octets;
 	for (i = 0; i < sizeof(req.u.octets) / 4; i++)
