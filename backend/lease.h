@@ -10,7 +10,7 @@
  *   /local/domain/0/vhca-frames/<backend>/<domid>                      dom0's; the backend reads it
  *       type = "pv" or "auto-translated"   while the domain lives
  *       <devid>/<mfn> = "<gfn>"            the domain may map it
- *                     = "?<gfn>"           it may or may not: dom0 is about to change that
+ *                     = "?<gfn>"           it may or may not: dom0 is about to change that, or could not
  *
  * A wish that is removed takes the frame from the guest. All of it may be looked at again at any
  * time, so neither daemon has to see every change, or to be there when the other one is.

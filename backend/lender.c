@@ -56,6 +56,7 @@ struct lent {
 	bool auto_translated;
 	struct assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
 	char nodes[LEASE_PATH], frontend[LEASE_PATH], wishes[LEASE_PATH], records[LEASE_PATH];
+	bool left; /* is a frame that could not be taken */
 };
 
 #define UNREAD (~0u)
@@ -110,8 +111,11 @@ static void remove_node(struct lender *l, const char *dir, uint64_t key)
 	xs_rm(l->xs, XBT_NULL, path);
 }
 
-/* A guest that is gone has lost it by itself. */
-static void take(struct lent *v, uint64_t mfn, uint64_t gfn)
+/*
+ * A guest that is gone has lost it by itself (-ESRCH), another has removed its mapping itself (-EINVAL).
+ * After another error it may have it still: the record stays, and whoever looks the next time tries again.
+ */
+static bool take(struct lent *v, uint64_t mfn, uint64_t gfn)
 {
 	const struct rights_frame frame = frame_of(v, mfn, gfn);
 	int err;
@@ -120,7 +124,13 @@ static void take(struct lent *v, uint64_t mfn, uint64_t gfn)
 	if (err && err != -ESRCH && may_say(v->l))
 		log_warning("domain %u: taking frame %" PRIx64 " of domain %u's HCA from it: %s", v->domid, mfn,
 			    v->backend, strerror(-err));
-	remove_node(v->l, v->records, mfn);
+	if (!err || err == -ESRCH || err == -EINVAL) {
+		remove_node(v->l, v->records, mfn);
+		return true;
+	}
+	write_record(v, mfn, "?", gfn);
+	v->left = true;
+	return false;
 }
 
 static bool is_assigned(struct lent *v, uint64_t mfn)
@@ -203,8 +213,8 @@ static void look_at_frame(void *lent, uint64_t mfn)
 	record = read_record(v, mfn, &gfn);
 	if (is_wished && record == RECORD_ALLOWED && gfn == wished && is_assigned(v, mfn))
 		return;
-	if (record != RECORD_NONE)
-		take(v, mfn, gfn);
+	if (record != RECORD_NONE && !take(v, mfn, gfn))
+		return;
 	if (!is_wished || was_refused(v, mfn))
 		return;
 	err = give(v, mfn, wished);
@@ -285,12 +295,13 @@ static void look_at_vhca(struct lent *v)
 	xb_each(v->l->xs, v->wishes, look_at_frame, v);
 }
 
-/* The guest loses its device. */
-static void lose_backend(struct lent *v)
+/* The guest loses its device. Returns whether it has lost all frames. */
+static bool lose_backend(struct lent *v)
 {
 	xb_each(v->l->xs, v->records, take_record, v);
 	if (is_agreed(v))
 		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
+	return !v->left;
 }
 
 /* Both at once: of a guest without a record but with nodes, the backend would think that it is new. */
@@ -318,7 +329,7 @@ struct walk {
 	struct lender *l;
 	unsigned int backend, domid;
 	bool backend_gone;
-	bool unknown; /* what there is to be said of a guest */
+	bool unknown; /* what there is to be said of a guest, or what it has */
 	bool records; /* of vHCAs that have no nodes any more */
 	bool auto_translated;
 	struct assigned assigned;
@@ -354,7 +365,7 @@ static void walk_vhca(void *walk, uint64_t devid)
 		return;
 	v = lent_of(w, devid);
 	if (w->backend_gone)
-		lose_backend(&v);
+		w->unknown = !lose_backend(&v) || w->unknown;
 	else if (!w->records || !xb_exists(v.l->xs, v.nodes))
 		look_at_vhca(&v);
 }

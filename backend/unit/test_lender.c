@@ -441,6 +441,38 @@ static void test_refused(void)
 	end();
 }
 
+/* What cannot be taken stays written down, and is tried again, also when the vHCA and its backend are gone. */
+static void test_not_taken(void)
+{
+	begin();
+	wish(AUTO "/frames/" M0, G0);
+	n_calls = 0;
+	deny_err = -ENOMEM;
+	wish(AUTO "/frames/" M0, G15); /* it is not given twice */
+	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO_RECORD "/" M0, "?" G0) && lines == 1);
+	withdraw(AUTO "/frames/" M0);
+	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO_RECORD "/" M0, "?" G0));
+	deny_err = 0;
+	store_fire("@releaseDomain");
+	settle();
+	CHECK(one(false, 6, 524288, 1048576) && !store_find(AUTO_RECORD "/" M0));
+	wish(AUTO "/frames/" M0, G0);
+	n_calls = 0;
+	deny_err = -EINVAL; /* the guest has removed the mapping itself */
+	withdraw(AUTO "/frames/" M0);
+	CHECK(one(false, 6, 524288, 1048576) && !store_find(AUTO_RECORD "/" M0));
+	wish(AUTO "/frames/" M0, G0);
+	n_calls = 0;
+	deny_err = -ENOMEM;
+	release(3);
+	CHECK(n_calls && store_is(AUTO_RECORD "/" M0, "?" G0) && !store_find(AUTO));
+	n_calls = deny_err = 0;
+	store_fire("@releaseDomain");
+	settle();
+	CHECK(one(false, 6, 524288, 1048576) && !store_find(LEASE_RECORDS "/3"));
+	end();
+}
+
 /* A daemon that ended in the middle of it. */
 static void test_half_done(void)
 {
@@ -854,6 +886,7 @@ int main(void)
 	test_not_agreed();
 	test_not_assigned();
 	test_refused();
+	test_not_taken();
 	test_half_done();
 	test_half_made();
 	test_restart();
