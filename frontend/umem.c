@@ -11,7 +11,7 @@
 #include "umem.h"
 #include "xenib.h"
 
-/* MEM_ADDs on the way at once, of one umem. */
+/* UMEM_ADDs on the way at once, of one umem. */
 #define ADD_DEPTH 8U
 
 int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length,
