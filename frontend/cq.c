@@ -67,12 +67,12 @@ static int take_bit(struct xenib_dev *dev, struct xenib_cq *cq)
  */
 static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
 {
-	cq->target = (struct xenib_target){
+	cq->event_obj = (struct xenib_event_obj){
 		.handle = cq->handle,
 		.kind = VHCA_ASYNC_CQ,
 		.cq = &cq->ibcq,
 	};
-	xenib_events_add(dev->events, &cq->target);
+	xenib_events_add(dev->events, &cq->event_obj);
 	cq->arm = (const __be32 *)xenib_arena_addr_kva(&cq->dbr) + XENIB_DBR_ARM;
 	cq->told = false;
 	xenib_events_set_cq(dev->events, cq->event_bit, cq);
@@ -82,7 +82,7 @@ static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
 static void end_events(struct xenib_dev *dev, struct xenib_cq *cq)
 {
 	xenib_events_set_cq(dev->events, cq->event_bit, NULL);
-	xenib_events_remove(dev->events, &cq->target);
+	xenib_events_remove(dev->events, &cq->event_obj);
 }
 
 int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

@@ -184,7 +184,7 @@ static int register_device(struct xenib_dev *dev)
 
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
 				struct xenib_events *events, struct xenib_gfns *gfns,
-				struct xenib_debtor *debtor)
+				struct xenib_grantee *grantee)
 {
 	struct xenib_dev *dev;
 	int err;
@@ -196,11 +196,11 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->ring = ring;
 	dev->events = events;
 	dev->gfns = gfns;
-	dev->debtor = debtor;
+	dev->grantee = grantee;
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
-	xenib_spaces_init(&dev->spaces);
+	xenib_uar_mms_init(&dev->uar_mms);
 	xenib_reg_cache_init(&dev->reg_cache, dev,
-			  xenbus_read_unsigned(xbdev->otherend, "feature-persistent-umem", 0));
+			     xenbus_read_unsigned(xbdev->otherend, "feature-persistent-umem", 0));
 
 	err = query_backend(dev);
 	if (err)
@@ -228,7 +228,7 @@ err_dealloc:
 void xenib_dev_remove(struct xenib_dev *dev)
 {
 	xenib_events_stop(dev->events);
-	xenib_spaces_revoke(&dev->spaces);
+	xenib_uar_mms_revoke(&dev->uar_mms);
 	ib_unregister_device(&dev->ibdev);
 	xenib_reg_cache_exit(&dev->reg_cache);
 	xenib_tables_exit(dev);

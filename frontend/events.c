@@ -42,7 +42,7 @@
 #define PORT_INTERVAL HZ
 #define PORT_TYPES (XEN_VHCA_ASYNC_GID_CHANGE + 1)
 
-#define TARGET_BITS 10
+#define OBJ_BITS 10
 
 struct shared_page {
 	void *page;
@@ -81,8 +81,8 @@ struct xenib_events {
 
 	struct port_events port;
 
-	spinlock_t lock; /* of the targets, and of what they were told */
-	DECLARE_HASHTABLE(targets, TARGET_BITS); /* by handle */
+	spinlock_t lock; /* of the objects, and of what they were told */
+	DECLARE_HASHTABLE(objs, OBJ_BITS); /* by handle */
 
 	atomic64_t counts[XENIB_EVENTS_COUNTS];
 
@@ -124,7 +124,7 @@ static bool is_asked_for(struct xenib_cq *cq)
 	return true;
 }
 
-static bool tell_completion(struct xenib_events *events, u32 bit)
+static bool notify_completion(struct xenib_events *events, u32 bit)
 {
 	enum xenib_events_count what = XENIB_EVENTS_IGNORED;
 	struct xenib_cq *cq;
@@ -156,7 +156,7 @@ static bool tell_completion(struct xenib_events *events, u32 bit)
  *
  * There is one look, however many bits are set meanwhile: the backend cannot keep us here.
  */
-static bool tell_completions(struct xenib_events *events)
+static bool notify_completions(struct xenib_events *events)
 {
 	u32 words = READ_ONCE(events->words), word, bits;
 	bool any = false;
@@ -165,7 +165,7 @@ static bool tell_completions(struct xenib_events *events)
 	for (word = 0; word < words; word++) {
 		bits = vhca_bits_take(events->bits.page, word);
 		for (; bits; bits &= bits - 1)
-			any |= tell_completion(events, word * 32 + __ffs(bits));
+			any |= notify_completion(events, word * 32 + __ffs(bits));
 	}
 	return any;
 }
@@ -204,80 +204,80 @@ void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct xenib_cq *
 
 /* Asynchronous events */
 
-void xenib_events_add(struct xenib_events *events, struct xenib_target *target)
+void xenib_events_add(struct xenib_events *events, struct xenib_event_obj *obj)
 {
 	if (!events)
 		return;
 	spin_lock(&events->lock);
-	hash_add(events->targets, &target->node, target->handle);
+	hash_add(events->objs, &obj->node, obj->handle);
 	spin_unlock(&events->lock);
 }
 
-void xenib_events_remove(struct xenib_events *events, struct xenib_target *target)
+void xenib_events_remove(struct xenib_events *events, struct xenib_event_obj *obj)
 {
 	if (!events)
 		return;
 	spin_lock(&events->lock);
-	hash_del(&target->node);
+	hash_del(&obj->node);
 	spin_unlock(&events->lock);
 }
 
-void xenib_events_again(struct xenib_events *events, struct xenib_target *target)
+void xenib_events_again(struct xenib_events *events, struct xenib_event_obj *obj)
 {
 	if (!events)
 		return;
 	spin_lock(&events->lock);
-	target->told = 0;
+	obj->told = 0;
 	spin_unlock(&events->lock);
 }
 
 /* With the lock held. */
-static struct xenib_target *find_target(struct xenib_events *events, xen_vhca_handle_t handle,
+static struct xenib_event_obj *find_obj(struct xenib_events *events, xen_vhca_handle_t handle,
 					enum vhca_async_kind kind)
 {
-	struct xenib_target *target;
+	struct xenib_event_obj *obj;
 
-	hash_for_each_possible(events->targets, target, node, handle) {
-		if (target->handle == handle && target->kind == kind)
-			return target;
+	hash_for_each_possible(events->objs, obj, node, handle) {
+		if (obj->handle == handle && obj->kind == kind)
+			return obj;
 	}
 	return NULL;
 }
 
-static void call_handler(const struct xenib_target *target, struct ib_event *event)
+static void call_handler(const struct xenib_event_obj *obj, struct ib_event *event)
 {
-	switch (target->kind) {
+	switch (obj->kind) {
 	case VHCA_ASYNC_CQ:
-		event->element.cq = target->cq;
-		if (target->cq->event_handler)
-			target->cq->event_handler(event, target->cq->cq_context);
+		event->element.cq = obj->cq;
+		if (obj->cq->event_handler)
+			obj->cq->event_handler(event, obj->cq->cq_context);
 		break;
 	case VHCA_ASYNC_QP:
-		event->element.qp = target->qp;
-		if (target->qp->event_handler)
-			target->qp->event_handler(event, target->qp->qp_context);
+		event->element.qp = obj->qp;
+		if (obj->qp->event_handler)
+			obj->qp->event_handler(event, obj->qp->qp_context);
 		break;
 	default:
-		event->element.srq = target->srq;
-		if (target->srq->event_handler)
-			target->srq->event_handler(event, target->srq->srq_context);
+		event->element.srq = obj->srq;
+		if (obj->srq->event_handler)
+			obj->srq->event_handler(event, obj->srq->srq_context);
 		break;
 	}
 }
 
-static enum xenib_events_count tell_target(struct xenib_events *events, struct ib_event *event,
-					   xen_vhca_handle_t handle, enum vhca_async_kind kind)
+static enum xenib_events_count notify_obj(struct xenib_events *events, struct ib_event *event,
+					  xen_vhca_handle_t handle, enum vhca_async_kind kind)
 {
 	enum xenib_events_count what = XENIB_EVENTS_IGNORED;
-	struct xenib_target *target;
+	struct xenib_event_obj *obj;
 
 	spin_lock(&events->lock);
-	target = find_target(events, handle, kind);
-	if (target && target->told & BIT(event->event)) {
+	obj = find_obj(events, handle, kind);
+	if (obj && obj->told & BIT(event->event)) {
 		what = XENIB_EVENTS_REPEATED;
-	} else if (target) {
-		target->told |= BIT(event->event);
-		call_handler(target, event);
+	} else if (obj) {
+		obj->told |= BIT(event->event);
+		call_handler(obj, event);
 		what = XENIB_EVENTS_ASYNCS;
 	}
 	spin_unlock(&events->lock);
@@ -355,8 +355,8 @@ static void port_work(struct work_struct *work)
 }
 
 /* enum xen_vhca_async_type is enum ib_event_type. */
-static enum xenib_events_count tell_async(struct xenib_events *events, struct ib_device *ibdev,
-					  const struct xen_vhca_async_event *from)
+static enum xenib_events_count notify_async(struct xenib_events *events, struct ib_device *ibdev,
+					    const struct xen_vhca_async_event *from)
 {
 	enum vhca_async_kind kind = vhca_async_kind(from->type);
 	struct ib_event event = { .device = ibdev, .event = from->type };
@@ -365,7 +365,7 @@ static enum xenib_events_count tell_async(struct xenib_events *events, struct ib
 	case VHCA_ASYNC_CQ:
 	case VHCA_ASYNC_QP:
 	case VHCA_ASYNC_SRQ:
-		return tell_target(events, &event, from->handle, kind);
+		return notify_obj(events, &event, from->handle, kind);
 	case VHCA_ASYNC_PORT:
 	case VHCA_ASYNC_DEVICE:
 		xenib_tables_changed(to_xdev(ibdev));
@@ -389,7 +389,7 @@ static void async_work(struct work_struct *work)
 		got = vhca_async_take(&events->async, &event);
 		if (got <= 0)
 			break;
-		count(events, tell_async(events, ibdev, &event));
+		count(events, notify_async(events, ibdev, &event));
 	}
 	if (got < 0) {
 		dev_err(&events->xbdev->dev, "the backend broke the ring of events: closing\n");
@@ -404,7 +404,7 @@ static void async_work(struct work_struct *work)
  * Whether the backend has added anything since the last interrupt. The work item may have taken it
  * meanwhile; that does not make the interrupt one without cause.
  */
-static bool look_at_ring(struct xenib_events *events)
+static bool read_ring(struct xenib_events *events)
 {
 	const struct xen_vhca_async_page *page = events->ring.page;
 	u32 prod = READ_ONCE(page->prod);
@@ -441,8 +441,8 @@ static irqreturn_t events_interrupt(int irq, void *arg)
 	struct xenib_events *events = arg;
 	bool any;
 
-	any = tell_completions(events);
-	any |= look_at_ring(events);
+	any = notify_completions(events);
+	any |= read_ring(events);
 	if (!any)
 		count(events, XENIB_EVENTS_SPURIOUS);
 	xen_irq_lateeoi(irq, any ? 0 : XEN_EOI_FLAG_SPURIOUS);
@@ -494,7 +494,7 @@ struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fau
 	events->port.burst = PORT_BURST;
 	events->port.since = jiffies;
 	spin_lock_init(&events->lock);
-	hash_init(events->targets);
+	hash_init(events->objs);
 
 	err = share_page(events, &events->bits);
 	if (err)

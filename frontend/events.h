@@ -56,7 +56,7 @@ void xenib_events_set_cq(struct xenib_events *events, u32 bit, struct xenib_cq *
 /* Asynchronous events */
 
 /* Part of an object that can have them. */
-struct xenib_target {
+struct xenib_event_obj {
 	struct hlist_node node;
 	xen_vhca_handle_t handle;
 	enum vhca_async_kind kind;
@@ -72,14 +72,14 @@ struct xenib_target {
  * From add to remove, the object's event handler is called for its events. Once remove has
  * returned, it is not running.
  */
-void xenib_events_add(struct xenib_events *events, struct xenib_target *target);
-void xenib_events_remove(struct xenib_events *events, struct xenib_target *target);
+void xenib_events_add(struct xenib_events *events, struct xenib_event_obj *obj);
+void xenib_events_remove(struct xenib_events *events, struct xenib_event_obj *obj);
 
 /*
  * The object is going to be modified: events of types that were told already can be told again.
  * Each is told once until then.
  */
-void xenib_events_again(struct xenib_events *events, struct xenib_target *target);
+void xenib_events_again(struct xenib_events *events, struct xenib_event_obj *obj);
 
 /* Counted since the device connected. */
 enum xenib_events_count {

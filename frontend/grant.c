@@ -9,7 +9,7 @@
  * slow for registered memory.
  *
  * A backend that has said that it has unmapped a page, and still has it mapped a good while later,
- * has lied. Its device is to end then: see struct xenib_debtor.
+ * has lied. Its device is to end then: see struct xenib_grantee.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -31,11 +31,11 @@ struct held_page {
 	u32 since; /* seconds */
 };
 
-/* A page full of held pages, of one debtor or of none. */
+/* A page full of held pages, of one grantee or of none. */
 #define HELD_PAGES ((PAGE_SIZE - 32) / sizeof(struct held_page))
 struct held_batch {
 	struct list_head list;
-	struct xenib_debtor *debtor;
+	struct xenib_grantee *grantee;
 	unsigned int count;
 	struct held_page held[HELD_PAGES];
 };
@@ -63,26 +63,26 @@ static bool retry_batch(struct held_batch *batch)
 	return !left;
 }
 
-static void forget_locked(struct xenib_debtor *debtor)
+static void forget_locked(struct xenib_grantee *grantee)
 {
 	struct held_batch *batch;
 
 	list_for_each_entry(batch, &held_batches, list) {
-		if (batch->debtor == debtor)
-			batch->debtor = NULL;
+		if (batch->grantee == grantee)
+			batch->grantee = NULL;
 	}
 }
 
 static void check_debt(struct held_batch *batch, u32 now)
 {
-	struct xenib_debtor *debtor = batch->debtor;
+	struct xenib_grantee *grantee = batch->grantee;
 	unsigned int i;
 
-	for (i = 0; debtor && i < batch->count; i++) {
+	for (i = 0; grantee && i < batch->count; i++) {
 		if (now - batch->held[i].since < PATIENCE_SECONDS)
 			continue;
-		forget_locked(debtor);
-		debtor->fault(debtor);
+		forget_locked(grantee);
+		grantee->fault(grantee);
 		break;
 	}
 }
@@ -119,36 +119,36 @@ void xenib_grants_retry(void)
 	mutex_unlock(&held_lock);
 }
 
-void xenib_debtor_forget(struct xenib_debtor *debtor)
+void xenib_grantee_forget(struct xenib_grantee *grantee)
 {
 	mutex_lock(&held_lock);
-	forget_locked(debtor);
+	forget_locked(grantee);
 	mutex_unlock(&held_lock);
 }
 
 /* A batch with room, or NULL. */
-static struct held_batch *held_room(struct xenib_debtor *debtor)
+static struct held_batch *held_room(struct xenib_grantee *grantee)
 {
 	struct held_batch *batch;
 
 	batch = list_first_entry_or_null(&held_batches, struct held_batch, list);
-	if (batch && batch->debtor == debtor && batch->count < HELD_PAGES)
+	if (batch && batch->grantee == grantee && batch->count < HELD_PAGES)
 		return batch;
 	batch = kzalloc(sizeof(*batch), GFP_KERNEL);
 	if (batch) {
-		batch->debtor = debtor;
+		batch->grantee = grantee;
 		list_add(&batch->list, &held_batches);
 	}
 	return batch;
 }
 
-static void hold_page(struct page *page, grant_ref_t ref, struct xenib_debtor *debtor)
+static void hold_page(struct page *page, grant_ref_t ref, struct xenib_grantee *grantee)
 {
 	struct held_batch *batch;
 
 	get_page(page);
 	mutex_lock(&held_lock);
-	batch = held_room(debtor);
+	batch = held_room(grantee);
 	if (batch)
 		batch->held[batch->count++] = (struct held_page){
 			.page = page,
@@ -163,7 +163,7 @@ static void hold_page(struct page *page, grant_ref_t ref, struct xenib_debtor *d
 
 /* Ends the grants of the first count pages. */
 static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count,
-		     struct xenib_debtor *debtor)
+		     struct xenib_grantee *grantee)
 {
 	struct sg_page_iter iter;
 	size_t i = 0;
@@ -172,15 +172,15 @@ static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count
 		if (i == count)
 			break;
 		if (!gnttab_try_end_foreign_access(refs[i]))
-			hold_page(sg_page_iter_page(&iter), refs[i], debtor);
+			hold_page(sg_page_iter_page(&iter), refs[i], grantee);
 		if (!(++i % GRANT_BATCH))
 			cond_resched();
 	}
 }
 
-void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_debtor *debtor)
+void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_grantee *grantee)
 {
-	end_some(umem, refs, ib_umem_num_pages(umem), debtor);
+	end_some(umem, refs, ib_umem_num_pages(umem), grantee);
 }
 
 int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_ref_t *refs)

@@ -19,19 +19,19 @@ int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_
  * Whoever owes pages: fault is called, once, when the other domain still has some mapped a while
  * after it has said that it has not.
  */
-struct xenib_debtor {
-	void (*fault)(struct xenib_debtor *debtor);
+struct xenib_grantee {
+	void (*fault)(struct xenib_grantee *grantee);
 };
 
 /*
  * Ends these grants. A page that the other domain still has mapped is held, its reference not
- * reused, until that has ended (XSA-396); the umem can be released in any case. debtor: the other
+ * reused, until that has ended (XSA-396); the umem can be released in any case. grantee: the other
  * domain has said that nothing is mapped; NULL: it has not.
  */
-void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_debtor *debtor);
+void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_grantee *grantee);
 
 /* The connection ends, and with it the promises: fault is not called any more. */
-void xenib_debtor_forget(struct xenib_debtor *debtor);
+void xenib_grantee_forget(struct xenib_grantee *grantee);
 
 /* Tries the held pages again, now. */
 void xenib_grants_retry(void);

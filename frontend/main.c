@@ -51,7 +51,7 @@ struct xenib_hca {
 	struct xenib_ring *ring;   /* NULL: not connected */
 	struct xenib_events *events; /* NULL: none */
 	struct xenib_gfns gfns;
-	struct xenib_debtor debtor; /* the backend */
+	struct xenib_grantee grantee; /* the backend */
 	struct xenib_dev *dev; /* NULL: not registered */
 	bool keeps_pages;      /* the backend, against its word */
 	bool failed;           /* do not try again */
@@ -91,9 +91,9 @@ static void events_fault(void *context)
 }
 
 /* With a lock held that others wait for, so the rest is done in the work item. */
-static void debtor_fault(struct xenib_debtor *debtor)
+static void grantee_fault(struct xenib_grantee *grantee)
 {
-	struct xenib_hca *hca = container_of(debtor, struct xenib_hca, debtor);
+	struct xenib_hca *hca = container_of(grantee, struct xenib_hca, grantee);
 
 	WRITE_ONCE(hca->keeps_pages, true);
 	kill_ring(hca);
@@ -215,7 +215,7 @@ static int register_device(struct xenib_hca *hca)
 {
 	struct xenib_dev *dev;
 
-	dev = xenib_dev_add(hca->xbdev, hca->ring, hca->events, &hca->gfns, &hca->debtor);
+	dev = xenib_dev_add(hca->xbdev, hca->ring, hca->events, &hca->gfns, &hca->grantee);
 	if (IS_ERR(dev)) {
 		/* A backend that went meanwhile comes back; anything else would only repeat. */
 		if (!xenib_ring_is_dead(hca->ring)) {
@@ -246,7 +246,7 @@ static void disconnect(struct xenib_hca *hca)
 	if (!ring)
 		return;
 	set_ring(hca, NULL);
-	xenib_debtor_forget(&hca->debtor);
+	xenib_grantee_forget(&hca->grantee);
 	xenib_ring_destroy(ring);
 	xenib_events_destroy(hca->events);
 	hca->events = NULL;
@@ -382,7 +382,7 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	if (!hca)
 		return -ENOMEM;
 	hca->xbdev = xbdev;
-	hca->debtor.fault = debtor_fault;
+	hca->grantee.fault = grantee_fault;
 	mutex_init(&hca->ring_lock);
 	INIT_WORK(&hca->work, hca_work);
 	INIT_WORK(&hca->awake, awake_work);

@@ -153,12 +153,12 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	if (err)
 		goto err_put_buf;
 
-	qp->target = (struct xenib_target){
+	qp->event_obj = (struct xenib_event_obj){
 		.handle = qp->handle,
 		.kind = VHCA_ASYNC_QP,
 		.qp = ibqp,
 	};
-	xenib_events_add(dev->events, &qp->target);
+	xenib_events_add(dev->events, &qp->event_obj);
 	return 0;
 
 err_put_buf:
@@ -181,7 +181,7 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return -EOPNOTSUPP;
 
-	xenib_events_again(to_xdev(ibqp->device)->events, &to_xqp(ibqp)->target);
+	xenib_events_again(to_xdev(ibqp->device)->events, &to_xqp(ibqp)->event_obj);
 	cmd.req.u.qp_modify.qp = to_xqp(ibqp)->handle;
 	cmd.req.u.qp_modify.mask = mask;
 	xenib_qp_attr_to_wire(attr, mask, &cmd.req.u.qp_modify.attr);
@@ -221,7 +221,7 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibqp->device);
 	struct xenib_qp *qp = to_xqp(ibqp);
 
-	xenib_events_remove(dev->events, &qp->target);
+	xenib_events_remove(dev->events, &qp->event_obj);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
 	xenib_arena_addr_put(qp->uar->ctx, &qp->buf);
 	xenib_arena_addr_put(qp->uar->ctx, &qp->dbr);

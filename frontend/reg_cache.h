@@ -64,7 +64,7 @@ void xenib_reg_cache_exit(struct xenib_reg_cache *cache);
  */
 struct xenib_reg *xenib_reg_cache_get(struct xenib_ucontext *ctx, u64 addr, u64 length, int access);
 
-/* Whether the backend is to keep it beyond the MR that it comes with (XEN_VHCA_MR_REG_PERSISTENT). */
+/* Whether the backend is to keep it beyond its MR (XEN_VHCA_MR_REG_PERSISTENT). */
 static inline bool xenib_reg_may_persist(const struct xenib_reg *reg)
 {
 	return reg->watched && reg->cache->small;

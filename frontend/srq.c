@@ -86,12 +86,12 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (err)
 		goto err_destroy;
 	srq->ctx = ctx;
-	srq->target = (struct xenib_target){
+	srq->event_obj = (struct xenib_event_obj){
 		.handle = srq->handle,
 		.kind = VHCA_ASYNC_SRQ,
 		.srq = ibsrq,
 	};
-	xenib_events_add(dev->events, &srq->target);
+	xenib_events_add(dev->events, &srq->event_obj);
 	return 0;
 
 err_destroy:
@@ -122,7 +122,7 @@ int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 		return -EOPNOTSUPP;
 	if (!mask)
 		return 0;
-	xenib_events_again(to_xdev(ibsrq->device)->events, &to_xsrq(ibsrq)->target);
+	xenib_events_again(to_xdev(ibsrq->device)->events, &to_xsrq(ibsrq)->event_obj);
 	return xenib_cmd_exec(to_xdev(ibsrq->device)->ring, &cmd);
 }
 
@@ -148,7 +148,7 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibsrq->device);
 	struct xenib_srq *srq = to_xsrq(ibsrq);
 
-	xenib_events_remove(dev->events, &srq->target);
+	xenib_events_remove(dev->events, &srq->event_obj);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
 	xenib_arena_addr_put(srq->ctx, &srq->buf);
 	xenib_arena_addr_put(srq->ctx, &srq->dbr);

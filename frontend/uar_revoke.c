@@ -20,74 +20,74 @@
 #include "xenib.h"
 
 /* The memory of a process with doorbell pages of a context. */
-struct xenib_space {
+struct xenib_uar_mm {
 	struct list_head link;
 	struct xenib_ucontext *ctx;
 	struct mm_struct *mm; /* its structure is kept, not its content */
 	struct file *file;    /* to compare with; the mappings keep it */
 };
 
-void xenib_spaces_init(struct xenib_spaces *spaces)
+void xenib_uar_mms_init(struct xenib_uar_mms *uar_mms)
 {
-	INIT_LIST_HEAD(&spaces->list);
-	mutex_init(&spaces->lock);
+	INIT_LIST_HEAD(&uar_mms->list);
+	mutex_init(&uar_mms->lock);
 }
 
-static void space_free(struct xenib_space *space)
+static void uar_mm_free(struct xenib_uar_mm *uar_mm)
 {
-	mmdrop(space->mm);
-	kfree(space);
+	mmdrop(uar_mm->mm);
+	kfree(uar_mm);
 }
 
-static bool is_noted(const struct xenib_spaces *spaces, const struct xenib_ucontext *ctx,
+static bool is_noted(const struct xenib_uar_mms *uar_mms, const struct xenib_ucontext *ctx,
 		     const struct vm_area_struct *vma)
 {
-	struct xenib_space *space;
+	struct xenib_uar_mm *uar_mm;
 
-	list_for_each_entry(space, &spaces->list, link)
-		if (space->ctx == ctx && space->mm == vma->vm_mm)
+	list_for_each_entry(uar_mm, &uar_mms->list, link)
+		if (uar_mm->ctx == ctx && uar_mm->mm == vma->vm_mm)
 			return true;
 	return false;
 }
 
 int xenib_space_note(struct xenib_ucontext *ctx, const struct vm_area_struct *vma)
 {
-	struct xenib_spaces *spaces = &ctx->dev->spaces;
-	struct xenib_space *space;
+	struct xenib_uar_mms *uar_mms = &ctx->dev->uar_mms;
+	struct xenib_uar_mm *uar_mm;
 	int err = 0;
 
-	space = kmalloc(sizeof(*space), GFP_KERNEL);
-	if (!space)
+	uar_mm = kmalloc(sizeof(*uar_mm), GFP_KERNEL);
+	if (!uar_mm)
 		return -ENOMEM;
-	mutex_lock(&spaces->lock);
-	if (spaces->revoked)
+	mutex_lock(&uar_mms->lock);
+	if (uar_mms->revoked)
 		err = -EIO;
-	if (err || is_noted(spaces, ctx, vma)) {
-		kfree(space);
+	if (err || is_noted(uar_mms, ctx, vma)) {
+		kfree(uar_mm);
 	} else {
 		mmgrab(vma->vm_mm);
-		space->ctx = ctx;
-		space->mm = vma->vm_mm;
-		space->file = vma->vm_file;
-		list_add(&space->link, &spaces->list);
+		uar_mm->ctx = ctx;
+		uar_mm->mm = vma->vm_mm;
+		uar_mm->file = vma->vm_file;
+		list_add(&uar_mm->link, &uar_mms->list);
 	}
-	mutex_unlock(&spaces->lock);
+	mutex_unlock(&uar_mms->lock);
 	return err;
 }
 
 void xenib_spaces_forget(struct xenib_ucontext *ctx)
 {
-	struct xenib_spaces *spaces = &ctx->dev->spaces;
-	struct xenib_space *space, *next;
+	struct xenib_uar_mms *uar_mms = &ctx->dev->uar_mms;
+	struct xenib_uar_mm *uar_mm, *next;
 
-	mutex_lock(&spaces->lock);
-	list_for_each_entry_safe(space, next, &spaces->list, link) {
-		if (space->ctx != ctx)
+	mutex_lock(&uar_mms->lock);
+	list_for_each_entry_safe(uar_mm, next, &uar_mms->list, link) {
+		if (uar_mm->ctx != ctx)
 			continue;
-		list_del(&space->link);
-		space_free(space);
+		list_del(&uar_mm->link);
+		uar_mm_free(uar_mm);
 	}
-	mutex_unlock(&spaces->lock);
+	mutex_unlock(&uar_mms->lock);
 }
 
 /*
@@ -115,29 +115,29 @@ static void revoke_in(struct mm_struct *mm, const struct file *file)
 	mmap_write_unlock(mm);
 }
 
-static struct xenib_space *take_one(struct xenib_spaces *spaces)
+static struct xenib_uar_mm *take_one(struct xenib_uar_mms *uar_mms)
 {
-	struct xenib_space *space;
+	struct xenib_uar_mm *uar_mm;
 
-	mutex_lock(&spaces->lock);
-	spaces->revoked = true;
-	space = list_first_entry_or_null(&spaces->list, struct xenib_space, link);
-	if (space)
-		list_del(&space->link);
-	mutex_unlock(&spaces->lock);
-	return space;
+	mutex_lock(&uar_mms->lock);
+	uar_mms->revoked = true;
+	uar_mm = list_first_entry_or_null(&uar_mms->list, struct xenib_uar_mm, link);
+	if (uar_mm)
+		list_del(&uar_mm->link);
+	mutex_unlock(&uar_mms->lock);
+	return uar_mm;
 }
 
 /* The lock is taken by those who hold a process's mmap_lock, so not the other way round. */
-void xenib_spaces_revoke(struct xenib_spaces *spaces)
+void xenib_uar_mms_revoke(struct xenib_uar_mms *uar_mms)
 {
-	struct xenib_space *space;
+	struct xenib_uar_mm *uar_mm;
 
-	while ((space = take_one(spaces))) {
-		if (mmget_not_zero(space->mm)) {
-			revoke_in(space->mm, space->file);
-			mmput(space->mm);
+	while ((uar_mm = take_one(uar_mms))) {
+		if (mmget_not_zero(uar_mm->mm)) {
+			revoke_in(uar_mm->mm, uar_mm->file);
+			mmput(uar_mm->mm);
 		}
-		space_free(space);
+		uar_mm_free(uar_mm);
 	}
 }

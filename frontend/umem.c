@@ -62,7 +62,7 @@ void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem)
 		return;
 	withdraw(dev, umem);
 	/* Unless it has said otherwise, the backend has nothing of the umem any more. */
-	xenib_grants_end(umem->ib, umem->refs, umem->refused ? NULL : dev->debtor);
+	xenib_grants_end(umem->ib, umem->refs, umem->refused ? NULL : dev->grantee);
 	kvfree(umem->refs);
 	ib_umem_release(umem->ib);
 	umem->ib = NULL;

@@ -36,7 +36,7 @@ struct xenib_table {
 };
 
 /* Processes of a PV guest that have mapped doorbell pages. */
-struct xenib_spaces {
+struct xenib_uar_mms {
 	struct list_head list;
 	struct mutex lock; /* of all here; inside of a process's mmap_lock */
 	bool revoked;      /* the device goes: there are to be no more mappings */
@@ -56,8 +56,8 @@ struct xenib_dev {
 	atomic_t ahs;
 	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
 	struct xenib_gfns *gfns; /* places for doorbell pages */
-	struct xenib_debtor *debtor; /* the backend, if it says that it has given pages back */
-	struct xenib_spaces spaces;
+	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
+	struct xenib_uar_mms uar_mms;
 	struct xenib_reg_cache reg_cache;
 };
 
@@ -112,7 +112,7 @@ struct xenib_cq {
 	const __be32 *arm; /* in the doorbell record: how the process asks for events */
 	__be32 told_arm;   /* as it was at the last event that was told */
 	bool told;
-	struct xenib_target target;
+	struct xenib_event_obj event_obj;
 };
 
 struct xenib_srq {
@@ -122,7 +122,7 @@ struct xenib_srq {
 	struct xenib_arena_addr dbr;
 	xen_vhca_handle_t handle;
 	u32 srqn;
-	struct xenib_target target;
+	struct xenib_event_obj event_obj;
 };
 
 struct xenib_qp {
@@ -133,7 +133,7 @@ struct xenib_qp {
 	xen_vhca_handle_t handle;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
-	struct xenib_target target;
+	struct xenib_event_obj event_obj;
 };
 
 struct xenib_ah {
@@ -170,11 +170,11 @@ static inline struct xenib_ucontext *xenib_udata_ctx(struct ib_udata *udata)
 /*
  * Queries the backend, and registers the device with the RDMA core. gfns is filled with frames
  * here, and emptied by the caller once the backend has unmapped everything; like channel, events
- * and debtor it must live until xenib_dev_remove(). Returns an ERR_PTR.
+ * and grantee it must live until xenib_dev_remove(). Returns an ERR_PTR.
  */
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
 				struct xenib_events *events, struct xenib_gfns *gfns,
-				struct xenib_debtor *debtor);
+				struct xenib_grantee *grantee);
 
 /* Unregisters: destroys whatever processes still have, and tells them with a fatal event. */
 void xenib_dev_remove(struct xenib_dev *dev);
@@ -202,12 +202,12 @@ int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
 /*
  * uar_revoke.c: xenib_space_note() before a process of a PV guest maps a doorbell page, with its
  * mmap_lock held; -EIO once the device goes. xenib_spaces_forget() with the context;
- * xenib_spaces_revoke() before the device is unregistered.
+ * xenib_uar_mms_revoke() before the device is unregistered.
  */
-void xenib_spaces_init(struct xenib_spaces *spaces);
+void xenib_uar_mms_init(struct xenib_uar_mms *uar_mms);
 int xenib_space_note(struct xenib_ucontext *ctx, const struct vm_area_struct *vma);
 void xenib_spaces_forget(struct xenib_ucontext *ctx);
-void xenib_spaces_revoke(struct xenib_spaces *spaces);
+void xenib_uar_mms_revoke(struct xenib_uar_mms *uar_mms);
 void xenib_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* The context's doorbell page of that index, for a queue; NULL if there is none. */
