@@ -5,6 +5,7 @@
 
 LAB := $(CURDIR)/tests/lab/lab
 RUN := $(CURDIR)/tests/run
+PYTEST ?= $(firstword $(shell command -v pytest-3 pytest) pytest-3)
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
@@ -18,11 +19,17 @@ KERNEL ?= stock
 export KERNEL
 MODULES := frontend backend/xen-ibdma
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
+# Suites that pytest runs, and where their tests are; the others are tests/run's still.
+PYTEST_unit := tests/host
+PYTEST_OF = $(foreach suite,$(1),$(PYTEST_$(suite)))
+RUN_OF = $(foreach suite,$(1),$(if $(PYTEST_$(suite)),,$(suite)))
+# Only tests that match: pytest's -k
+export K
 HCAS ?= 1
 JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-native unit fuzz mutants clean distclean help $(ROOMS)
+.PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-long test-native unit fuzz mutants clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage $(if $(filter stock,$(KERNEL)),,modules)
 
@@ -72,7 +79,7 @@ deb: provider
 
 # Fetches lintian into the tools root's overlay, which forgets it afterwards.
 lintian: deb
-	$(IN_ROOT) $(CURDIR)/tests/unit/packages/lintian $(DEB)/xen-ib_*.changes
+	$(IN_ROOT) $(CURDIR)/tests/host/packages/lintian $(DEB)/xen-ib_*.changes
 
 .PHONY: roots
 roots:
@@ -98,14 +105,29 @@ lab: tests/hca tests/lab/qemu
 
 # In dom0 only what guests do not run as well; all of it is test-native.
 test: export NATIVE ?= others
-test: all
-	$(RUN) $(if $(UNTIL),--until $(UNTIL)) $(SUITES)
+test: have-pytest all
+	@status=0; \
+	$(if $(call PYTEST_OF,$(SUITES)),$(call run_pytest,not long,$(call PYTEST_OF,$(SUITES))) || status=$$?;) \
+	$(if $(K),,$(if $(call RUN_OF,$(SUITES)),$(RUN) $(if $(UNTIL),--until $(UNTIL)) $(call RUN_OF,$(SUITES)) || status=$$?;)) \
+	exit $$status
+
+# What takes minutes, or is there to be repeated.
+test-long: have-pytest all
+	@$(call run_pytest,long,$(call PYTEST_OF,$(SUITES)))
 
 test-native: tests/hca tests/lab/qemu tests/verbs backend
 	$(RUN) native
 
-unit: tests/hca stage
-	$(RUN) unit
+unit: have-pytest tests/hca stage
+	@$(call run_pytest,not long,$(PYTEST_unit))
+
+# $(1): of these marks, $(2): where
+run_pytest = $(PYTEST) -v -m '$(1)' $(if $(K),-k "$$K") --durations 20 --durations-min 5 --junitxml build/tests/results.xml $(2)
+
+.PHONY: have-pytest
+have-pytest:
+	@$(PYTEST) --markers >/dev/null || \
+		{ echo 'The tests need pytest and pytest-timeout: apt-get install python3-pytest python3-pytest-timeout' >&2; exit 1; }
 
 # FUZZ_RUNS inputs for each fuzzer, and FUZZ_SECONDS at most; one that finds something does not end the others.
 FUZZ_RUNS ?= 1000000
@@ -135,15 +157,18 @@ help:
 	@echo 'make deb          Debian packages, and their source package, in build/deb'
 	@echo 'make lintian      what lintian says of them (fetches it)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
-	@echo 'make test         all tests:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'
-	@echo '                  UNTIL=TIME: begin none after that, in seconds since 1970; KERNEL=debug: on a kernel with'
-	@echo '                  lockdep, kmemleak and the like, without unit; the first time it is compiled, ~6 minutes)'
+	@echo 'make test         the gate:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'
+	@echo '                  SUITES="unit guests": these alone; K=EXPR: what matches, as by "pytest -k"; UNTIL=TIME: tests/run begins none'
+	@echo '                  after that, in seconds since 1970; KERNEL=debug: on a kernel with lockdep, kmemleak and the like,'
+	@echo '                  without unit; the first time it is compiled, ~6 minutes)'
+	@echo 'make test-long    what takes minutes, or is there to be repeated, and is not in the gate'
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
-	@echo 'make unit         unit tests and some minutes of fuzzing, no machine started'
-	@echo '                  SUITES="unit guests": these alone, for make test; JOBS=N: compile so many files at once'
+	@echo 'make unit         unit tests, fuzzers for a moment, packages: no machine started'
+	@echo '                  JOBS=N: compile so many files at once'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs, no longer than FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make mutants      breaks the code in one place at a time: do unit tests notice? (MUTANTS="backend/control.c tools": these)'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo
-	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with).'
-	@echo 'tests/lab/lab --help and tests/run --help tell more.'
+	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with); tests need python3-pytest and'
+	@echo 'python3-pytest-timeout.'
+	@echo 'tests/lab/lab --help, tests/run --help and docs/testing.md tell more.'

@@ -16,6 +16,7 @@
 #
 #   make check      unit tests under ASan and UBSan, then each fuzzer for FUZZ_SMOKE inputs
 #   make unit       the unit tests of these
+#   make list       names what check runs
 #   make fuzz       each fuzzer for FUZZ_RUNS inputs (or fuzz-NAME for one), for FUZZ_SECONDS at most; -j: side by side
 #   make clean
 #
@@ -52,7 +53,7 @@ SAN := $(OBJ)-sanitized
 FUZ := $(O)/obj/fuzz
 
 .DEFAULT_GOAL := all
-.PHONY: all check unit fuzz fuzz-smoke tests fuzzers clean FORCE
+.PHONY: all check unit fuzz fuzz-smoke tests fuzzers list clean FORCE
 .SECONDARY:
 
 # $(1): directory of the objects, $(2): compiler, $(3): flags
@@ -85,9 +86,14 @@ $(O)/fuzz_%: $(FUZ)/fuzz/fuzz_%.o $(PARTS:%=$(FUZ)/%)
 tests: $(TESTS:%=$(O)/%) $(MORE_TESTS:%=$(O)/%)
 fuzzers: $(FUZZERS:%=$(O)/%)
 
+# For tests/host/test_rooms.py
+list:
+	@printf 'unit %s\n' $(TESTS) $(MORE_TESTS)
+	@$(if $(FUZZERS),printf 'fuzz %s\n' $(FUZZERS))
+
 unit: tests
 	@failed=; for t in $(TESTS) $(MORE_TESTS); do \
-		echo "== $$t"; $(TOP)/tests/unit/within 120 $(O)/$$t || failed="$$failed $$t"; \
+		echo "== $$t"; $(TOP)/tests/host/within 120 $(O)/$$t || failed="$$failed $$t"; \
 	done; \
 	if test -n "$$failed"; then echo "failed:$$failed" >&2; exit 1; fi
 

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What tests have in common: calling commands, and the lab."""
+
+import os
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+TESTS = TOP / "tests"
+BUILD = TOP / "build"
+
+# What machines run: Debian's kernel, or one with the kernel's own checkers (docs/lab.md).
+KERNEL = os.environ.get("KERNEL") or "stock"
+
+# What time limits are multiplied by. They find what hangs, on busy machines too: no test is about time.
+PATIENCE = int(os.environ.get("PATIENCE") or (3 if KERNEL == "stock" else 12))

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Calls commands. One that takes too long, or whose test ends, is ended with all that it has started."""
+
+import os
+import shlex
+import signal
+import subprocess
+from dataclasses import dataclass
+
+from harness import PATIENCE
+
+GRACE_SECONDS = 10  # for a command that is told to end
+CALL_SECONDS = 600 * PATIENCE  # for one whose caller gives no limit: in a test the test's is shorter
+
+# A make that runs pytest tells its options to each make below it; those of tests are none of its.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+
+
+@dataclass
+class Result:
+    """How a command ended, and what it said."""
+
+    command: list
+    status: int
+    out: str
+    err: str = ""
+
+    def __str__(self):
+        said = (self.err + self.out).rstrip()
+        return f"{shlex.join(self.command)}: exit status {self.status}" + (f"\n{said}" if said else "")
+
+
+def start(command, **options):
+    """Starts a command that end() ends; options are those of subprocess.Popen."""
+    options = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace", "env": ENVIRONMENT, **options}
+    return subprocess.Popen([str(word) for word in command], start_new_session=True, **options)
+
+
+def end(process):
+    """Ends a command and all that it has started. Harmless when it has ended."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(GRACE_SECONDS)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+    process.wait()
+
+
+def call(*command, seconds=CALL_SECONDS, text=None, merge=False, env=None, cwd=None):
+    """Calls a command, with TEXT on its standard input, and returns its Result. MERGE: errors among the output."""
+    process = start(
+        command,
+        stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merge else subprocess.PIPE,
+        env={**ENVIRONMENT, **(env or {})},
+        cwd=cwd,
+    )
+    try:
+        out, err = process.communicate(text, seconds)
+    except BaseException:
+        end(process)
+        for said in last_words(process):
+            print(said or "", end="")
+        raise
+    return Result(process.args, process.returncode, out, err or "")
+
+
+def last_words(process):
+    """What an ended command had said, for the report of the test that it was ended with."""
+    try:
+        return process.communicate(timeout=2)
+    except (subprocess.TimeoutExpired, ValueError):
+        return ()
+
+
+def check(*command, **options):
+    """As call(), for what has to succeed. Returns what it printed."""
+    __tracebackhide__ = True
+    result = call(*command, **options)
+    assert result.status == 0, str(result)
+    return result.out
