@@ -86,8 +86,8 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 {
 	unsigned int i;
 
-	put(n, n->backend, "hca", "%s", config->hca);
-	put(n, n->backend, "port", "%u", config->port);
+	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
+	put(n, n->backend, XEN_VHCA_FIELD_PORT, "%u", config->port);
 	for (i = 0; i < QUOTA_KEYS; i++)
 		if (config->limit[i].given)
 			put(n, n->backend, quota_key(i)->name, "%llu",
@@ -183,7 +183,7 @@ static int write_vhca(struct nodes *n, const void *what)
 	put_backend(n, true, vhca->missing ? XB_CLOSED : XB_INITIALISING);
 	put_config(n, vhca->config);
 	if (vhca->missing)
-		put(n, n->backend, "error", "%s", vhca->missing);
+		put(n, n->backend, XEN_VHCA_FIELD_ERROR, "%s", vhca->missing);
 	put_frontend(n);
 	return 0;
 }
@@ -263,7 +263,7 @@ static int write_refused(struct nodes *n, const void *why)
 	if (there(n, n->backend))
 		return -EEXIST;
 	put_backend(n, false, XB_CLOSED);
-	put(n, n->backend, "error", "%s", (const char *)why);
+	put(n, n->backend, XEN_VHCA_FIELD_ERROR, "%s", (const char *)why);
 	return 0;
 }
 

@@ -14,11 +14,12 @@
 #include <xenstore_lib.h>
 
 #include "broker_xenstore.h"
+#include "vhca.h"
 
 #define KERNEL "/dev/xen/xenbus" /* where xenstored is in another domain */
 
 /* What a backend says, and takes back: keys of its directory. */
-static const char *const keys[] = { "state", "error", "feature-blueflame" };
+static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR, XEN_VHCA_FIELD_FEATURE_BLUEFLAME };
 
 struct message {
 	struct xsd_sockmsg head;

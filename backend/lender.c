@@ -147,8 +147,8 @@ static bool is_place(const struct lent *v, uint64_t gfn)
 
 	if (!v->auto_translated)
 		return !gfn;
-	return xb_read_number(v->l->xs, v->frontend, "doorbell-gfn", UINT64_MAX - GFNS_MOST, &first) &&
-	       xb_read_number(v->l->xs, v->frontend, "doorbell-gfns", GFNS_MOST, &count) &&
+	return xb_read_number(v->l->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFN, UINT64_MAX - GFNS_MOST, &first) &&
+	       xb_read_number(v->l->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFNS, GFNS_MOST, &count) &&
 	       gfn >= first && gfn < first + count;
 }
 

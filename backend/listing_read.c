@@ -47,9 +47,9 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	if (!xb_read(xs, dir, "frontend", frontend, sizeof(frontend)))
 		return false;
 	xb_read(xs, domain, "name", l->domain, sizeof(l->domain));
-	xb_read(xs, dir, "hca", l->hca, sizeof(l->hca));
-	xb_read(xs, dir, "error", l->error, sizeof(l->error));
-	l->port = xb_read_number(xs, dir, "port", UINT8_MAX, &number) ? number : 1;
+	xb_read(xs, dir, XEN_VHCA_FIELD_HCA, l->hca, sizeof(l->hca));
+	xb_read(xs, dir, XEN_VHCA_FIELD_ERROR, l->error, sizeof(l->error));
+	l->port = xb_read_number(xs, dir, XEN_VHCA_FIELD_PORT, UINT8_MAX, &number) ? number : 1;
 	l->online = xb_read_number(xs, dir, "online", 1, &number) && number;
 	l->max_mem_bytes = xb_read_number(xs, dir, "max-mem-bytes", UINT64_MAX, &number) ? number : default_bytes();
 	state_word(l->state, xb_state(xs, dir));

@@ -213,7 +213,7 @@ static void say(struct slot *slot, struct xs_handle *xs, const char *format, ...
 		return;
 	strcpy(slot->said, text);
 	log_error("%s: %s", slot->path, text);
-	xb_write(xs, slot->path, "error", "%s", text);
+	xb_write(xs, slot->path, XEN_VHCA_FIELD_ERROR, "%s", text);
 }
 
 static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
@@ -223,7 +223,7 @@ static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
 	int err;
 
 	slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
-	if (!xb_read(xs, slot->path, "hca", hca, sizeof(hca))) {
+	if (!xb_read(xs, slot->path, XEN_VHCA_FIELD_HCA, hca, sizeof(hca))) {
 		say(slot, xs, "no hca is given");
 		return NULL;
 	}

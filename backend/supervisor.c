@@ -210,7 +210,7 @@ static unsigned int vhcas_of(void *supervisor, const char *hca)
 	unsigned int n = 0;
 
 	LIST_FOREACH(slot, &s->slots, link)
-		n += slot->listed && xb_read(s->xs, slot->path, "hca", name, sizeof(name)) && !strcmp(name, hca);
+		n += slot->listed && xb_read(s->xs, slot->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) && !strcmp(name, hca);
 	return n;
 }
 
@@ -220,16 +220,16 @@ static bool choose_hca(struct supervisor *s, struct slot *slot)
 	char name[CONFIG_NAME_MAX];
 	uint64_t port;
 
-	if (!xb_read(s->xs, slot->path, "hca", name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
+	if (!xb_read(s->xs, slot->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
 		return true;
-	if (!xb_read_number(s->xs, slot->path, "port", UINT8_MAX, &port))
+	if (!xb_read_number(s->xs, slot->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
 	if (!hca_auto(port, vhcas_of, s, name, sizeof(name))) {
 		slot_put_off(slot, s->xs, "no HCA here can serve: see xen-ib check");
 		return false;
 	}
 	log_info("%s: HCA %s", slot->path, name);
-	return xb_write(s->xs, slot->path, "hca", "%s", name);
+	return xb_write(s->xs, slot->path, XEN_VHCA_FIELD_HCA, "%s", name);
 }
 
 /* Starts the worker if it is time to. Returns in how many milliseconds it will be, or -1. */

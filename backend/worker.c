@@ -80,7 +80,7 @@ static void fail(struct worker *w, enum worker_exit result, const char *format, 
 	va_end(args);
 	log_error("%s", why);
 	if (w->xs)
-		xb_write(w->xs, w->path, "error", "%s", why);
+		xb_write(w->xs, w->path, XEN_VHCA_FIELD_ERROR, "%s", why);
 	w->stop = true;
 	w->result = result;
 }
@@ -102,27 +102,27 @@ static const char *read_params(struct worker *w, struct session_params *p)
 	uint32_t version, order, i;
 	char key[16];
 
-	if (!read_u32(w, "version", &version) || version != XEN_VHCA_VERSION)
-		return "version";
-	if (!read_u32(w, "ring-page-order", &order) || order > XEN_VHCA_MAX_RING_PAGE_ORDER)
-		return "ring-page-order";
+	if (!read_u32(w, XEN_VHCA_FIELD_VERSION, &version) || version != XEN_VHCA_VERSION)
+		return XEN_VHCA_FIELD_VERSION;
+	if (!read_u32(w, XEN_VHCA_FIELD_RING_PAGE_ORDER, &order) || order > XEN_VHCA_MAX_RING_PAGE_ORDER)
+		return XEN_VHCA_FIELD_RING_PAGE_ORDER;
 	p->ring_order = order;
 	for (i = 0; i < 1u << order; i++) {
-		snprintf(key, sizeof(key), "ring-ref%u", i);
+		snprintf(key, sizeof(key), XEN_VHCA_FIELD_RING_REF "%u", i);
 		if (!read_u32(w, key, &p->ring_refs[i]))
-			return "ring-ref";
+			return XEN_VHCA_FIELD_RING_REF;
 	}
-	if (!read_u32(w, "data-dir-ref", &p->data_dir_ref))
-		return "data-dir-ref";
-	return read_u32(w, "event-channel", &p->event_channel) ? NULL : "event-channel";
+	if (!read_u32(w, XEN_VHCA_FIELD_DATA_DIR_REF, &p->data_dir_ref))
+		return XEN_VHCA_FIELD_DATA_DIR_REF;
+	return read_u32(w, XEN_VHCA_FIELD_EVENT_CHANNEL, &p->event_channel) ? NULL : XEN_VHCA_FIELD_EVENT_CHANNEL;
 }
 
 /* All of it, or none: a frontend that wants no events. */
 static const char *read_event_params(struct worker *w, struct events_params *p, bool *wanted)
 {
-	bool cq = read_u32(w, "cq-event-ref", &p->cq_ref);
-	bool async = read_u32(w, "async-event-ref", &p->async_ref);
-	bool channel = read_u32(w, "event-event-channel", &p->channel);
+	bool cq = read_u32(w, XEN_VHCA_FIELD_CQ_EVENT_REF, &p->cq_ref);
+	bool async = read_u32(w, XEN_VHCA_FIELD_ASYNC_EVENT_REF, &p->async_ref);
+	bool channel = read_u32(w, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL, &p->channel);
 
 	*wanted = cq;
 	return cq == async && cq == channel ? NULL : "cq-event-ref and async-event-ref";
@@ -208,7 +208,7 @@ static void offer(struct worker *w)
 {
 	char path[XB_PATH_MAX];
 
-	xb_write(w->xs, w->path, "feature-blueflame", "%d", has_blueflame(w));
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, "%d", has_blueflame(w));
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
 	xb_set_state(w->xs, w->path, XB_INIT_WAIT);
@@ -395,12 +395,12 @@ static bool read_nodes(struct worker *w)
 	uint64_t port = 1;
 
 	if (!xb_read(w->xs, w->path, "frontend", w->frontend, sizeof(w->frontend)) ||
-	    !xb_read(w->xs, w->path, "hca", w->hca_name, sizeof(w->hca_name))) {
+	    !xb_read(w->xs, w->path, XEN_VHCA_FIELD_HCA, w->hca_name, sizeof(w->hca_name))) {
 		fail(w, WORKER_REFUSED, "no frontend or hca in %s", w->path);
 		return false;
 	}
 	log_hca(w->hca_name);
-	if (!xb_read_number(w->xs, w->path, "port", UINT8_MAX, &port))
+	if (!xb_read_number(w->xs, w->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
 	w->port = port;
 	quota_setup(&w->quota, read_limit, w);
@@ -427,10 +427,10 @@ static bool set_watches(struct worker *w)
 /* What does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
 static void write_nodes(struct worker *w)
 {
-	xb_write(w->xs, w->path, "versions", "%u", XEN_VHCA_VERSION);
-	xb_write(w->xs, w->path, "max-ring-page-order", "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
-	xb_write(w->xs, w->path, "feature-events", "1");
-	xb_write(w->xs, w->path, "feature-persistent-umem", "1");
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_VERSIONS, "%u", XEN_VHCA_VERSION);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
 }
 
 /* What an earlier worker left behind; the frontend must see that it is over. */

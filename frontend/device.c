@@ -197,10 +197,11 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->events = events;
 	dev->gfns = gfns;
 	dev->grantee = grantee;
-	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, "feature-blueflame", 1);
+	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, 1);
 	xenib_uar_mms_init(&dev->uar_mms);
 	xenib_reg_cache_init(&dev->reg_cache, dev,
-			     xenbus_read_unsigned(xbdev->otherend, "feature-persistent-umem", 0));
+			     xenbus_read_unsigned(xbdev->otherend,
+						  XEN_VHCA_FIELD_FEATURE_PERSISTENT, 0));
 
 	err = query_backend(dev);
 	if (err)

@@ -537,15 +537,17 @@ int xenib_events_publish(struct xenib_events *events, struct xenbus_device *xbde
 	int err;
 
 	if (!events) {
-		xenbus_rm(xbt, dir, "cq-event-ref");
-		xenbus_rm(xbt, dir, "async-event-ref");
-		xenbus_rm(xbt, dir, "event-event-channel");
+		xenbus_rm(xbt, dir, XEN_VHCA_FIELD_CQ_EVENT_REF);
+		xenbus_rm(xbt, dir, XEN_VHCA_FIELD_ASYNC_EVENT_REF);
+		xenbus_rm(xbt, dir, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL);
 		return 0;
 	}
-	err = xenbus_printf(xbt, dir, "cq-event-ref", "%u", events->bits.ref);
+	err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_CQ_EVENT_REF, "%u", events->bits.ref);
 	if (!err)
-		err = xenbus_printf(xbt, dir, "async-event-ref", "%u", events->ring.ref);
+		err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_ASYNC_EVENT_REF, "%u",
+				    events->ring.ref);
 	if (!err)
-		err = xenbus_printf(xbt, dir, "event-event-channel", "%u", events->evtchn);
+		err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL, "%u",
+				    events->evtchn);
 	return err;
 }

@@ -15,23 +15,24 @@
 #include <xen/xenbus.h>
 
 #include "gfn.h"
+#include "vhca.h"
 
 /* The count comes last: without it the first says nothing. */
 static int publish(struct xenib_gfns *gfns)
 {
 	int err;
 
-	err = xenbus_printf(XBT_NIL, gfns->dir, "doorbell-gfn", "%llu",
+	err = xenbus_printf(XBT_NIL, gfns->dir, XEN_VHCA_FIELD_DOORBELL_GFN, "%llu",
 			    (unsigned long long)PHYS_PFN(gfns->res.start));
 	if (err)
 		return err;
-	return xenbus_printf(XBT_NIL, gfns->dir, "doorbell-gfns", "%u", gfns->count);
+	return xenbus_printf(XBT_NIL, gfns->dir, XEN_VHCA_FIELD_DOORBELL_GFNS, "%u", gfns->count);
 }
 
 static void withdraw(struct xenib_gfns *gfns)
 {
-	xenbus_rm(XBT_NIL, gfns->dir, "doorbell-gfns");
-	xenbus_rm(XBT_NIL, gfns->dir, "doorbell-gfn");
+	xenbus_rm(XBT_NIL, gfns->dir, XEN_VHCA_FIELD_DOORBELL_GFNS);
+	xenbus_rm(XBT_NIL, gfns->dir, XEN_VHCA_FIELD_DOORBELL_GFN);
 }
 
 int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count, const char *dir)

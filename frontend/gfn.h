@@ -17,7 +17,7 @@ struct xenib_gfns {
 };
 
 /*
- * Reserves count frames, and writes to the device's directory in xenstore (dir, which outlives them)
+ * Reserves count frames, and writes to the device's directory in xenstore (dir; outlives them)
  * which they are: a backend in a driver domain may have nothing mapped anywhere else.
  */
 int xenib_gfns_init(struct xenib_gfns *gfns, unsigned int count, const char *dir);

@@ -120,7 +120,7 @@ static int check_version(struct xenbus_device *xbdev)
 	char *versions;
 	int err = 0;
 
-	versions = xenbus_read(XBT_NIL, xbdev->otherend, "versions", NULL);
+	versions = xenbus_read(XBT_NIL, xbdev->otherend, XEN_VHCA_FIELD_VERSIONS, NULL);
 	if (IS_ERR(versions)) {
 		xenbus_dev_fatal(xbdev, PTR_ERR(versions), "reading %s/versions", xbdev->otherend);
 		return PTR_ERR(versions);
@@ -144,7 +144,8 @@ static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring,
 		err = xenbus_transaction_start(&xbt);
 		if (err)
 			return err;
-		err = xenbus_printf(xbt, xbdev->nodename, "version", "%u", XEN_VHCA_VERSION);
+		err = xenbus_printf(xbt, xbdev->nodename, XEN_VHCA_FIELD_VERSION, "%u",
+				    XEN_VHCA_VERSION);
 		if (!err)
 			err = xenib_ring_publish(ring, xbt);
 		if (!err)
@@ -163,7 +164,8 @@ static struct xenib_events *create_events(struct xenib_hca *hca)
 {
 	struct xenbus_device *xbdev = hca->xbdev;
 
-	if (!want_events || !xenbus_read_unsigned(xbdev->otherend, "feature-events", 0))
+	if (!want_events || !xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_EVENTS,
+						  0))
 		return NULL;
 	return xenib_events_create(xbdev, events_fault, hca);
 }
@@ -180,7 +182,7 @@ static int connect(struct xenib_hca *hca)
 	err = check_version(xbdev);
 	if (err)
 		return err;
-	order = xenbus_read_unsigned(xbdev->otherend, "max-ring-page-order", 0);
+	order = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, 0);
 	order = min3(order, ring_page_order, (unsigned int)XEN_VHCA_MAX_RING_PAGE_ORDER);
 
 	ring = xenib_ring_create(xbdev, order, ring_fault, hca);

@@ -363,14 +363,15 @@ int xenib_ring_publish(struct xenib_ring *ring, struct xenbus_transaction xbt)
 	char node[16];
 	int err;
 
-	err = xenbus_printf(xbt, dir, "ring-page-order", "%u", ring->order);
+	err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_RING_PAGE_ORDER, "%u", ring->order);
 	for (i = 0; !err && i < 1U << ring->order; i++) {
-		snprintf(node, sizeof(node), "ring-ref%u", i);
+		snprintf(node, sizeof(node), XEN_VHCA_FIELD_RING_REF "%u", i);
 		err = xenbus_printf(xbt, dir, node, "%u", ring->sring_refs[i]);
 	}
 	if (!err)
-		err = xenbus_printf(xbt, dir, "data-dir-ref", "%u", ring->directory.ref);
+		err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_DATA_DIR_REF, "%u",
+				    ring->directory.ref);
 	if (!err)
-		err = xenbus_printf(xbt, dir, "event-channel", "%u", ring->evtchn);
+		err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_EVENT_CHANNEL, "%u", ring->evtchn);
 	return err;
 }

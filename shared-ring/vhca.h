@@ -132,6 +132,31 @@
  *      whose gfn is one of them. It need not be told to a backend in dom0; for one
  *      elsewhere, dom0 maps nothing but there.
  *
+ */
+
+/* In the backend's directory. Numbers are decimal. */
+#define XEN_VHCA_FIELD_HCA "hca"                                 /* name */
+#define XEN_VHCA_FIELD_PORT "port"                               /* 1 to 254 */
+#define XEN_VHCA_FIELD_VERSIONS "versions"                       /* numbers, commas */
+#define XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER "max-ring-page-order" /* 0 to 4 */
+#define XEN_VHCA_FIELD_FEATURE_EVENTS "feature-events"           /* 0 or 1, as each feature */
+#define XEN_VHCA_FIELD_FEATURE_PERSISTENT "feature-persistent-umem"
+#define XEN_VHCA_FIELD_FEATURE_BLUEFLAME "feature-blueflame"
+#define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
+
+/* In the frontend's directory. References and channels are 32-bit numbers. */
+#define XEN_VHCA_FIELD_VERSION "version"
+#define XEN_VHCA_FIELD_RING_PAGE_ORDER "ring-page-order" /* 0 to 4 */
+#define XEN_VHCA_FIELD_RING_REF "ring-ref"               /* with the page's number behind it */
+#define XEN_VHCA_FIELD_DATA_DIR_REF "data-dir-ref"
+#define XEN_VHCA_FIELD_EVENT_CHANNEL "event-channel"
+#define XEN_VHCA_FIELD_CQ_EVENT_REF "cq-event-ref"
+#define XEN_VHCA_FIELD_ASYNC_EVENT_REF "async-event-ref"
+#define XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL "event-event-channel"
+#define XEN_VHCA_FIELD_DOORBELL_GFN "doorbell-gfn"       /* 64 bits */
+#define XEN_VHCA_FIELD_DOORBELL_GFNS "doorbell-gfns"     /* 32 bits */
+
+/*
  ******************************************************************************
  *                              State diagram
  ******************************************************************************

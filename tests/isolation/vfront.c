@@ -82,7 +82,7 @@ void vf_expect_backend(struct vfront *v, enum vf_state state)
 
 	while ((is = vf_backend_state(v)) != state && now_ms() < until)
 		wait_backend(v);
-	read_key(v, v->back_dir, "error", why, sizeof(why));
+	read_key(v, v->back_dir, XEN_VHCA_FIELD_ERROR, why, sizeof(why));
 	require(is == state, "the backend comes to state %u (it is in %u; %s)", state, is, why);
 }
 
@@ -203,23 +203,23 @@ void vf_publish(struct vfront *v)
 	unsigned int i;
 	char key[24];
 
-	vf_write(v, "version", "%u", XEN_VHCA_VERSION);
-	vf_write(v, "ring-page-order", "%u", v->order);
+	vf_write(v, XEN_VHCA_FIELD_VERSION, "%u", XEN_VHCA_VERSION);
+	vf_write(v, XEN_VHCA_FIELD_RING_PAGE_ORDER, "%u", v->order);
 	for (i = 0; i < v->ring.count; i++) {
-		snprintf(key, sizeof(key), "ring-ref%u", i);
+		snprintf(key, sizeof(key), XEN_VHCA_FIELD_RING_REF "%u", i);
 		vf_write(v, key, "%u", v->ring.refs[i]);
 	}
-	vf_write(v, "data-dir-ref", "%u", v->directory.refs[0]);
-	vf_write(v, "event-channel", "%u", v->port);
+	vf_write(v, XEN_VHCA_FIELD_DATA_DIR_REF, "%u", v->directory.refs[0]);
+	vf_write(v, XEN_VHCA_FIELD_EVENT_CHANNEL, "%u", v->port);
 	if (!v->wants_events) {
-		vf_remove(v, "cq-event-ref");
-		vf_remove(v, "async-event-ref");
-		vf_remove(v, "event-event-channel");
+		vf_remove(v, XEN_VHCA_FIELD_CQ_EVENT_REF);
+		vf_remove(v, XEN_VHCA_FIELD_ASYNC_EVENT_REF);
+		vf_remove(v, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL);
 		return;
 	}
-	vf_write(v, "cq-event-ref", "%u", v->bits.refs[0]);
-	vf_write(v, "async-event-ref", "%u", v->asyncs.refs[0]);
-	vf_write(v, "event-event-channel", "%u", v->event_port);
+	vf_write(v, XEN_VHCA_FIELD_CQ_EVENT_REF, "%u", v->bits.refs[0]);
+	vf_write(v, XEN_VHCA_FIELD_ASYNC_EVENT_REF, "%u", v->asyncs.refs[0]);
+	vf_write(v, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL, "%u", v->event_port);
 }
 
 void vf_connect(struct vfront *v, unsigned int order)
@@ -275,7 +275,7 @@ void vf_wait_closed(struct vfront *v, char *reason, size_t size)
 {
 	vf_expect_backend(v, VF_CLOSED);
 	*reason = 0;
-	read_key(v, v->back_dir, "error", reason, size);
+	read_key(v, v->back_dir, XEN_VHCA_FIELD_ERROR, reason, size);
 	vf_set_state(v, VF_CLOSING);
 	vf_release(v);
 	vf_set_state(v, VF_CLOSED);
