@@ -166,7 +166,7 @@ help:
 	@echo 'make unit         unit tests, fuzzers for a moment, packages: no machine started'
 	@echo '                  JOBS=N: compile so many files at once'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs, no longer than FUZZ_SECONDS=$(FUZZ_SECONDS) each'
-	@echo 'make mutants      breaks the code in one place at a time: do unit tests notice? (MUTANTS="backend/control.c tools": these)'
+	@echo 'make mutants      breaks the code in one place at a time: do unit tests notice? (MUTANTS="backend/admin/control.c tools": these)'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo
 	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with); tests need python3-pytest and'

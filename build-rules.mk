@@ -39,7 +39,7 @@ CFLAGS ?= -O2 -g
 HARDENING ?= -fstack-protector-strong -fstack-clash-protection -fcf-protection -D_FORTIFY_SOURCE=3 \
 	-Wformat -Werror=format-security
 LDFLAGS ?= -Wl,-z,relro -Wl,-z,now
-COMMON = -std=gnu17 -D_GNU_SOURCE -Wall -Wextra $(WERROR) -I$(CURDIR) $(FLAGS) -MMD -MP
+COMMON = -std=gnu17 -D_GNU_SOURCE -Wall -Wextra $(WERROR) -iquote $(CURDIR) $(FLAGS) -MMD -MP
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ := $(SANITIZE) -fsanitize=fuzzer-no-link
 Q := $(if $(V),,@)
@@ -60,7 +60,7 @@ FUZ := $(O)/obj/fuzz
 define objects
 $(1)/%.o: %.c $(RULES) | $(GENERATED)
 	@mkdir -p $$(@D)
-	@echo '  CC  $$(@F)'
+	@echo '  CC  $$*.o'
 	$$(Q)$(2) $$(COMMON) $(3) -c -o $$@ $$<
 endef
 $(eval $(call objects,$(OBJ),$(CC),$$(HARDEN) $$(HARDENING) $$(CFLAGS)))
@@ -128,4 +128,4 @@ fuzz-%: $(O)/fuzz_%
 clean:
 	rm -rf $(O)
 
--include $(wildcard $(O)/obj/*/*.d $(O)/obj/*/*/*.d)
+-include $(wildcard $(O)/obj/*/*.d $(O)/obj/*/*/*.d $(O)/obj/*/*/*/*.d)

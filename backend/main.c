@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "journal.h"
-#include "holder.h"
-#include "log.h"
-#include "sandbox.h"
-#include "supervisor.h"
-#include "vhca.h"
-#include "worker.h"
+#include "sandbox/sandbox.h"
+#include "shared-ring/vhca.h"
+#include "supervisor/holder.h"
+#include "supervisor/supervisor.h"
+#include "util/journal.h"
+#include "util/log.h"
+#include "worker/worker.h"
 
 #ifndef XEN_IB_RELEASE
 #define XEN_IB_RELEASE "unknown"

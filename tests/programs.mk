@@ -44,4 +44,4 @@ $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 clean:
 	rm -rf $(O)
 
--include $(wildcard $(OBJ)/*.d)
+-include $(wildcard $(OBJ)/*.d $(OBJ)/*/*.d)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "check_guests.h"
-#include "config.h"
+#include "config/spec.h"
 
 #define FILE_MAX 65536
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "listing.h"
+#include "admin/listing.h"
 
 struct guest {
 	char name[LISTING_TEXT];

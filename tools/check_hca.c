@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "guard.h"
-#include "hca_sysfs.h"
-#include "read_line.h"
+#include "hca/dma_check.h"
+#include "hca/sysfs.h"
+#include "util/read_line.h"
 
 #define CLASS "/sys/class/infiniband"
 #define DRIVER "mlx5_core"

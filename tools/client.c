@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "admin/control.h"
 #include "client.h"
-#include "control.h"
 #include "tool.h"
 
 #define TIMEOUT_S 30

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * client.h - asks the daemon; backend/control.h has the protocol.
+ * client.h - asks the daemon; backend/admin/control.h has the protocol.
  */
 #ifndef XEN_IB_CLIENT_H
 #define XEN_IB_CLIENT_H

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "json.h"
-#include "latency.h"
+#include "util/histogram.h"
 #include "vhcas.h"
 
 #define INTERVAL_US 100000

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config_file.h"
-#include "guard.h"
+#include "config/xl_cfg.h"
+#include "hca/dma_check.h"
 #include "json.h"
-#include "xenbus.h"
+#include "xen/xenbus.h"
 
 static unsigned int counts[CHECK_PROBLEM + 1];
 static bool as_json;

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "check_guests.h"
-#include "config_file.h"
+#include "config/xl_cfg.h"
 #include "json.h"
-#include "latency.h"
 #include "tool.h"
+#include "util/histogram.h"
 
 #define SECTION_S 20
 #define SECTION_MAX (512 << 10)

@@ -2,8 +2,8 @@
 /*
  * main.c - xen-ib: what an administrator does with virtual HCAs.
  */
-#include "log.h"
 #include "tool.h"
+#include "util/log.h"
 
 int main(int argc, char **argv)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control.h"
+#include "admin/control.h"
 #include "json.h"
 #include "tool.h"
 

@@ -8,7 +8,7 @@
 
 #include "json.h"
 #include "vhcas.h"
-#include "xenbus.h"
+#include "xen/xenbus.h"
 
 int vhcas_ask(struct vhcas *vhcas, const char *socket, const char *verb, const char *domain, const char *devid,
 	      struct answer *why)

@@ -5,8 +5,8 @@
 #ifndef XEN_IB_VHCAS_H
 #define XEN_IB_VHCAS_H
 
+#include "admin/listing.h"
 #include "client.h"
-#include "listing.h"
 #include "tool.h"
 
 struct vhcas {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "requests.h"
-#include "rig.h"
+#include "unit/fakes/rig.h"
 
 /* Things happen to one of the objects, and the guest writes something to the ring of events. */
 static void next_event(struct input *in, struct rig *rig,

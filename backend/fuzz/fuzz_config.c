@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "rig.h"
+#include "config/spec.h"
+#include "unit/fakes/rig.h"
 
 static void check_taken(const struct vhca_config *c)
 {

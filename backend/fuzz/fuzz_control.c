@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "listing.h"
-#include "metrics.h"
-#include "rig.h"
+#include "admin/control.h"
+#include "admin/listing.h"
+#include "admin/metrics.h"
+#include "unit/fakes/rig.h"
 
 static void check_text(const char *text, size_t size)
 {

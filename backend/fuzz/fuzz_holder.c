@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "holder.h"
-#include "log.h"
-#include "pass_fds.h"
-#include "rig.h"
+#include "supervisor/holder.h"
+#include "unit/fakes/pass_fds.h"
+#include "unit/fakes/rig.h"
+#include "util/log.h"
 
 #define MOST_FDS 20 /* more than the receiver has room for */
 

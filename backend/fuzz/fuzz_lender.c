@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assigned.h"
-#include "fake_store.h"
-#include "lender.h"
-#include "log.h"
-#include "rig.h"
-#include "rights.h"
-#include "slot.h"
+#include "supervisor/device.h"
+#include "unit/fakes/fake_store.h"
+#include "unit/fakes/rig.h"
+#include "util/log.h"
+#include "xen/iomem.h"
+#include "xen/iomem_server.h"
+#include "xen/pci_assigned.h"
 
 #define RECORDS "/local/domain/0/vhca-frames"
 #define FIRST_FRAME 524288

@@ -16,9 +16,9 @@
 #include <sys/eventfd.h>
 
 #include "requests.h"
-#include "rig.h"
-#include "session.h"
-#include "vhca_ring.h"
+#include "shared-ring/vhca_ring.h"
+#include "unit/fakes/rig.h"
+#include "worker/ring.h"
 
 #define ORDER 2
 #define RING_PAGES (1u << ORDER)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
-#include "status_read.h"
+#include "admin/status_read.h"
+#include "unit/fakes/rig.h"
 
 static void check_word(const char word[STATUS_WORD])
 {

@@ -10,9 +10,9 @@
 
 #include <xenstore.h>
 
-#include "broker_xenstore.h"
-#include "rig.h"
-#include "xenbus.h"
+#include "broker/xenstore_filter.h"
+#include "unit/fakes/rig.h"
+#include "xen/xenbus.h"
 
 #define BACK "/local/domain/0/backend/vhca/5/0"
 #define FRONT "/local/domain/5/device/vhca/0"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "example.h"
+#include "shared-ring/unit/example.h"
 
 #define RECENT 16 /* handles that are remembered */
 

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attach.h"
-#include "log.h"
-#include "rig.h"
-#include "xenbus.h"
+#include "unit/fakes/rig.h"
+#include "util/log.h"
+#include "xen/attach.h"
+#include "xen/xenbus.h"
 
 #define NODES 256
 

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "broker_requests.h"
-#include "gntdev.h"
-#include "hca.h"
-#include "rig.h"
+#include "broker/requests.h"
+#include "hca/hca.h"
+#include "unit/fakes/rig.h"
+#include "xen/gntdev.h"
 
 #define DOMID 7
 #define BAR 0xfe000u

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "example.h"
-#include "rig.h"
+#include "shared-ring/unit/example.h"
+#include "unit/fakes/rig.h"
 
 static void lifecycle(bool auto_translated)
 {

@@ -11,10 +11,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "listing.h"
-#include "metrics.h"
-#include "rig.h"
+#include "admin/control.h"
+#include "admin/listing.h"
+#include "admin/metrics.h"
+#include "unit/fakes/rig.h"
 
 #define LARGE (1 << 20) /* more than a socket takes at once */
 

@@ -12,11 +12,11 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-#include "events.h"
-#include "example.h"
-#include "rig.h"
-#include "status.h"
-#include "vhca_event.h"
+#include "shared-ring/unit/example.h"
+#include "shared-ring/vhca_event.h"
+#include "unit/fakes/rig.h"
+#include "vhca/events.h"
+#include "worker/status_write.h"
 
 #define PROCESSES 6u
 

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "handle.h"
-#include "rig.h"
+#include "unit/fakes/rig.h"
+#include "vhca/handle.h"
 
 int main(void)
 {

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guard.h"
-#include "hca_auto.h"
-#include "hca_sysfs.h"
-#include "rig.h"
+#include "hca/dma_check.h"
+#include "hca/sysfs.h"
+#include "supervisor/hca_auto.h"
+#include "unit/fakes/rig.h"
 
 static char dir[] = "/tmp/xen-ib-auto-XXXXXX";
 

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "holder.h"
-#include "pass_fds.h"
-#include "rig.h"
+#include "supervisor/holder.h"
+#include "unit/fakes/pass_fds.h"
+#include "unit/fakes/rig.h"
 
 static char dir[] = "/tmp/xen-ib-holder-XXXXXX";
 static int listener;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "rig.h"
+#include "unit/fakes/rig.h"
+#include "util/log.h"
 
 static struct log_entry seen;
 static char text[2048];

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quota.h"
-#include "rig.h"
+#include "unit/fakes/rig.h"
+#include "vhca/quota.h"
 
 /* One more than can be served, whatever the key. */
 static bool one_too_many(void *from, const char *key, uint64_t *value)

@@ -26,9 +26,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keeper.h"
-#include "rig.h"
-#include "sandbox.h"
+#include "sandbox/sandbox.h"
+#include "unit/fakes/rig.h"
+#include "worker/mm_pin.h"
 
 #define NOBODY 65534
 

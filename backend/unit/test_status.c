@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rig.h"
-#include "status.h"
-#include "status_read.h"
+#include "admin/status_read.h"
+#include "unit/fakes/rig.h"
+#include "worker/status_write.h"
 
 static char dir[] = "/tmp/xen-ib-status-XXXXXX";
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "rig.h"
-#include "uar_records.h"
+#include "unit/fakes/rig.h"
+#include "vhca/uar_records.h"
 
 int main(void)
 {

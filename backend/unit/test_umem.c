@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "umem.h"
-#include "rig.h"
-#include "transport.h"
+#include "unit/fakes/rig.h"
+#include "vhca/transport.h"
+#include "vhca/umem.h"
 
 #define PAGES 4u
 #define BYTES ((size_t)PAGES * XEN_VHCA_PAGE_SIZE)

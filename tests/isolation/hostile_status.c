@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon's status file (backend/status.h) against what the connection has seen.
+ * The daemon's status file (backend/worker/status_write.h) against what the connection has seen.
  */
 #include <stdio.h>
 #include <stdlib.h>

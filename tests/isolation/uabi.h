@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "uverbs.h"
+#include "hca/uverbs.h"
 #include "xenib-abi.h"
 
 #define UABI_PAGE 4096

@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admin/control.h"
+#include "admin/status_read.h"
 #include "check.h"
-#include "control.h"
 #include "json.h"
-#include "log.h"
-#include "quota.h"
-#include "status_read.h"
 #include "tool.h"
+#include "util/log.h"
+#include "vhca/quota.h"
 
 #define CHECK(condition) do { \
 	if (!(condition)) { \

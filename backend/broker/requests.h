@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * requests.h - what a broker does when its worker asks for it: see client.h. The worker may be
+ * in a guest's hands, so each request is checked as if it came from there, and what is kept for it is
+ * counted.
+ */
+#ifndef XEN_IB_BROKER_REQUESTS_H
+#define XEN_IB_BROKER_REQUESTS_H
+
+#include "broker/wire.h"
+#include "vhca/uar_records.h"
+#include "xen/iomem.h"
+
+/* Named to gntdev, and not mapped yet as far as the worker has said; count 0: none. */
+struct broker_mapping {
+	uint64_t index;
+	uint32_t count;
+};
+
+struct serving {
+	uint32_t domid, devid;
+	int gntdev;
+	bool auto_translated;
+	bool known; /* what type the domain is of */
+	struct rights *rights;
+	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
+	uint64_t first_frame, end_frame; /* of those where doorbells can be */
+	int bank;
+	struct uar_records *records;     /* what the guest may be let to map */
+	struct broker_mapping maps[BROKER_MAPS];
+	char path[96], temporary[112];   /* of the status file */
+};
+
+/* serving_domain - 0, -ESRCH: it is gone; -EAGAIN: of what type it is cannot be known yet. */
+int serving_domain(struct serving *s);
+
+/* serving_answer - does what is asked for; body: request->length bytes, at most BROKER_MOST_BYTES. */
+struct broker_answer serving_answer(struct serving *s, const struct broker_request *request, const char *body);
+
+#endif

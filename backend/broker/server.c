@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * server.c - the broker's own process: see client.h. What it does is in requests.h.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "broker/requests.h"
+#include "broker/xenstore_filter.h"
+#include "hca/hca.h"
+#include "hca/sysfs.h"
+#include "sandbox/sandbox.h"
+#include "util/log.h"
+#include "worker/status_write.h"
+
+#define PAGE_BYTES 4096u
+
+/* How long dom0's daemon may take to say of what type a driver domain's guest is. */
+#define TYPE_MS 5000
+#define TYPE_LOOK_MS 10
+
+static char body[BROKER_MOST_BYTES];
+
+/* In a driver domain, dom0's daemon may be about to say of what type it is. */
+static void await_domain(struct serving *s)
+{
+	const struct timespec pause = { .tv_nsec = TYPE_LOOK_MS * 1000000l };
+	unsigned int waited;
+
+	for (waited = 0; serving_domain(s) == -EAGAIN && waited < TYPE_MS; waited += TYPE_LOOK_MS)
+		nanosleep(&pause, NULL);
+}
+
+static int serve_one(struct serving *s, int socket)
+{
+	struct broker_request request;
+	struct broker_answer reply;
+	int err;
+
+	err = broker_receive(socket, &request, sizeof(request));
+	if (err)
+		return err;
+	if (request.length > sizeof(body) || request.n_mapped > BROKER_MAPS)
+		return -EPROTO;
+	err = broker_receive(socket, body, request.length);
+	if (err)
+		return err;
+	reply = serving_answer(s, &request, body);
+	return broker_send(socket, &reply, sizeof(reply));
+}
+
+/* Until the worker is gone. Its way to xenstore may end before that, and it has to bear it. */
+static void serve(struct serving *s, struct xenstore_gate *gate, int socket)
+{
+	struct pollfd polls[] = {
+		{ .fd = socket, .events = POLLIN },
+		{ .fd = gate->worker, .events = POLLIN },
+		{ .fd = gate->xenstore, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(polls, 3, -1) < 0 && errno != EINTR)
+			return;
+		if (polls[0].revents && serve_one(s, socket))
+			return;
+		if ((polls[1].revents && gate_request(gate)) ||
+		    (polls[2].revents && gate_reply(gate))) {
+			shutdown(gate->worker, SHUT_RDWR);
+			polls[1].fd = polls[2].fd = -1;
+			polls[1].revents = polls[2].revents = 0;
+		}
+	}
+}
+
+static bool open_gate(struct xenstore_gate *gate, const struct broker_setup *setup, int listener)
+{
+	gate->backend = setup->backend;
+	gate->frontend = setup->frontend;
+	gate->xenstore = gate_open();
+	if (gate->xenstore < 0) {
+		log_error("xenstore: %s", strerror(-gate->xenstore));
+		return false;
+	}
+	gate->worker = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	close(listener);
+	return gate->worker >= 0;
+}
+
+static bool find_frames(struct serving *s, const char *hca)
+{
+	uint64_t bar0, bytes;
+	int err;
+
+	err = hca_sysfs_bar0(hca, &bar0, &bytes);
+	if (err) {
+		log_error("BAR 0 of %s: %s", hca, strerror(-err));
+		return false;
+	}
+	s->bar_frame = bar0 / PAGE_BYTES;
+	s->first_frame = s->bar_frame + HCA_FIRST_UAR_PAGE;
+	s->end_frame = (bar0 + bytes) / PAGE_BYTES;
+	return true;
+}
+
+static bool map_records(struct serving *s, int fd)
+{
+	s->records = mmap(NULL, sizeof(*s->records), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s->records != MAP_FAILED && uar_records_valid(s->records))
+		return true;
+	log_error("records of UARs: %s", s->records == MAP_FAILED ? strerror(errno) : "senseless");
+	return false;
+}
+
+static bool enter_sandbox(const struct broker_setup *setup)
+{
+	static const struct sandbox_path paths[] = { { STATUS_DIR, SANDBOX_REPLACE } };
+	char why[128];
+
+	if (!setup->confined || !sandbox_enter(SANDBOX_BROKER, NULL, paths, 1, why, sizeof(why)))
+		return true;
+	log_error("broker: %s", why);
+	return false;
+}
+
+_Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
+{
+	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev, .bank = setup->bank };
+	struct xenstore_gate gate;
+
+	prctl(PR_SET_NAME, "xen-ib-broker");
+	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
+	snprintf(s.temporary, sizeof(s.temporary), "%s.new", s.path);
+	s.rights = rights_open();
+	if (!s.rights) {
+		log_error("the hypervisor's interface: %s", strerror(errno));
+		_exit(EXIT_FAILURE);
+	}
+	if (!map_records(&s, setup->records) || !find_frames(&s, setup->hca) || !open_gate(&gate, setup, listener) ||
+	    !enter_sandbox(setup))
+		_exit(EXIT_FAILURE);
+	await_domain(&s);
+	serve(&s, &gate, socket);
+	unlink(s.path);
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * xenstore_filter.c - see xenstore_filter.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <xenstore.h>
+#include <xenstore_lib.h>
+
+#include "broker/xenstore_filter.h"
+#include "shared-ring/vhca.h"
+
+#define KERNEL "/dev/xen/xenbus" /* where xenstored is in another domain */
+
+/* What a backend says, and takes back: keys of its directory. */
+static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR, XEN_VHCA_FIELD_FEATURE_BLUEFLAME };
+
+struct message {
+	struct xsd_sockmsg head;
+	char payload[XENSTORE_PAYLOAD_MAX];
+};
+
+int gate_open(void)
+{
+	struct sockaddr_un where = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	snprintf(where.sun_path, sizeof(where.sun_path), "%s", xs_daemon_socket());
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (struct sockaddr *)&where, sizeof(where)))
+		return fd;
+	err = -errno;
+	close(fd);
+	fd = open(KERNEL, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? err : fd;
+}
+
+/* A path comes first in most requests, and ends with a zero. */
+static bool starts_with_path(const struct xsd_sockmsg *msg, const char *payload)
+{
+	return payload[0] == '/' && memchr(payload, 0, msg->len);
+}
+
+static bool is_own(const struct xenstore_gate *gate, const char *path)
+{
+	return xs_path_is_subpath(gate->backend, path) || xs_path_is_subpath(gate->frontend, path);
+}
+
+static bool is_to_say(const struct xenstore_gate *gate, const char *path)
+{
+	size_t length = strlen(gate->backend), i;
+
+	if (strncmp(path, gate->backend, length) || path[length] != '/')
+		return false;
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(path + length + 1, keys[i]))
+			return true;
+	return false;
+}
+
+bool gate_allows(const struct xenstore_gate *gate, const struct xsd_sockmsg *msg,
+		 const char *payload)
+{
+	if (msg->tx_id)
+		return false;
+	switch (msg->type) {
+	case XS_WATCH:
+	case XS_UNWATCH:
+		if (memchr(payload, 0, msg->len) && !strcmp(payload, "@releaseDomain"))
+			return true;
+		return starts_with_path(msg, payload) && is_own(gate, payload);
+	case XS_READ:
+		return starts_with_path(msg, payload) && is_own(gate, payload);
+	case XS_WRITE:
+	case XS_RM:
+		return starts_with_path(msg, payload) && is_to_say(gate, payload);
+	default:
+		return false;
+	}
+}
+
+/* xenbus of the kernel is no socket. */
+static int receive(int fd, void *data, size_t size)
+{
+	ssize_t got;
+
+	for (; size; size -= got, data = (char *)data + got) {
+		got = read(fd, data, size);
+		if (!got)
+			return -EPIPE;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (got < 0)
+			got = 0;
+	}
+	return 0;
+}
+
+static int send_all(int fd, const void *data, size_t size)
+{
+	ssize_t sent;
+
+	for (; size; size -= sent, data = (const char *)data + sent) {
+		sent = write(fd, data, size);
+		if (sent < 0 && errno != EINTR)
+			return -errno;
+		if (sent < 0)
+			sent = 0;
+	}
+	return 0;
+}
+
+static int receive_message(int fd, struct message *message)
+{
+	int err;
+
+	err = receive(fd, &message->head, sizeof(message->head));
+	if (err)
+		return err;
+	if (message->head.len > sizeof(message->payload))
+		return -EPROTO;
+	return receive(fd, message->payload, message->head.len);
+}
+
+static int send_message(int fd, const struct message *message)
+{
+	return send_all(fd, message, sizeof(message->head) + message->head.len);
+}
+
+static int refuse(int fd, struct message *message)
+{
+	static const char why[] = "EACCES";
+
+	message->head.type = XS_ERROR;
+	message->head.len = sizeof(why);
+	memcpy(message->payload, why, sizeof(why));
+	return send_message(fd, message);
+}
+
+int gate_request(const struct xenstore_gate *gate)
+{
+	struct message message;
+	int err;
+
+	err = receive_message(gate->worker, &message);
+	if (err)
+		return err;
+	if (gate_allows(gate, &message.head, message.payload))
+		return send_message(gate->xenstore, &message);
+	return refuse(gate->worker, &message);
+}
+
+int gate_reply(const struct xenstore_gate *gate)
+{
+	struct message message;
+
+	return receive_message(gate->xenstore, &message) ?: send_message(gate->worker, &message);
+}

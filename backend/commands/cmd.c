@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmd.c - what all commands have in common: see cmd.h.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/cmd.h"
+#include "vhca/events.h"
+
+#define SLOW_BYTES (1u << 20)
+#define SLOW_PAGES 64
+
+struct operation {
+	cmd_fn *run;
+	bool slow; /* whatever it is asked for; for others see cmd_is_slow() */
+};
+
+static const struct operation operations[XEN_VHCA_OPS] = {
+	[XEN_VHCA_OP_DEVICE_QUERY] = { cmd_device_query, false },
+	[XEN_VHCA_OP_PORT_QUERY] = { cmd_port_query, false },
+	[XEN_VHCA_OP_GID_QUERY] = { cmd_gid_query, false },
+	[XEN_VHCA_OP_PKEY_QUERY] = { cmd_pkey_query, false },
+	[XEN_VHCA_OP_CTX_OPEN] = { cmd_ctx_open, false },
+	[XEN_VHCA_OP_CTX_CLOSE] = { cmd_ctx_close, true },
+	[XEN_VHCA_OP_UAR_ALLOC] = { cmd_uar_alloc, false },
+	[XEN_VHCA_OP_UAR_FREE] = { cmd_uar_free, false },
+	[XEN_VHCA_OP_PD_ALLOC] = { cmd_pd_alloc, false },
+	[XEN_VHCA_OP_PD_FREE] = { cmd_pd_free, false },
+	[XEN_VHCA_OP_UMEM_CREATE] = { cmd_umem_create, false },
+	[XEN_VHCA_OP_UMEM_ADD] = { cmd_umem_add, false },
+	[XEN_VHCA_OP_UMEM_DESTROY] = { cmd_umem_destroy, false },
+	[XEN_VHCA_OP_MR_REG] = { cmd_mr_reg, false },
+	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, false },
+	[XEN_VHCA_OP_MW_ALLOC] = { cmd_mw_alloc, false },
+	[XEN_VHCA_OP_MW_FREE] = { cmd_mw_free, false },
+	[XEN_VHCA_OP_CQ_CREATE] = { cmd_cq_create, false },
+	[XEN_VHCA_OP_CQ_MODIFY] = { cmd_cq_modify, false },
+	[XEN_VHCA_OP_CQ_DESTROY] = { cmd_cq_destroy, false },
+	[XEN_VHCA_OP_SRQ_CREATE] = { cmd_srq_create, false },
+	[XEN_VHCA_OP_SRQ_MODIFY] = { cmd_srq_modify, false },
+	[XEN_VHCA_OP_SRQ_QUERY] = { cmd_srq_query, false },
+	[XEN_VHCA_OP_SRQ_DESTROY] = { cmd_srq_destroy, false },
+	[XEN_VHCA_OP_QP_CREATE] = { cmd_qp_create, false },
+	[XEN_VHCA_OP_QP_MODIFY] = { cmd_qp_modify, false },
+	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query, false },
+	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, false },
+	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, false },
+	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, false },
+	[XEN_VHCA_OP_AH_CREATE] = { cmd_ah_create, false },
+};
+
+/* Under the lock. Unmapping takes its time, as mapping does. */
+static bool is_large(const struct umem_obj *umem)
+{
+	return umem && umem->charged >= SLOW_PAGES;
+}
+
+/* What has to be undone is as slow as it was to do. There may be nothing: that is told quickly. */
+static bool undo_is_slow(struct vdev *v, const struct xen_vhca_req *req)
+{
+	const xen_vhca_handle_t handle = req->u.object.handle;
+	const struct mr *mr;
+	bool slow;
+
+	pthread_mutex_lock(&v->lock);
+	if (req->op == XEN_VHCA_OP_UMEM_DESTROY) {
+		slow = is_large((struct umem_obj *)handle_find(&v->handles, handle, OBJ_UMEM));
+	} else {
+		mr = (struct mr *)handle_find(&v->handles, handle, OBJ_MR);
+		slow = mr && (mr->length >= SLOW_BYTES || is_large(mr->own));
+	}
+	pthread_mutex_unlock(&v->lock);
+	return slow;
+}
+
+bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req)
+{
+	switch (req->op) {
+	case XEN_VHCA_OP_GID_QUERY:
+	case XEN_VHCA_OP_PKEY_QUERY:
+		return req->u.index.more;
+	case XEN_VHCA_OP_MR_REG:
+		return req->u.mr_reg.length >= SLOW_BYTES || req->u.mr_reg.pages >= SLOW_PAGES;
+	case XEN_VHCA_OP_MR_DEREG:
+	case XEN_VHCA_OP_UMEM_DESTROY:
+		return undo_is_slow(v, req);
+	default:
+		return req->op < XEN_VHCA_OPS &&
+		       (operations[req->op].slow || vhca_request_pages(req) >= SLOW_PAGES);
+	}
+}
+
+enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	vsnprintf(cmd->why, sizeof(cmd->why), why, args);
+	va_end(args);
+	return status;
+}
+
+enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what)
+{
+	enum xen_vhca_status status;
+
+	switch (-err) {
+	case 0:
+		return XEN_VHCA_OK;
+	case ENOMEM:
+	case ENOSPC:
+		status = XEN_VHCA_E_NOMEM;
+		break;
+	case EBUSY:
+		status = XEN_VHCA_E_BUSY;
+		break;
+	case EOPNOTSUPP:
+		status = XEN_VHCA_E_UNSUPPORTED;
+		break;
+	case EIO:
+	case ENODEV:
+		status = XEN_VHCA_E_DEAD;
+		break;
+	default:
+		status = XEN_VHCA_E_HCA;
+		cmd->rsp.hca_errno = -err;
+		break;
+	}
+	if (err != -ENODEV) { /* an HCA that is gone is not the guest's fault */
+		pthread_mutex_lock(&cmd->v->lock);
+		vdev_fault(cmd->v, true);
+		pthread_mutex_unlock(&cmd->v->lock);
+	}
+	return cmd_refuse(cmd, status, "%s: %s", what, strerror(-err));
+}
+
+/* Under the lock. An object of a dying context is as good as gone. */
+static struct object *find(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
+{
+	struct object *obj = handle_find(&cmd->v->handles, handle, type);
+
+	return obj && !obj->ctx->obj.dying ? obj : NULL;
+}
+
+static enum xen_vhca_status no_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
+{
+	return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no %s has handle 0x%x", obj_type_name(type),
+			  handle);
+}
+
+/* Under the lock: the command works in this context from now on. */
+static bool enter(struct cmd *cmd, struct context *ctx)
+{
+	if (cmd->ctx)
+		return cmd->ctx == ctx;
+	cmd->ctx = ctx;
+	ctx->obj.uses++;
+	return true;
+}
+
+static enum xen_vhca_status other_context(struct cmd *cmd, enum obj_type type)
+{
+	return cmd_refuse(cmd, XEN_VHCA_E_CONTEXT, "%s of another context", obj_type_name(type));
+}
+
+enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+			     struct object **obj)
+{
+	enum xen_vhca_status status = XEN_VHCA_OK;
+	struct object *found;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	found = find(cmd, handle, type);
+	if (!found) {
+		status = no_object(cmd, handle, type);
+	} else if (!enter(cmd, found->ctx)) {
+		status = other_context(cmd, type);
+	} else if (type != OBJ_CTX) {
+		found->uses++;
+		cmd->used[cmd->n_used++] = found;
+	}
+	pthread_mutex_unlock(&cmd->v->lock);
+	*obj = found;
+	return status;
+}
+
+enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
+				  uint64_t length, bool writable, uint64_t *addr)
+{
+	enum xen_vhca_status status;
+	struct object *obj;
+	struct umem *umem;
+	bool complete;
+
+	status = cmd_use(cmd, place->umem, OBJ_UMEM, &obj);
+	if (status)
+		return status;
+	umem = &((struct umem_obj *)obj)->umem;
+	pthread_mutex_lock(&cmd->v->lock);
+	complete = umem_complete(umem);
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (!complete)
+		return cmd_refuse(cmd, XEN_VHCA_E_STATE, "umem 0x%x lacks pages", place->umem);
+	if (writable && umem->read_only)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "umem 0x%x is read-only", place->umem);
+	if (!vhca_umem_fits(place->offset, length, umem->pages))
+		return cmd_refuse(cmd, XEN_VHCA_E_RANGE, "%llu bytes at %llu of %u pages",
+				  (unsigned long long)length, (unsigned long long)place->offset,
+				  umem->pages);
+	*addr = (uintptr_t)umem->base + place->offset;
+	return XEN_VHCA_OK;
+}
+
+/* Under the lock. */
+static enum xen_vhca_status take_handle(struct cmd *cmd, enum obj_type type,
+					xen_vhca_handle_t *handle)
+{
+	struct vdev *v = cmd->v;
+	int err;
+
+	if (!quota_take(&v->quota.objects[type], 1))
+		return cmd_refuse(cmd, XEN_VHCA_E_LIMIT, "more than %llu of type %s",
+				  (unsigned long long)v->quota.objects[type].limit,
+				  obj_type_name(type));
+	err = handle_reserve(&v->handles, handle);
+	if (!err)
+		return XEN_VHCA_OK;
+	quota_give(&v->quota.objects[type], 1);
+	return cmd_refuse(cmd, err == -ENOSPC ? XEN_VHCA_E_LIMIT : XEN_VHCA_E_NOMEM,
+			  "no handle left");
+}
+
+enum xen_vhca_status cmd_new(struct cmd *cmd, enum obj_type type, size_t size, struct object **obj)
+{
+	struct object *new = calloc(1, size);
+	enum xen_vhca_status status;
+
+	if (!new)
+		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "no memory");
+	new->type = type;
+	new->ctx = cmd->ctx;
+	pthread_mutex_lock(&cmd->v->lock);
+	status = take_handle(cmd, type, &new->handle);
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (status)
+		free(new);
+	else
+		*obj = new;
+	return status;
+}
+
+static void need(struct object *obj, struct object *dep)
+{
+	obj->deps[obj->n_deps++] = dep;
+	dep->refs++;
+}
+
+/* Under the lock. */
+static void publish(struct cmd *cmd, struct object *obj)
+{
+	struct vdev *v = cmd->v;
+	unsigned int i;
+
+	for (i = 0; i < cmd->n_used; i++)
+		need(obj, cmd->used[i]);
+	if (obj->type == OBJ_CTX)
+		LIST_INSERT_HEAD(&v->contexts, (struct context *)obj, link);
+	else
+		LIST_INSERT_HEAD(&obj->ctx->objects, obj, link);
+	handle_publish(&v->handles, obj->handle, obj);
+}
+
+void cmd_publish(struct cmd *cmd, struct object *obj)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	publish(cmd, obj);
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, bool named)
+{
+	struct vdev *v = cmd->v;
+
+	pthread_mutex_lock(&v->lock);
+	LIST_INSERT_HEAD(&part->ctx->objects, part, link);
+	if (named)
+		handle_publish(&v->handles, part->handle, part);
+	need(obj, part);
+	publish(cmd, obj);
+	pthread_mutex_unlock(&v->lock);
+}
+
+void cmd_drop(struct cmd *cmd, struct object *obj)
+{
+	struct vdev *v = cmd->v;
+
+	pthread_mutex_lock(&v->lock);
+	handle_release(&v->handles, obj->handle);
+	quota_give(&v->quota.objects[obj->type], 1);
+	pthread_mutex_unlock(&v->lock);
+	free(obj);
+}
+
+enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+			      struct object **obj)
+{
+	enum xen_vhca_status status = XEN_VHCA_OK;
+	struct object *found;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	found = find(cmd, handle, type);
+	if (!found) {
+		status = no_object(cmd, handle, type);
+	} else if (found->refs || found->uses) {
+		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: needed by %u objects, %u commands",
+				    obj_type_name(type), handle, found->refs, found->uses);
+	} else {
+		enter(cmd, found->ctx);
+		found->dying = true;
+	}
+	pthread_mutex_unlock(&cmd->v->lock);
+	*obj = found;
+	return status;
+}
+
+void cmd_look_at_events(struct cmd *cmd)
+{
+	if (cmd->v->events)
+		events_look(cmd->v->events, cmd->ctx);
+}
+
+void cmd_gone(struct cmd *cmd, struct object *obj)
+{
+	struct vdev *v = cmd->v;
+	unsigned int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; i < obj->n_deps; i++)
+		obj->deps[i]->refs--;
+	if (obj->type == OBJ_QP)
+		vdev_forget_mcasts(v, (struct qp *)obj);
+	LIST_REMOVE(obj, link);
+	handle_release(&v->handles, obj->handle);
+	quota_give(&v->quota.objects[obj->type], 1);
+	pthread_mutex_unlock(&v->lock);
+	free(obj);
+}
+
+void cmd_keep(struct cmd *cmd, struct object *obj)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	obj->dying = false;
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages)
+{
+	struct quota_item *bytes = &cmd->v->quota.bytes;
+	bool taken;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	taken = quota_take(bytes, (uint64_t)pages * XEN_VHCA_PAGE_SIZE);
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (taken)
+		return XEN_VHCA_OK;
+	return cmd_refuse(cmd, XEN_VHCA_E_LIMIT, "%u pages more than max-mem-bytes", pages);
+}
+
+void cmd_uncharge(struct cmd *cmd, uint32_t pages)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	quota_give(&cmd->v->quota.bytes, (uint64_t)pages * XEN_VHCA_PAGE_SIZE);
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+/* The command's uses end; a CTX_CLOSE may be waiting for that. */
+static void leave(struct cmd *cmd)
+{
+	struct vdev *v = cmd->v;
+	unsigned int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; i < cmd->n_used; i++)
+		cmd->used[i]->uses--;
+	if (cmd->ctx && !--cmd->ctx->obj.uses)
+		pthread_cond_broadcast(&v->idle);
+	pthread_mutex_unlock(&v->lock);
+	cmd->n_used = 0;
+	cmd->ctx = NULL;
+}
+
+static void account(struct cmd *cmd, enum xen_vhca_status status)
+{
+	const uint64_t took = latency_now_ns() - cmd->taken_ns;
+	const uint8_t op = cmd->req.op;
+	struct vdev *v = cmd->v;
+	unsigned int suppressed;
+	int allowed = 0;
+
+	pthread_mutex_lock(&v->lock);
+	if (op >= XEN_VHCA_OPS || !operations[op].run) {
+		v->counters.unknown++;
+	} else {
+		v->counters.commands[op]++;
+		v->counters.refused[op][status] += status != XEN_VHCA_OK;
+		latency_add(&v->counters.latency[op], took);
+	}
+	if (status)
+		allowed = log_allowed(&v->refusals, &suppressed);
+	pthread_mutex_unlock(&v->lock);
+	if (!allowed)
+		return;
+	if (suppressed)
+		log_warning("%u refusals were not logged", suppressed);
+	log_refusal(vhca_op_name(op), vhca_status_name(status), "%s (%u) refused: %s%s%s",
+		    vhca_op_name(op), op, vhca_status_name(status), cmd->why[0] ? ": " : "",
+		    cmd->why);
+}
+
+static enum xen_vhca_status run(struct cmd *cmd, cmd_fetch *fetch, void *from)
+{
+	enum xen_vhca_status status = vhca_check_request(&cmd->req, &cmd->v->attr);
+
+	if (status)
+		return status;
+	cmd->n_refs = vhca_request_pages(&cmd->req);
+	if (cmd->n_refs)
+		fetch(from, cmd->refs, cmd->n_refs);
+	return operations[cmd->req.op].run(cmd);
+}
+
+void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from)
+{
+	enum xen_vhca_status status;
+
+	memset(&cmd->rsp, 0, sizeof(cmd->rsp));
+	cmd->data = NULL;
+	cmd->data_len = 0;
+	cmd->ctx = NULL;
+	cmd->n_used = 0;
+	cmd->why[0] = 0;
+
+	status = run(cmd, fetch, from);
+	leave(cmd);
+	account(cmd, status);
+
+	if (status)
+		memset(&cmd->rsp.u, 0, sizeof(cmd->rsp.u));
+	cmd->rsp.id = cmd->req.id;
+	cmd->rsp.op = cmd->req.op;
+	cmd->rsp.status = status;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cq.c - completion queues.
+ */
+#include "commands/cmd.h"
+#include "vhca/events.h"
+
+/* UAR, buffer and doorbell record: all of one context, and room enough. */
+static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_cq_attr *attr)
+{
+	const struct xen_vhca_cq_create *a = &cmd->req.u.cq_create;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_use(cmd, a->ctx, OBJ_CTX, &obj);
+	if (status)
+		return status;
+	status = cmd_use(cmd, a->uar, OBJ_UAR, &obj);
+	if (status)
+		return status;
+	attr->uar_index = obj->number;
+	status = cmd_use_umem(cmd, &a->buf, (uint64_t)a->cqes * a->cqe_size, true, &attr->buf);
+	if (status)
+		return status;
+	return cmd_use_umem(cmd, &a->dbr, 8, true, &attr->dbr);
+}
+
+enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
+{
+	const struct xen_vhca_cq_create *a = &cmd->req.u.cq_create;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	struct hca_cq_attr attr = {
+		.cqes = a->cqes, .cqe_size = a->cqe_size,
+		.events = a->event_bit != XEN_VHCA_NO_EVENT,
+	};
+	enum xen_vhca_status status;
+	struct object *obj;
+	struct hca_obj cq;
+
+	if (attr.events && !events_told(cmd->v->events))
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "events were not negotiated");
+	status = find_parts(cmd, &attr);
+	if (status)
+		return status;
+	status = cmd_new(cmd, OBJ_CQ, sizeof(struct cq), &obj);
+	if (status)
+		return status;
+	attr.user = obj->handle;
+	((struct cq *)obj)->event_bit = a->event_bit;
+	status = cmd_hca(cmd, ops->cq_create(cmd->ctx->hca, &attr, &cq), "creating a CQ");
+	if (status) {
+		cmd_drop(cmd, obj);
+		return status;
+	}
+	obj->hca_id = cq.id;
+	obj->number = cq.number;
+	cmd->rsp.u.queue = (struct xen_vhca_new_queue){ obj->handle, cq.number };
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_cq_modify(struct cmd *cmd)
+{
+	const struct xen_vhca_cq_modify *a = &cmd->req.u.cq_modify;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_use(cmd, a->cq, OBJ_CQ, &obj);
+	if (status)
+		return status;
+	return cmd_hca(cmd, ops->cq_modify(cmd->ctx->hca, obj->hca_id, a->count, a->period_us),
+		       "moderating a CQ");
+}
+
+enum xen_vhca_status cmd_cq_destroy(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_CQ, &obj);
+	if (status)
+		return status;
+	cmd_look_at_events(cmd);
+	status = cmd_hca(cmd, ops->cq_destroy(cmd->ctx->hca, obj->hca_id), "destroying a CQ");
+	if (status)
+		cmd_keep(cmd, obj);
+	else
+		cmd_gone(cmd, obj);
+	return status;
+}

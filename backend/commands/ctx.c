@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ctx.c - contexts and their doorbell pages.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "commands/cmd.h"
+#include "vhca/events.h"
+
+/* The name is for people, who read it on a terminal: only what prints. */
+static void copy_name(struct context *ctx, const char name[16])
+{
+	unsigned int i;
+
+	for (i = 0; i < 16 && name[i]; i++)
+		ctx->name[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
+}
+
+static enum xen_vhca_status open_on_hca(struct cmd *cmd, struct context *ctx)
+{
+	struct events *events = cmd->v->events;
+	struct hca *hca = cmd->v->hca;
+	int err;
+
+	err = hca->ops->ctx_open(hca, events, &ctx->hca);
+	if (err || !events)
+		return cmd_hca(cmd, err, "opening a context");
+	err = events_watch(events, ctx);
+	if (err)
+		hca->ops->ctx_close(ctx->hca);
+	return cmd_hca(cmd, err, "watching a context for events");
+}
+
+enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
+{
+	const struct xen_vhca_ctx_open *a = &cmd->req.u.ctx_open;
+	enum xen_vhca_status status;
+	struct context *ctx;
+	struct object *obj;
+
+	status = cmd_new(cmd, OBJ_CTX, sizeof(*ctx), &obj);
+	if (status)
+		return status;
+	ctx = (struct context *)obj;
+	obj->ctx = ctx;
+	LIST_INIT(&ctx->objects);
+	ctx->pid = a->pid;
+	copy_name(ctx, a->name);
+	status = open_on_hca(cmd, ctx);
+	if (status) {
+		cmd_drop(cmd, obj);
+		return status;
+	}
+	cmd->rsp.u.object.handle = obj->handle;
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
+}
+
+/* From the moment that it is dying no command can enter it; those that are in it are waited for. */
+enum xen_vhca_status cmd_ctx_close(struct cmd *cmd)
+{
+	const xen_vhca_handle_t handle = cmd->req.u.object.handle;
+	struct vdev *v = cmd->v;
+	struct object *obj;
+
+	pthread_mutex_lock(&v->lock);
+	obj = handle_find(&v->handles, handle, OBJ_CTX);
+	if (obj)
+		obj->dying = true;
+	while (obj && obj->uses)
+		pthread_cond_wait(&v->idle, &v->lock);
+	pthread_mutex_unlock(&v->lock);
+	if (!obj)
+		return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no context has handle 0x%x", handle);
+	if (v->events)
+		events_look(v->events, (struct context *)obj);
+	vdev_destroy_context(v, (struct context *)obj);
+	return XEN_VHCA_OK;
+}
+
+static void fill_uar(struct cmd *cmd, const struct object *obj, const struct uar_record *r)
+{
+	struct hca *hca = cmd->v->hca;
+	struct xen_vhca_new_uar *u = &cmd->rsp.u.uar;
+
+	u->handle = obj->handle;
+	u->index = r->index;
+	u->frame = cmd->v->t->auto_translated ? r->gfn : r->frame;
+	hca->ops->uar_layout(hca, r->type, &u->bf_size, &u->bf_offset);
+}
+
+static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
+{
+	const struct xen_vhca_uar_alloc *a = &cmd->req.u.uar_alloc;
+	struct vdev *v = cmd->v;
+	bool fresh;
+	int err;
+
+	pthread_mutex_lock(&v->lock);
+	uar->record = uar_pick(&v->bank, a->type, a->gfn, &fresh);
+	pthread_mutex_unlock(&v->lock);
+	if (uar->record == -EEXIST)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "there is a doorbell page at gfn 0x%llx",
+				  (unsigned long long)a->gfn);
+	if (uar->record < 0)
+		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "%u doorbell pages have been used",
+				  UAR_BANK_RECORDS);
+	err = uar_ready(&v->bank, uar->record, a->type, fresh);
+	pthread_mutex_lock(&v->lock);
+	uar_settle(&v->bank, uar->record, !err);
+	pthread_mutex_unlock(&v->lock);
+	return cmd_hca(cmd, err, "giving the guest a doorbell page");
+}
+
+enum xen_vhca_status cmd_uar_alloc(struct cmd *cmd)
+{
+	const struct xen_vhca_uar_alloc *a = &cmd->req.u.uar_alloc;
+	struct vdev *v = cmd->v;
+	enum xen_vhca_status status;
+	struct object *obj, *ctx;
+	struct uar *uar;
+
+	if (!v->t->auto_translated != !a->gfn)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "gfn 0x%llx from a%s guest",
+				  (unsigned long long)a->gfn,
+				  v->t->auto_translated ? "n auto-translated" : " PV");
+	status = cmd_use(cmd, a->ctx, OBJ_CTX, &ctx);
+	if (status)
+		return status;
+	status = cmd_new(cmd, OBJ_UAR, sizeof(*uar), &obj);
+	if (status)
+		return status;
+	uar = (struct uar *)obj;
+	status = get_uar(cmd, uar);
+	if (status) {
+		cmd_drop(cmd, obj);
+		return status;
+	}
+	obj->number = v->bank.records->record[uar->record].index;
+	fill_uar(cmd, obj, &v->bank.records->record[uar->record]);
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_uar_free(struct cmd *cmd)
+{
+	struct vdev *v = cmd->v;
+	enum xen_vhca_status status;
+	struct object *obj;
+	int record;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_UAR, &obj);
+	if (status)
+		return status;
+	record = ((struct uar *)obj)->record;
+	uar_deny(&v->bank, record);
+	pthread_mutex_lock(&v->lock);
+	uar_settle(&v->bank, record, false);
+	pthread_mutex_unlock(&v->lock);
+	cmd_gone(cmd, obj);
+	return XEN_VHCA_OK;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mr.c - protection domains, memory regions and memory windows.
+ */
+#include "commands/cmd.h"
+
+static struct hca_ctx *hca_ctx(const struct cmd *cmd)
+{
+	return cmd->ctx->hca;
+}
+
+enum xen_vhca_status cmd_pd_alloc(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj, *ctx;
+	struct hca_obj pd;
+
+	status = cmd_use(cmd, cmd->req.u.pd_alloc.ctx, OBJ_CTX, &ctx);
+	if (status)
+		return status;
+	status = cmd_new(cmd, OBJ_PD, sizeof(*obj), &obj);
+	if (status)
+		return status;
+	status = cmd_hca(cmd, ops->pd_alloc(hca_ctx(cmd), &pd), "allocating a PD");
+	if (status) {
+		cmd_drop(cmd, obj);
+		return status;
+	}
+	obj->hca_id = pd.id;
+	obj->number = pd.number;
+	cmd->rsp.u.object.handle = obj->handle;
+	cmd->rsp.u.object.number = pd.number;
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_pd_free(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_PD, &obj);
+	if (status)
+		return status;
+	status = cmd_hca(cmd, ops->pd_free(hca_ctx(cmd), obj->hca_id), "freeing a PD");
+	if (status)
+		cmd_keep(cmd, obj);
+	else
+		cmd_gone(cmd, obj);
+	return status;
+}
+
+/*
+ * Where the memory is: in a umem of the guest's, or in one that is made of the request's pages.
+ * @made: the latter, or NULL
+ */
+static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made, uint64_t *addr)
+{
+	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
+	enum xen_vhca_status status;
+
+	*made = NULL;
+	if (!(a->flags & XEN_VHCA_MR_REG_INLINE))
+		return cmd_use_umem(cmd, &a->addr, a->length,
+				    a->access & VHCA_ACCESS_WRITES, addr);
+	status = cmd_umem_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), made);
+	if (!status)
+		*addr = (uintptr_t)((struct umem_obj *)*made)->umem.base + a->addr.offset;
+	return status;
+}
+
+/* A umem that is to be kept is the guest's from now on; else it belongs to the MR. */
+static void publish_mr(struct cmd *cmd, struct mr *mr, struct object *made)
+{
+	const bool keep = cmd->req.u.mr_reg.flags & XEN_VHCA_MR_REG_PERSISTENT;
+
+	if (!made) {
+		cmd_publish(cmd, &mr->obj);
+		return;
+	}
+	if (keep)
+		cmd->rsp.u.mr.umem = made->handle;
+	else
+		mr->own = (struct umem_obj *)made;
+	cmd_publish_both(cmd, &mr->obj, made, keep);
+}
+
+enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
+{
+	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	struct hca_mr_attr attr = { .access = a->access, .length = a->length, .iova = a->iova };
+	enum xen_vhca_status status;
+	struct object *obj, *pd, *made;
+	struct hca_mr hca;
+
+	status = cmd_use(cmd, a->pd, OBJ_PD, &pd);
+	if (status)
+		return status;
+	attr.pd = pd->hca_id;
+	status = cmd_new(cmd, OBJ_MR, sizeof(struct mr), &obj);
+	if (status)
+		return status;
+	status = place_mr(cmd, &made, &attr.addr);
+	if (status)
+		goto err_drop;
+	status = cmd_hca(cmd, ops->mr_reg(hca_ctx(cmd), &attr, &hca), "registering memory");
+	if (status)
+		goto err_umem;
+	obj->hca_id = hca.id;
+	obj->number = hca.lkey;
+	((struct mr *)obj)->length = a->length;
+	cmd->rsp.u.mr = (struct xen_vhca_new_mr){
+		.handle = obj->handle, .lkey = hca.lkey, .rkey = hca.rkey,
+	};
+	publish_mr(cmd, (struct mr *)obj, made);
+	return XEN_VHCA_OK;
+
+err_umem:
+	if (made)
+		cmd_umem_drop(cmd, made);
+err_drop:
+	cmd_drop(cmd, obj);
+	return status;
+}
+
+enum xen_vhca_status cmd_mr_dereg(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+	struct umem_obj *own;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_MR, &obj);
+	if (status)
+		return status;
+	status = cmd_hca(cmd, ops->mr_dereg(hca_ctx(cmd), obj->hca_id), "deregistering memory");
+	if (status) {
+		cmd_keep(cmd, obj);
+		return status;
+	}
+	own = ((struct mr *)obj)->own;
+	cmd_gone(cmd, obj);
+	if (own) /* nobody could name it, so nobody needs it any more */
+		cmd_umem_gone(cmd, &own->obj);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_mw_alloc(struct cmd *cmd)
+{
+	const struct xen_vhca_mw_alloc *a = &cmd->req.u.mw_alloc;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj, *pd;
+	struct hca_mr mw;
+
+	status = cmd_use(cmd, a->pd, OBJ_PD, &pd);
+	if (status)
+		return status;
+	status = cmd_new(cmd, OBJ_MW, sizeof(*obj), &obj);
+	if (status)
+		return status;
+	status = cmd_hca(cmd, ops->mw_alloc(hca_ctx(cmd), pd->hca_id, a->type, &mw),
+			 "allocating a memory window");
+	if (status) {
+		cmd_drop(cmd, obj);
+		return status;
+	}
+	obj->hca_id = mw.id;
+	cmd->rsp.u.mr = (struct xen_vhca_new_mr){ .handle = obj->handle, .rkey = mw.rkey };
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_mw_free(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_MW, &obj);
+	if (status)
+		return status;
+	status = cmd_hca(cmd, ops->mw_free(hca_ctx(cmd), obj->hca_id), "freeing a memory window");
+	if (status)
+		cmd_keep(cmd, obj);
+	else
+		cmd_gone(cmd, obj);
+	return status;
+}

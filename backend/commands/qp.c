@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * qp.c - queue pairs.
+ */
+#include "commands/cmd.h"
+
+/* The objects: PD, CQs, SRQ, UAR, all of one context. */
+static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *attr)
+{
+	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
+	const struct {
+		xen_vhca_handle_t handle;
+		enum obj_type type;
+		uint32_t *id;
+	} wanted[] = {
+		{ a->pd, OBJ_PD, &attr->pd },
+		{ a->send_cq, OBJ_CQ, &attr->send_cq },
+		{ a->recv_cq, OBJ_CQ, &attr->recv_cq },
+		{ a->uar, OBJ_UAR, NULL },
+		{ a->srq, OBJ_SRQ, &attr->srq },
+	};
+	enum xen_vhca_status status;
+	struct object *obj;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (wanted[i].type == OBJ_SRQ && !attr->has_srq)
+			continue;
+		status = cmd_use(cmd, wanted[i].handle, wanted[i].type, &obj);
+		if (status)
+			return status;
+		if (wanted[i].id)
+			*wanted[i].id = obj->hca_id;
+		else
+			attr->uar_index = obj->number;
+	}
+	return XEN_VHCA_OK;
+}
+
+static enum xen_vhca_status find_memory(struct cmd *cmd, struct hca_qp_attr *attr)
+{
+	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
+	uint64_t size = ((uint64_t)a->rq_wqe_count << a->rq_wqe_shift) +
+			(uint64_t)a->sq_wqe_count * VHCA_SEND_BLOCK;
+	enum xen_vhca_status status;
+
+	if (size) {
+		status = cmd_use_umem(cmd, &a->buf, size, true, &attr->buf);
+		if (status)
+			return status;
+	}
+	return cmd_use_umem(cmd, &a->dbr, 8, true, &attr->dbr);
+}
+
+enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
+{
+	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	struct hca_qp_attr attr = {
+		.has_srq = a->srq, .signal_all = a->flags & XEN_VHCA_QP_SIGNAL_ALL, .type = a->type,
+		.user_index = a->user_index, .sq_blocks = a->sq_wqe_count,
+		.rq_wqes = a->rq_wqe_count, .rq_shift = a->rq_wqe_shift,
+		.max_send_wr = a->max_send_wr, .max_recv_wr = a->max_recv_wr,
+		.max_send_sge = a->max_send_sge, .max_recv_sge = a->max_recv_sge,
+		.max_inline = a->max_inline,
+	};
+	enum xen_vhca_status status;
+	struct object *obj;
+	struct hca_obj qp;
+
+	status = find_objects(cmd, &attr);
+	if (status)
+		return status;
+	status = find_memory(cmd, &attr);
+	if (status)
+		return status;
+	status = cmd_new(cmd, OBJ_QP, sizeof(struct qp), &obj);
+	if (status)
+		return status;
+	LIST_INIT(&((struct qp *)obj)->groups);
+	attr.user = obj->handle;
+	status = cmd_hca(cmd, ops->qp_create(cmd->ctx->hca, &attr, &qp), "creating a QP");
+	if (status) {
+		cmd_drop(cmd, obj);
+		return status;
+	}
+	obj->hca_id = qp.id;
+	obj->number = qp.number;
+	cmd->rsp.u.queue = (struct xen_vhca_new_queue){ obj->handle, qp.number };
+	cmd_publish(cmd, obj);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
+{
+	const struct xen_vhca_qp_modify *a = &cmd->req.u.qp_modify;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_use(cmd, a->qp, OBJ_QP, &obj);
+	if (status)
+		return status;
+	return cmd_hca(cmd, ops->qp_modify(cmd->ctx->hca, obj->hca_id, a->mask, &a->attr),
+		       "modifying a QP");
+}
+
+enum xen_vhca_status cmd_qp_query(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_use(cmd, cmd->req.u.object.handle, OBJ_QP, &obj);
+	if (status)
+		return status;
+	return cmd_hca(cmd, ops->qp_query(cmd->ctx->hca, obj->hca_id, &cmd->rsp.u.qp.attr),
+		       "querying a QP");
+}
+
+enum xen_vhca_status cmd_qp_destroy(struct cmd *cmd)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_QP, &obj);
+	if (status)
+		return status;
+	cmd_look_at_events(cmd);
+	status = cmd_hca(cmd, ops->qp_destroy(cmd->ctx->hca, obj->hca_id), "destroying a QP");
+	if (status)
+		cmd_keep(cmd, obj);
+	else
+		cmd_gone(cmd, obj);
+	return status;
+}

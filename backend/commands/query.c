@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * query.c - queries of the device and its port.
+ */
+#include "commands/cmd.h"
+
+enum xen_vhca_status cmd_device_query(struct cmd *cmd)
+{
+	cmd->data = &cmd->v->attr;
+	cmd->data_len = sizeof(cmd->v->attr);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_port_query(struct cmd *cmd)
+{
+	struct hca *hca = cmd->v->hca;
+
+	return cmd_hca(cmd, hca->ops->query_port(hca, &cmd->rsp.u.port), "querying the port");
+}
+
+enum xen_vhca_status cmd_gid_query(struct cmd *cmd)
+{
+	const struct xen_vhca_index *of = &cmd->req.u.index;
+	struct hca *hca = cmd->v->hca;
+	int err = 0;
+	uint32_t i;
+
+	for (i = 0; i <= of->more && !err; i++)
+		err = hca->ops->query_gid(hca, of->index + i, cmd->rsp.u.gids.gid[i]);
+	return cmd_hca(cmd, err, "querying a GID");
+}
+
+enum xen_vhca_status cmd_pkey_query(struct cmd *cmd)
+{
+	const struct xen_vhca_index *of = &cmd->req.u.index;
+	struct hca *hca = cmd->v->hca;
+	int err = 0;
+	uint32_t i;
+
+	for (i = 0; i <= of->more && !err; i++)
+		err = hca->ops->query_pkey(hca, of->index + i, &cmd->rsp.u.pkeys.pkey[i]);
+	return cmd_hca(cmd, err, "querying a P_Key");
+}

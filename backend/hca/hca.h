@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * hca.h - what the daemon needs of an HCA; one implementation for each family (mlx5.c), and one
+ * for the tests (unit/hca_fake.c).
+ *
+ * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
+ * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are
+ * of this process, in umems of the guest's memory (vhca/umem.h); the driver pins what it is given and
+ * never looks into it.
+ */
+#ifndef XEN_IB_HCA_HCA_H
+#define XEN_IB_HCA_HCA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared-ring/vhca.h"
+
+/*
+ * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
+ * 0x400c bytes (initial_seg in linux/mlx5/mlx5_ifc.h), and the table of MSI-X lies within it. No
+ * doorbell page is there.
+ */
+#define HCA_FIRST_UAR_PAGE 5
+
+struct hca;
+struct hca_ctx;
+
+struct hca_obj {
+	uint32_t id;
+	uint32_t number; /* the HCA's: of a queue, a PD; else 0 */
+};
+
+struct hca_uar {
+	uint32_t index;  /* on the HCA; CQs and QPs name their UAR by it */
+	uint64_t frame;  /* machine frame of the page */
+};
+
+struct hca_mr {
+	uint32_t id, lkey, rkey;
+};
+
+struct hca_mr_attr {
+	uint32_t pd;
+	uint32_t access; /* enum xen_vhca_access */
+	uint64_t addr, length, iova;
+};
+
+/* user, here and below: comes back in events. */
+struct hca_cq_attr {
+	uint64_t user;
+	uint64_t buf, dbr;
+	uint32_t cqes, cqe_size;
+	uint32_t uar_index;
+	bool events; /* completion events; of a context that has events */
+};
+
+struct hca_srq_attr {
+	uint64_t user;
+	uint32_t pd;
+	uint32_t wqes, max_sge, limit;
+	uint64_t buf, dbr;
+};
+
+struct hca_qp_attr {
+	uint64_t user;
+	uint32_t pd, send_cq, recv_cq, srq; /* ids */
+	bool has_srq, signal_all;
+	uint32_t type; /* enum xen_vhca_qp_type */
+	uint32_t user_index, uar_index;
+	uint64_t buf, dbr;
+	uint32_t sq_blocks, rq_wqes, rq_shift;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+};
+
+/* An asynchronous event. */
+struct hca_event {
+	uint32_t type; /* enum xen_vhca_async_type */
+	uint64_t user; /* of the CQ, QP or SRQ; else it means nothing */
+};
+
+struct hca_ops {
+	const char *family;
+
+	/* Limits are the HCA's own; the caller narrows them to the vHCA's. */
+	int (*query_device)(struct hca *hca, struct xen_vhca_device_attr *attr);
+	int (*query_port)(struct hca *hca, struct xen_vhca_port_attr *attr);
+	int (*query_gid)(struct hca *hca, uint32_t index, uint8_t gid[16]);
+	int (*query_pkey)(struct hca *hca, uint32_t index, uint16_t *pkey);
+
+	/*
+	 * What happens to the port that was opened, or to the whole device. A descriptor to poll
+	 * for input, and what there is to read: 1, 0, or -errno if nothing will come any more.
+	 */
+	int (*port_fd)(struct hca *hca);
+	int (*next_port_event)(struct hca *hca, uint32_t *type);
+
+	/*
+	 * ctx_close destroys all objects of the context; nothing of them is pinned afterwards.
+	 * events: whether there is somebody to read them; otherwise none are kept.
+	 */
+	int (*ctx_open)(struct hca *hca, bool events, struct hca_ctx **ctx);
+	void (*ctx_close)(struct hca_ctx *ctx);
+
+	/*
+	 * Of a context that has events, as above. There is never an event of an object whose
+	 * destruction has returned, unless it was read before.
+	 */
+	int (*completion_fd)(struct hca_ctx *ctx);
+	int (*next_completion)(struct hca_ctx *ctx, uint64_t *user);
+	int (*event_fd)(struct hca_ctx *ctx);
+	int (*next_event)(struct hca_ctx *ctx, struct hca_event *event);
+
+	/* UARs belong to no context and live as long as the bank. type: enum xen_vhca_uar_type */
+	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
+	/*
+	 * Of UARs of this type: bytes of one BlueFlame buffer, place of the first. 0 bytes: no
+	 * BlueFlame; of UAR_BF, that uar_alloc() has no such UARs.
+	 */
+	void (*uar_layout)(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset);
+
+	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);
+	int (*pd_free)(struct hca_ctx *ctx, uint32_t pd);
+	int (*mr_reg)(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr);
+	int (*mr_dereg)(struct hca_ctx *ctx, uint32_t mr);
+	int (*mw_alloc)(struct hca_ctx *ctx, uint32_t pd, uint32_t type, struct hca_mr *mw);
+	int (*mw_free)(struct hca_ctx *ctx, uint32_t mw);
+	int (*cq_create)(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
+	int (*cq_modify)(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);
+	int (*cq_destroy)(struct hca_ctx *ctx, uint32_t cq);
+	int (*srq_create)(struct hca_ctx *ctx, const struct hca_srq_attr *attr,
+			  struct hca_obj *srq);
+	int (*srq_modify)(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);
+	int (*srq_query)(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr);
+	int (*srq_destroy)(struct hca_ctx *ctx, uint32_t srq);
+	int (*qp_create)(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp);
+	int (*qp_modify)(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
+			 const struct xen_vhca_qp_attr *attr);
+	int (*qp_query)(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr);
+	int (*qp_destroy)(struct hca_ctx *ctx, uint32_t qp);
+	int (*mcast)(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16],
+		     uint16_t lid);
+
+	void (*close)(struct hca *hca);
+};
+
+struct hca {
+	const struct hca_ops *ops;
+};
+
+/*
+ * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
+ * @broker: allocates its UARs; belongs to the caller
+ * @spread: an HCA has several event queues, each with an interrupt; those who open it with
+ *          different numbers here have their completion events in different ones, as far as they go
+ * NULL with a line in the log if there is no such device, or of no family that is known.
+ */
+struct broker;
+struct hca *hca_open(const char *name, unsigned int port, struct broker *broker, uint32_t spread);
+
+/*
+ * hca_bank_open - a bank: a descriptor, or -errno. It must outlive every mapping that a guest may
+ * have of one of its UARs.
+ */
+int hca_bank_open(const char *name);
+
+/*
+ * hca_bank_uar - allocates a UAR (enum xen_vhca_uar_type) on a bank. *index: its page; *handle names
+ * it to hca_bank_uar_free(). 0 or -errno.
+ */
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle);
+int hca_bank_uar_free(int bank, uint32_t handle);
+
+/*
+ * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened:
+ * its UARs exist no longer, and a new bank is needed.
+ */
+bool hca_bank_alive(int bank);
+
+#endif

@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mlx5.c - ConnectX-4 and later, on the stock kernel driver.
+ *
+ * A context is an open uverbs file without UARs of its own (MLX5_LIB_CAP_DYN_UAR). The UARs are
+ * objects of another file, the bank, which outlives all contexts: see vhca/uar.h. Both are without DEVX,
+ * so the HCA lets queues of one use pages of the other; nobody but this daemon can name them. What
+ * mlx5 offers beyond plain verbs is not used: no scatter to CQE, no signatures, no compression.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "broker/client.h"
+#include "hca/hca.h"
+#include "hca/qp_attr.h"
+#include "hca/sysfs.h"
+#include "hca/uverbs.h"
+#include "hca/uverbs_event.h"
+#include "shared-ring/vhca_event.h"
+#include "util/log.h"
+
+#define BLUEFLAME_OFFSET 0x800 /* of the first register in a 4 KiB UAR page */
+#define LINK_LAYER_INFINIBAND 1
+
+/* Of enum ib_device_cap_flags: what a guest can make use of. */
+#define USEFUL_CAPS (1u << 1 /* bad P_Key counter */ | 1u << 2 /* bad Q_Key counter */ | \
+		     1u << 11 /* system image GUID */ | 1u << 12 /* RNR NAK */ | \
+		     1u << 17 /* memory windows */ | 1u << 21 /* send with invalidate */ | \
+		     1u << 23 /* memory windows 2A */ | 1u << 24 /* 2B */)
+
+/* Attribute masks of the kernel that its user-space headers do not have. */
+#define CQ_MODERATE (1u << 0)
+#define SRQ_LIMIT (1u << 1)
+
+struct mlx5 {
+	struct hca hca;
+	char name[UVERBS_NAME_MAX];
+	unsigned int port;
+	struct broker *broker;
+	int queries; /* a context of the daemon's own, for queries, */
+	int events;  /* and what its port and device have to say */
+	uint32_t vector; /* which of the HCA's event queues serves the completion events */
+	uint64_t bar0;
+	struct mlx5_ib_alloc_ucontext_resp info;
+};
+
+struct mlx5_ctx {
+	struct mlx5 *mlx5;
+	int fd;
+	int completions, events; /* or -1 */
+};
+
+static struct mlx5 *to_mlx5(struct hca *hca)
+{
+	return (struct mlx5 *)hca;
+}
+
+static struct mlx5_ctx *to_ctx(struct hca_ctx *ctx)
+{
+	return (struct mlx5_ctx *)ctx;
+}
+
+static int fd_of(struct hca_ctx *ctx)
+{
+	return to_ctx(ctx)->fd;
+}
+
+#define MSG(core_, driver_) \
+	(&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_), \
+			       .driver = &(driver_), .driver_len = sizeof(driver_) })
+#define MSG_CORE(core_) (&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_) })
+
+struct context_info {
+	struct mlx5_ib_alloc_ucontext_resp driver;
+	uint32_t vectors;
+};
+
+static int make_context(int fd, struct context_info *info)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 4, /* none are made, but the number is checked */
+		.max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	};
+
+	return uverbs_context(fd, RDMA_DRIVER_MLX5, &req, sizeof(req), &info->driver,
+			      sizeof(info->driver), &info->vectors);
+}
+
+static int open_context(struct mlx5 *m, struct context_info *info)
+{
+	int fd = uverbs_open(m->name), err;
+
+	if (fd < 0)
+		return fd;
+	err = make_context(fd, info);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Queries */
+
+static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
+{
+	struct mlx5 *m = to_mlx5(hca);
+	struct ib_uverbs_query_device_resp r;
+	struct ib_uverbs_query_device req = { 0 };
+	int err;
+
+	err = uverbs_write(m->queries, IB_USER_VERBS_CMD_QUERY_DEVICE, MSG_CORE(req), MSG_CORE(r));
+	if (err)
+		return err;
+	*attr = (struct xen_vhca_device_attr){
+		.node_guid = r.node_guid, .sys_image_guid = r.sys_image_guid, .fw_ver = r.fw_ver,
+		.max_mr_size = r.max_mr_size, .page_size_cap = r.page_size_cap,
+		.device_cap_flags = r.device_cap_flags & USEFUL_CAPS,
+		.vendor_id = r.vendor_id, .vendor_part_id = r.vendor_part_id, .hw_ver = r.hw_ver,
+		.family = XEN_VHCA_FAMILY_MLX5,
+		.max_pd = r.max_pd, .max_mr = r.max_mr, .max_mw = r.max_mw, .max_cq = r.max_cq,
+		.max_qp = r.max_qp, .max_srq = r.max_srq, .max_ah = r.max_ah,
+		.max_qp_wr = r.max_qp_wr, .max_sge = r.max_sge, .max_sge_rd = r.max_sge_rd,
+		.max_cqe = r.max_cqe, .max_srq_wr = r.max_srq_wr, .max_srq_sge = r.max_srq_sge,
+		.max_qp_rd_atom = r.max_qp_rd_atom,
+		.max_qp_init_rd_atom = r.max_qp_init_rd_atom,
+		.max_res_rd_atom = r.max_res_rd_atom, .atomic_cap = r.atomic_cap,
+		.max_mcast_grp = r.max_mcast_grp, .max_mcast_qp_attach = r.max_mcast_qp_attach,
+		.local_ca_ack_delay = r.local_ca_ack_delay,
+		.max_sq_desc = m->info.max_sq_desc_sz, .max_rq_desc = m->info.max_rq_desc_sz,
+		.max_send_blocks = m->info.max_send_wqebb, .max_recv_wqes = m->info.max_recv_wr,
+		.max_srq_wqes = m->info.max_srq_recv_wr, .cqe_version = m->info.cqe_version,
+	};
+	return 0;
+}
+
+static int query_port(struct hca *hca, struct xen_vhca_port_attr *attr)
+{
+	struct mlx5 *m = to_mlx5(hca);
+	struct ib_uverbs_query_port req = { .port_num = m->port };
+	struct ib_uverbs_query_port_resp r;
+	int err;
+
+	err = uverbs_write(m->queries, IB_USER_VERBS_CMD_QUERY_PORT, MSG_CORE(req), MSG_CORE(r));
+	if (err)
+		return err;
+	if (r.link_layer != LINK_LAYER_INFINIBAND)
+		return -EPROTONOSUPPORT;
+	*attr = (struct xen_vhca_port_attr){
+		.state = r.state, .max_mtu = r.max_mtu, .active_mtu = r.active_mtu,
+		.phys_state = r.phys_state, .lid = r.lid, .sm_lid = r.sm_lid, .lmc = r.lmc,
+		.sm_sl = r.sm_sl, .max_vl_num = r.max_vl_num, .subnet_timeout = r.subnet_timeout,
+		.init_type_reply = r.init_type_reply, .active_width = r.active_width,
+		.active_speed = r.active_speed, .gid_tbl_len = r.gid_tbl_len,
+		.pkey_tbl_len = r.pkey_tbl_len, .port_cap_flags = r.port_cap_flags,
+		.max_msg_sz = r.max_msg_sz, .bad_pkey_cntr = r.bad_pkey_cntr,
+		.qkey_viol_cntr = r.qkey_viol_cntr,
+	};
+	return 0;
+}
+
+static int query_gid(struct hca *hca, uint32_t index, uint8_t gid[16])
+{
+	return hca_sysfs_gid(to_mlx5(hca)->name, to_mlx5(hca)->port, index, gid);
+}
+
+static int query_pkey(struct hca *hca, uint32_t index, uint16_t *pkey)
+{
+	return hca_sysfs_pkey(to_mlx5(hca)->name, to_mlx5(hca)->port, index, pkey);
+}
+
+/* Contexts and UARs */
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The kernel destroys what is left on the file, in the right order, before close() returns. */
+static void ctx_close(struct hca_ctx *ctx)
+{
+	struct mlx5_ctx *c = to_ctx(ctx);
+
+	close_fd(c->fd);
+	close_fd(c->completions);
+	close_fd(c->events);
+	free(c);
+}
+
+static int open_descriptors(struct mlx5_ctx *c, bool events)
+{
+	struct context_info unused;
+
+	c->fd = open_context(c->mlx5, &unused);
+	if (c->fd < 0 || !events)
+		return c->fd;
+	c->completions = uverbs_open_completions(c->fd);
+	if (c->completions < 0)
+		return c->completions;
+	c->events = uverbs_open_events(c->fd, RDMA_DRIVER_MLX5);
+	return c->events;
+}
+
+static int ctx_open(struct hca *hca, bool events, struct hca_ctx **ctx)
+{
+	struct mlx5_ctx *c = calloc(1, sizeof(*c));
+	int got;
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct mlx5_ctx){ to_mlx5(hca), -1, -1, -1 };
+	*ctx = (struct hca_ctx *)c;
+	got = open_descriptors(c, events);
+	if (got >= 0)
+		return 0;
+	ctx_close(*ctx);
+	return got;
+}
+
+/* Events */
+
+static int completion_fd(struct hca_ctx *ctx)
+{
+	return to_ctx(ctx)->completions;
+}
+
+static int next_completion(struct hca_ctx *ctx, uint64_t *user)
+{
+	return uverbs_next_completion(completion_fd(ctx), user);
+}
+
+static int event_fd(struct hca_ctx *ctx)
+{
+	return to_ctx(ctx)->events;
+}
+
+/* enum xen_vhca_async_type is enum ib_event_type. */
+static int next_event(struct hca_ctx *ctx, struct hca_event *event)
+{
+	return uverbs_next_event(event_fd(ctx), &event->user, &event->type);
+}
+
+static int port_fd(struct hca *hca)
+{
+	return to_mlx5(hca)->events;
+}
+
+/* Of the device, and of the one port; not of the others. */
+static int next_port_event(struct hca *hca, uint32_t *type)
+{
+	struct mlx5 *m = to_mlx5(hca);
+	enum vhca_async_kind kind;
+	uint64_t port;
+	int got;
+
+	while ((got = uverbs_next_event(m->events, &port, type)) > 0) {
+		kind = vhca_async_kind(*type);
+		if (kind == VHCA_ASYNC_DEVICE || (kind == VHCA_ASYNC_PORT && port == m->port))
+			break;
+	}
+	return got;
+}
+
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
+{
+	uint32_t length = 0;
+	uint64_t offset = 0;
+	struct uverbs_arg args[] = {
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0, 0 },
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, 8, type == XEN_VHCA_UAR_BF ?
+			MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF : MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC },
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, sizeof(offset), (uintptr_t)&offset },
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, sizeof(length), (uintptr_t)&length },
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(*index), (uintptr_t)index },
+	};
+
+	int err;
+
+	*index = 0;
+	err = uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
+	*handle = args[0].data;
+	return err;
+}
+
+int hca_bank_uar_free(int bank, uint32_t handle)
+{
+	struct uverbs_arg args[] = { { MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, 0, handle } };
+
+	return uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
+}
+
+static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
+{
+	struct mlx5 *m = to_mlx5(hca);
+	int err;
+
+	err = broker_uar(m->broker, type, &uar->index);
+	if (!err)
+		uar->frame = m->bar0 / XEN_VHCA_PAGE_SIZE + uar->index;
+	return err;
+}
+
+static void uar_layout(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset)
+{
+	/* bf_reg_size is that of both buffers together */
+	*bf_size = type == XEN_VHCA_UAR_BF ? to_mlx5(hca)->info.bf_reg_size / 2 : 0;
+	*bf_offset = BLUEFLAME_OFFSET;
+}
+
+/* Protection domains, memory */
+
+static int pd_alloc(struct hca_ctx *ctx, struct hca_obj *pd)
+{
+	struct ib_uverbs_alloc_pd req = { 0 };
+	struct ib_uverbs_alloc_pd_resp rsp;
+	struct mlx5_ib_alloc_pd_resp driver;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_ALLOC_PD, MSG_CORE(req), MSG(rsp, driver));
+	if (err)
+		return err;
+	*pd = (struct hca_obj){ .id = rsp.pd_handle, .number = driver.pdn };
+	return 0;
+}
+
+static int pd_free(struct hca_ctx *ctx, uint32_t pd)
+{
+	struct ib_uverbs_dealloc_pd req = { .pd_handle = pd };
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DEALLOC_PD, MSG_CORE(req), NULL);
+}
+
+static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
+{
+	struct ib_uverbs_reg_mr req = {
+		.start = attr->addr, .length = attr->length, .hca_va = attr->iova,
+		.pd_handle = attr->pd, .access_flags = attr->access,
+	};
+	struct ib_uverbs_reg_mr_resp rsp;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_REG_MR, MSG_CORE(req), MSG_CORE(rsp));
+	if (err)
+		return err;
+	*mr = (struct hca_mr){ .id = rsp.mr_handle, .lkey = rsp.lkey, .rkey = rsp.rkey };
+	return 0;
+}
+
+static int mr_dereg(struct hca_ctx *ctx, uint32_t mr)
+{
+	struct ib_uverbs_dereg_mr req = { .mr_handle = mr };
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DEREG_MR, MSG_CORE(req), NULL);
+}
+
+static int mw_alloc(struct hca_ctx *ctx, uint32_t pd, uint32_t type, struct hca_mr *mw)
+{
+	struct ib_uverbs_alloc_mw req = { .pd_handle = pd, .mw_type = type };
+	struct ib_uverbs_alloc_mw_resp rsp;
+	struct mlx5_ib_alloc_mw driver = { 0 };
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_ALLOC_MW, MSG(req, driver), MSG_CORE(rsp));
+	if (err)
+		return err;
+	*mw = (struct hca_mr){ .id = rsp.mw_handle, .rkey = rsp.rkey };
+	return 0;
+}
+
+static int mw_free(struct hca_ctx *ctx, uint32_t mw)
+{
+	struct ib_uverbs_dealloc_mw req = { .mw_handle = mw };
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DEALLOC_MW, MSG_CORE(req), NULL);
+}
+
+/* Completion queues */
+
+static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
+{
+	/* The kernel makes a CQ of the next power of two above cqe: of attr->cqes entries. */
+	struct ib_uverbs_create_cq req = {
+		.user_handle = attr->user, .cqe = attr->cqes - 1,
+		.comp_vector = to_ctx(ctx)->mlx5->vector,
+		.comp_channel = attr->events ? to_ctx(ctx)->completions : -1,
+	};
+	struct mlx5_ib_create_cq driver = {
+		.buf_addr = attr->buf, .db_addr = attr->dbr, .cqe_size = attr->cqe_size,
+		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+		.uar_page_index = attr->uar_index,
+	};
+	struct ib_uverbs_create_cq_resp rsp;
+	struct mlx5_ib_create_cq_resp result;
+	int err;
+
+	if (attr->uar_index > UINT16_MAX) /* wider than the kernel's interface */
+		return -EOVERFLOW;
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_CQ, MSG(req, driver),
+			   MSG(rsp, result));
+	if (err)
+		return err;
+	*cq = (struct hca_obj){ .id = rsp.cq_handle, .number = result.cqn };
+	return 0;
+}
+
+static int cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us)
+{
+	struct ib_uverbs_ex_modify_cq req = {
+		.cq_handle = cq, .attr_mask = CQ_MODERATE,
+		.attr = { .cq_count = count, .cq_period = period_us },
+	};
+
+	return uverbs_write_ex(fd_of(ctx), IB_USER_VERBS_EX_CMD_MODIFY_CQ, &req, sizeof(req));
+}
+
+static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
+{
+	struct ib_uverbs_destroy_cq req = { .cq_handle = cq };
+	struct ib_uverbs_destroy_cq_resp rsp;
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_CQ, MSG_CORE(req), MSG_CORE(rsp));
+}
+
+/* Shared receive queues */
+
+static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
+{
+	/* As for CQs: the kernel takes the next power of two above max_wr. */
+	struct ib_uverbs_create_srq req = {
+		.user_handle = attr->user, .pd_handle = attr->pd,
+		.max_wr = attr->wqes - 1, .max_sge = attr->max_sge, .srq_limit = attr->limit,
+	};
+	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf, .db_addr = attr->dbr };
+	struct ib_uverbs_create_srq_resp rsp;
+	struct mlx5_ib_create_srq_resp result;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_SRQ, MSG(req, driver),
+			   MSG(rsp, result));
+	if (err)
+		return err;
+	*srq = (struct hca_obj){ .id = rsp.srq_handle, .number = result.srqn };
+	return 0;
+}
+
+static int srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit)
+{
+	struct ib_uverbs_modify_srq req = {
+		.srq_handle = srq, .attr_mask = SRQ_LIMIT, .srq_limit = limit,
+	};
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_MODIFY_SRQ, MSG_CORE(req), NULL);
+}
+
+static int srq_query(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr)
+{
+	struct ib_uverbs_query_srq req = { .srq_handle = srq };
+	struct ib_uverbs_query_srq_resp rsp;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_QUERY_SRQ, MSG_CORE(req), MSG_CORE(rsp));
+	if (err)
+		return err;
+	*attr = (struct xen_vhca_srq_attr){
+		.max_wr = rsp.max_wr, .max_sge = rsp.max_sge, .limit = rsp.srq_limit,
+	};
+	return 0;
+}
+
+static int srq_destroy(struct hca_ctx *ctx, uint32_t srq)
+{
+	struct ib_uverbs_destroy_srq req = { .srq_handle = srq };
+	struct ib_uverbs_destroy_srq_resp rsp;
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_SRQ, MSG_CORE(req),
+			    MSG_CORE(rsp));
+}
+
+/* Queue pairs */
+
+static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
+{
+	struct ib_uverbs_create_qp req = {
+		.user_handle = attr->user,
+		.pd_handle = attr->pd, .send_cq_handle = attr->send_cq,
+		.recv_cq_handle = attr->recv_cq, .srq_handle = attr->srq, .is_srq = attr->has_srq,
+		.max_send_wr = attr->max_send_wr, .max_recv_wr = attr->max_recv_wr,
+		.max_send_sge = attr->max_send_sge, .max_recv_sge = attr->max_recv_sge,
+		.max_inline_data = attr->max_inline, .sq_sig_all = attr->signal_all,
+		.qp_type = attr->type, /* enum xen_vhca_qp_type is enum ib_qp_type */
+	};
+	struct mlx5_ib_create_qp driver = {
+		.buf_addr = attr->buf, .db_addr = attr->dbr, .sq_wqe_count = attr->sq_blocks,
+		.rq_wqe_count = attr->rq_wqes, .rq_wqe_shift = attr->rq_shift,
+		.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX, .uidx = attr->user_index,
+		.bfreg_index = attr->uar_index,
+	};
+	struct ib_uverbs_create_qp_resp rsp;
+	struct mlx5_ib_create_qp_resp result;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_QP, MSG(req, driver),
+			   MSG(rsp, result));
+	if (err)
+		return err;
+	*qp = (struct hca_obj){ .id = rsp.qp_handle, .number = rsp.qpn };
+	return 0;
+}
+
+static int qp_modify(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
+		     const struct xen_vhca_qp_attr *attr)
+{
+	struct mlx5_ctx *c = to_ctx(ctx);
+	struct ib_uverbs_modify_qp req;
+
+	hca_qp_to_uverbs(&req, attr, c->mlx5->port);
+	req.qp_handle = qp;
+	req.attr_mask = mask;
+	return uverbs_write(c->fd, IB_USER_VERBS_CMD_MODIFY_QP, MSG_CORE(req), NULL);
+}
+
+static int qp_query(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr)
+{
+	struct ib_uverbs_query_qp req = { .qp_handle = qp, .attr_mask = HCA_QP_ALL };
+	struct ib_uverbs_query_qp_resp rsp;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_QUERY_QP, MSG_CORE(req), MSG_CORE(rsp));
+	if (!err)
+		hca_qp_from_uverbs(attr, &rsp);
+	return err;
+}
+
+static int qp_destroy(struct hca_ctx *ctx, uint32_t qp)
+{
+	struct ib_uverbs_destroy_qp req = { .qp_handle = qp };
+	struct ib_uverbs_destroy_qp_resp rsp;
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_QP, MSG_CORE(req), MSG_CORE(rsp));
+}
+
+static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid)
+{
+	struct ib_uverbs_attach_mcast req = { .qp_handle = qp, .mlid = lid };
+
+	memcpy(req.gid, gid, sizeof(req.gid));
+	return uverbs_write(fd_of(ctx), attach ? IB_USER_VERBS_CMD_ATTACH_MCAST :
+			    IB_USER_VERBS_CMD_DETACH_MCAST, MSG_CORE(req), NULL);
+}
+
+static void mlx5_close(struct hca *hca)
+{
+	close(to_mlx5(hca)->events);
+	close(to_mlx5(hca)->queries);
+	free(hca);
+}
+
+static const struct hca_ops mlx5_ops = {
+	.family = "mlx5",
+	.query_device = query_device, .query_port = query_port,
+	.query_gid = query_gid, .query_pkey = query_pkey,
+	.port_fd = port_fd, .next_port_event = next_port_event,
+	.ctx_open = ctx_open, .ctx_close = ctx_close,
+	.completion_fd = completion_fd, .next_completion = next_completion,
+	.event_fd = event_fd, .next_event = next_event,
+	.uar_alloc = uar_alloc, .uar_layout = uar_layout,
+	.pd_alloc = pd_alloc, .pd_free = pd_free,
+	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
+	.cq_create = cq_create, .cq_modify = cq_modify, .cq_destroy = cq_destroy,
+	.srq_create = srq_create, .srq_modify = srq_modify, .srq_query = srq_query,
+	.srq_destroy = srq_destroy,
+	.qp_create = qp_create, .qp_modify = qp_modify, .qp_query = qp_query,
+	.qp_destroy = qp_destroy, .mcast = mcast,
+	.close = mlx5_close,
+};
+
+int hca_bank_open(const char *name)
+{
+	return uverbs_open(name);
+}
+
+/* Every attempt but the first finds that there is a context. Only a dead device says otherwise. */
+bool hca_bank_alive(int bank)
+{
+	struct context_info unused;
+	int err = make_context(bank, &unused);
+
+	return !err || err == -EINVAL;
+}
+
+struct hca *hca_open(const char *name, unsigned int port, struct broker *broker, uint32_t spread)
+{
+	struct mlx5 *m = calloc(1, sizeof(*m));
+	struct context_info info;
+	char driver[32];
+	int err;
+
+	if (!m)
+		return NULL;
+	m->hca.ops = &mlx5_ops;
+	m->port = port;
+	m->broker = broker;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	err = hca_sysfs_driver(name, driver, sizeof(driver));
+	if (!err && strcmp(driver, "mlx5_core"))
+		err = -EPROTONOSUPPORT;
+	if (!err)
+		err = hca_sysfs_bar0(name, &m->bar0, NULL);
+	if (err)
+		goto err_free;
+	m->queries = open_context(m, &info);
+	if (m->queries < 0) {
+		err = m->queries;
+		goto err_free;
+	}
+	m->info = info.driver;
+	m->vector = info.vectors ? spread % info.vectors : 0;
+	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);
+	if (m->events < 0) {
+		err = m->events;
+		goto err_queries;
+	}
+	/* The HCA that was opened here may be a newer one than the bank's. */
+	err = broker_bank_alive(m->broker);
+	if (err)
+		goto err_events;
+	return &m->hca;
+
+err_events:
+	close(m->events);
+err_queries:
+	close(m->queries);
+err_free:
+	log_error("HCA %s: %s", name, err == -EPROTONOSUPPORT ? "not driven by mlx5_core" :
+		  strerror(-err));
+	free(m);
+	return NULL;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * device.h - the supervisor's side of one vHCA: its worker, and what has to outlive workers.
+ *
+ * A worker outlives the supervisor, so what a next supervisor has to know stands in files,
+ * /run/xen-ib/<domid>-<devid>.life and .pid. The first is a pipe with a name, of which worker, broker
+ * and keeper have the end for writing, and write nothing: as long as there is such an end, or the
+ * worker itself, it is at work or not yet cleaned up after, and no other worker may start. The
+ * supervisor that started it sees this in the same way as one that came later.
+ */
+#ifndef XEN_IB_SUPERVISOR_DEVICE_H
+#define XEN_IB_SUPERVISOR_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "supervisor/uar_store.h"
+#include "util/ratelimit.h"
+#include "xen/xenbus.h"
+
+enum slot_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE, DETACH_DONE };
+
+struct slot {
+	char path[XB_PATH_MAX]; /* of the backend's directory */
+	unsigned int domid, devid;
+	bool listed;    /* xenstore has it */
+	bool was_listed; /* at the last look */
+	enum slot_detach detach; /* it is to be taken away */
+	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
+	int pidfd;      /* of one that another supervisor has started; -1 */
+	bool crashed;   /* the last one did not say Closed itself */
+	int life;       /* at its end when worker, broker and keeper are gone; -1: they are */
+	struct banks banks;
+	uint64_t started_ms;    /* the last worker */
+	uint64_t not_before_ms; /* of the next worker */
+	struct pace starts;
+	unsigned int failures;  /* in a row */
+	char said[256];         /* why there is no worker; said once */
+	uint64_t ended_ms;      /* the last worker, when the rest of its family was last killed; 0: it has not */
+	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */
+	LIST_ENTRY(slot) link;
+};
+
+LIST_HEAD(slot_list, slot);
+
+extern const char *slot_dir; /* another one than STATUS_DIR in tests */
+
+/*
+ * slot_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
+ * @store: see uar_store.h
+ */
+struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store);
+
+/* slot_free - the domain is gone, and so is the worker: files and banks go as well. */
+void slot_free(struct slot *slot);
+
+/* slot_busy - whether there is a worker, or one that is not yet cleaned up after. */
+bool slot_busy(const struct slot *slot);
+
+/* slot_start - starts a worker, which it may do if the slot is not busy. */
+void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose);
+
+/* slot_put_off - no worker can be started now, for this reason; tried again in a second. */
+void slot_put_off(struct slot *slot, struct xs_handle *xs, const char *why);
+
+/*
+ * slot_must_end - kills a worker that has not ended within a grace, after this was called first.
+ * Returns in how many milliseconds to call again, -1 if no worker is left.
+ */
+#define SLOT_GRACE_MS 30000
+#define SLOT_FORCE_MS 2000
+int slot_must_end(struct slot *slot, unsigned int grace_ms);
+
+/* slot_ended - the worker, our child, ended with this wait status; decides about the next one. */
+void slot_ended(struct slot *slot, struct xs_handle *xs, int status);
+
+/*
+ * slot_fd - to poll for reading; -1: not now. slot_event - it is readable: a worker from before, or
+ * all the family of one, has ended.
+ */
+int slot_fd(const struct slot *slot);
+void slot_event(struct slot *slot, struct xs_handle *xs);
+
+/*
+ * slot_clear - kills those of a worker's family that outlive it. Returns in how many milliseconds to
+ * call again, or -1.
+ */
+int slot_clear(struct slot *slot);
+
+uint64_t slot_now_ms(void);
+
+#endif

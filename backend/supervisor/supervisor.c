@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * supervisor.c - see supervisor.h.
+ *
+ * One thread, which never waits for a guest: all that depends on one is done by its worker. What
+ * the supervisor has to know it reads again from xenstore after each event, so that no event that
+ * is missed or comes twice can confuse it. What it cannot read there it finds with its workers and
+ * with the holder of banks, which both outlive it: see device.h and holder.h.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "admin/listing.h"
+#include "config/spec.h"
+#include "supervisor/autoattach.h"
+#include "supervisor/control_ops.h"
+#include "supervisor/device.h"
+#include "supervisor/hca_auto.h"
+#include "supervisor/holder.h"
+#include "supervisor/sd_notify.h"
+#include "supervisor/supervisor.h"
+#include "util/log.h"
+#include "util/ratelimit.h"
+#include "worker/status_write.h"
+#include "xen/attach.h"
+#include "xen/iomem.h"
+#include "xen/iomem_server.h"
+
+#define MAX_SLOTS 1024
+#define LOCK STATUS_DIR "/xen-ibback.lock"
+#define HOLDER_RETRY_MS 1000
+#define DETACH_LOOK_MS 250
+
+struct supervisor {
+	struct xs_handle *xs;
+	struct rights *rights;
+	struct lender *lender; /* NULL: in a driver domain */
+	int signals, lock;
+	struct bank_store store;
+	uint64_t holder_next_ms; /* not to be started before */
+	bool verbose, stop;
+	unsigned int own; /* our domain */
+	char root[64]; /* /local/domain/0/backend/vhca */
+	struct slot_list slots;
+	unsigned int n_slots;
+	struct domains domains;
+	struct answer_source answers;
+	struct control *control; /* NULL: nobody can ask */
+};
+
+/* *revocable: what a domain may map of the HCA can be taken away from it. */
+static bool domain_runs(const struct supervisor *s, unsigned int domid, bool *revocable)
+{
+	*revocable = false;
+	return rights_domain(s->rights, domid, revocable) != -ESRCH;
+}
+
+/* Finding vHCAs */
+
+static struct slot *find_slot(struct supervisor *s, unsigned int domid, unsigned int devid)
+{
+	struct slot *slot;
+
+	LIST_FOREACH(slot, &s->slots, link)
+		if (slot->domid == domid && slot->devid == devid)
+			return slot;
+	return NULL;
+}
+
+static void vhca_path(const struct supervisor *s, char path[XB_PATH_MAX], unsigned int domid, unsigned int devid)
+{
+	snprintf(path, XB_PATH_MAX, "%s/%u/%u", s->root, domid, devid);
+}
+
+static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned int devid)
+{
+	struct slot *slot = find_slot(s, domid, devid);
+	char path[XB_PATH_MAX];
+
+	if (slot || s->n_slots >= MAX_SLOTS)
+		return slot;
+	vhca_path(s, path, domid, devid);
+	slot = slot_new(path, domid, devid, &s->store);
+	if (!slot)
+		return NULL;
+	LIST_INSERT_HEAD(&s->slots, slot, link);
+	s->n_slots++;
+	return slot;
+}
+
+static enum slot_detach read_detach(struct supervisor *s, const char *path)
+{
+	char how[8];
+
+	if (!xb_read(s->xs, path, "detach", how, sizeof(how)))
+		return DETACH_NO;
+	if (!strcmp(how, "done"))
+		return DETACH_DONE;
+	return strcmp(how, "force") ? DETACH_WAIT : DETACH_FORCE;
+}
+
+static void note_vhca(void *supervisor, const char *root, unsigned int domid, unsigned int devid)
+{
+	struct supervisor *s = supervisor;
+	enum slot_detach detach;
+	char path[XB_PATH_MAX];
+	struct slot *slot;
+
+	(void)root;
+	vhca_path(s, path, domid, devid);
+	detach = read_detach(s, path);
+	/* What dom0 is about to remove is none. */
+	slot = detach == DETACH_DONE ? NULL : get_slot(s, domid, devid);
+	if (!slot)
+		return;
+	if (!slot->listed && !slot->was_listed)
+		log_info("domain %u has vHCA %u", domid, devid);
+	slot->listed = true;
+	slot->detach = detach;
+}
+
+static void scan(struct supervisor *s)
+{
+	struct slot *slot;
+
+	LIST_FOREACH(slot, &s->slots, link) {
+		slot->was_listed = slot->listed;
+		slot->listed = false;
+		slot->detach = DETACH_NO;
+	}
+	listing_each(s->xs, s->root, note_vhca, s);
+}
+
+/* Workers and vHCAs of which nothing but a file is left, since there was no supervisor. */
+static void scan_files(struct supervisor *s)
+{
+	unsigned int domid, devid;
+	struct dirent *entry;
+	char end;
+	DIR *dir;
+
+	dir = opendir(STATUS_DIR);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (sscanf(entry->d_name, "%u-%u.lif%c", &domid, &devid, &end) == 3 && end == 'e')
+			get_slot(s, domid, devid);
+	closedir(dir);
+}
+
+/* Looking after them */
+
+static bool wants_worker(struct supervisor *s, const struct slot *slot)
+{
+	uint64_t online;
+
+	if (s->stop || !slot->listed || slot_busy(slot))
+		return false;
+	return xb_read_number(s->xs, slot->path, "online", 1, &online) && online;
+}
+
+static void forget_domain_nodes(struct supervisor *s, const struct slot *slot)
+{
+	char parent[XB_PATH_MAX];
+	unsigned int n;
+	char **left;
+
+	xs_rm(s->xs, XBT_NULL, slot->path);
+	snprintf(parent, sizeof(parent), "%s/%u", s->root, slot->domid);
+	left = xs_directory(s->xs, XBT_NULL, parent, &n);
+	if (left && !n)
+		xs_rm(s->xs, XBT_NULL, parent);
+	free(left);
+}
+
+static void remove_slot(struct supervisor *s, struct slot *slot)
+{
+	LIST_REMOVE(slot, link);
+	s->n_slots--;
+	slot_free(slot);
+}
+
+/* Of a domain that is gone: its worker sees that itself and ends; then nodes and bank can go. */
+static void bury(struct supervisor *s, struct slot *slot)
+{
+	if (slot_busy(slot))
+		return;
+	forget_domain_nodes(s, slot);
+	log_info("domain %u is gone, and its vHCA %u", slot->domid, slot->devid);
+	remove_slot(s, slot);
+}
+
+static unsigned int vhcas_of(void *supervisor, const char *hca)
+{
+	struct supervisor *s = supervisor;
+	char name[CONFIG_NAME_MAX];
+	struct slot *slot;
+	unsigned int n = 0;
+
+	LIST_FOREACH(slot, &s->slots, link)
+		n += slot->listed && xb_read(s->xs, slot->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) && !strcmp(name, hca);
+	return n;
+}
+
+/* "hca=auto" becomes a name, once: the vHCA stays with that HCA. False: there is none yet. */
+static bool choose_hca(struct supervisor *s, struct slot *slot)
+{
+	char name[CONFIG_NAME_MAX];
+	uint64_t port;
+
+	if (!xb_read(s->xs, slot->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
+		return true;
+	if (!xb_read_number(s->xs, slot->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
+		port = 1;
+	if (!hca_auto(port, vhcas_of, s, name, sizeof(name))) {
+		slot_put_off(slot, s->xs, "no HCA here can serve: see xen-ib check");
+		return false;
+	}
+	log_info("%s: HCA %s", slot->path, name);
+	return xb_write(s->xs, slot->path, XEN_VHCA_FIELD_HCA, "%s", name);
+}
+
+/* Starts the worker if it is time to. Returns in how many milliseconds it will be, or -1. */
+static int start_worker(struct supervisor *s, struct slot *slot)
+{
+	uint64_t now = slot_now_ms();
+
+	if (s->store.holder < 0)
+		return -1; /* soon, and that wakes us */
+	if (slot->not_before_ms <= now && choose_hca(s, slot))
+		slot_start(slot, s->xs, s->verbose);
+	if (slot->pid)
+		return -1;
+	return slot->not_before_ms > now ? (int)(slot->not_before_ms - now) : 0;
+}
+
+/* Whether the guest's driver still has its device, so that it would miss the nodes. */
+static bool guest_has_device(struct supervisor *s, const struct slot *slot)
+{
+	char path[XB_PATH_MAX];
+	enum xb_state state;
+
+	snprintf(path, sizeof(path), "/local/domain/%u/device/vhca/%u", slot->domid, slot->devid);
+	state = xb_state(s->xs, path);
+	return state >= XB_INIT_WAIT && state <= XB_CLOSING;
+}
+
+static bool remove_nodes(struct supervisor *s, const struct slot *slot)
+{
+	return (s->own ? attach_done : attach_remove)(s->xs, s->own, slot->domid, slot->devid);
+}
+
+/* A vHCA that is being taken away. Its worker sees that by itself. Returns as look_after(). */
+static int detach(struct supervisor *s, struct slot *slot)
+{
+	bool force = slot->detach == DETACH_FORCE;
+
+	if (slot_busy(slot))
+		return slot_must_end(slot, force ? SLOT_FORCE_MS : SLOT_GRACE_MS);
+	if (!force && guest_has_device(s, slot))
+		return DETACH_LOOK_MS;
+	if (!remove_nodes(s, slot))
+		return DETACH_LOOK_MS;
+	log_info("vHCA %u of domain %u is taken away", slot->devid, slot->domid);
+	slot->listed = false;
+	slot->detach = DETACH_NO;
+	banks_trim(&slot->banks);
+	return -1;
+}
+
+/* Returns in how many milliseconds something is due, or -1. */
+static int look_after(struct supervisor *s)
+{
+	struct slot *slot, *next;
+	int due = -1;
+
+	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
+		next = LIST_NEXT(slot, link);
+		pace_sooner(&due, slot_clear(slot));
+		if (!domain_runs(s, slot->domid, &slot->banks.revocable)) {
+			pace_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
+			bury(s, slot);
+		} else if (slot->detach) {
+			pace_sooner(&due, detach(s, slot));
+		} else if (wants_worker(s, slot)) {
+			pace_sooner(&due, start_worker(s, slot));
+		}
+	}
+	return due;
+}
+
+/* Keepers of dead workers become children of ours, too; nobody waits for them. */
+static void reap(struct supervisor *s)
+{
+	struct slot *slot;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		LIST_FOREACH(slot, &s->slots, link)
+			if (slot->pid == pid && slot->pidfd < 0)
+				slot_ended(slot, s->xs, status);
+}
+
+static void look_at_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			s->stop = true;
+	reap(s);
+}
+
+/* The holder */
+
+static void adopt_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+{
+	struct slot *slot = get_slot(to, msg->domid, msg->devid);
+
+	if (slot && !banks_adopt(&slot->banks, msg->hca, fds))
+		return;
+	log_error("no room for the bank of domain %u, vHCA %u", msg->domid, msg->devid);
+	if (!slot) {
+		close(fds[HOLDER_FILE]);
+		close(fds[HOLDER_RECORDS]);
+	}
+}
+
+static void forget_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+{
+	(void)to;
+	(void)msg;
+	close(fds[HOLDER_FILE]);
+	close(fds[HOLDER_RECORDS]);
+}
+
+/* A holder that has just been started has nothing to tell. */
+static int meet_holder(struct supervisor *s, int sock, holder_bank_fn *fn)
+{
+	int err;
+
+	if (sock < 0)
+		return sock;
+	err = holder_list(sock, fn, s);
+	if (err)
+		close(sock);
+	else
+		s->store.holder = sock;
+	return err;
+}
+
+static int replace_holder(struct supervisor *s)
+{
+	struct slot *slot;
+	int err;
+
+	err = meet_holder(s, holder_start(), forget_bank);
+	if (err)
+		return err;
+	LIST_FOREACH(slot, &s->slots, link)
+		banks_tell(&slot->banks);
+	return 0;
+}
+
+/* One that is there but does not speak has banks that nobody else may get, so it cannot be replaced. */
+static bool open_holder(struct supervisor *s)
+{
+	int err;
+
+	err = meet_holder(s, holder_connect(), adopt_bank);
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -ECONNRESET)
+		err = replace_holder(s);
+	if (err)
+		log_error("the holder of banks: %s", strerror(-err));
+	return !err;
+}
+
+/* It says nothing more once we are connected. Returns as look_after(). */
+static int keep_holder(struct supervisor *s)
+{
+	uint64_t now = slot_now_ms();
+	int err;
+
+	if (s->store.holder >= 0)
+		return -1;
+	if (s->holder_next_ms > now)
+		return s->holder_next_ms - now;
+	s->holder_next_ms = now + HOLDER_RETRY_MS;
+	err = replace_holder(s);
+	if (!err)
+		return -1;
+	log_error("the holder of banks: %s", strerror(-err));
+	return HOLDER_RETRY_MS;
+}
+
+static void lose_holder(struct supervisor *s)
+{
+	log_error("the holder of banks is gone");
+	close(s->store.holder);
+	s->store.holder = -1;
+}
+
+/* The loop */
+
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_LENDER, POLL_SLOTS };
+
+static void wait_for_events(struct supervisor *s, int timeout)
+{
+	static struct pollfd polls[POLL_SLOTS + MAX_SLOTS];
+	static struct slot *whose[MAX_SLOTS];
+	struct slot *slot;
+	int n = 0, i;
+
+	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
+	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
+	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->store.holder, .events = POLLIN };
+	polls[POLL_LENDER] = (struct pollfd){ .fd = lender_fd(s->lender), .events = POLLIN };
+	LIST_FOREACH(slot, &s->slots, link) {
+		if (slot_fd(slot) < 0)
+			continue;
+		polls[POLL_SLOTS + n] = (struct pollfd){ .fd = slot_fd(slot), .events = POLLIN };
+		whose[n++] = slot;
+	}
+	if (poll(polls, POLL_SLOTS + n, timeout) <= 0)
+		return;
+	look_at_signals(s);
+	for (i = 0; i < n; i++)
+		if (polls[POLL_SLOTS + i].revents)
+			slot_event(whose[i], s->xs);
+	if (polls[POLL_HOLDER].revents)
+		lose_holder(s);
+	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
+		domains_scan(&s->domains, s->xs, s->own);
+		scan(s);
+	}
+	if (polls[POLL_CONTROL].revents)
+		control_service(s->control);
+}
+
+/* Slots are kept for banks, too, when their vHCAs have been taken away. */
+static unsigned int count_vhcas(const struct supervisor *s)
+{
+	const struct slot *slot;
+	unsigned int n = 0;
+
+	LIST_FOREACH(slot, &s->slots, link)
+		n += slot->listed;
+	return n;
+}
+
+static void loop(struct supervisor *s)
+{
+	int due;
+
+	scan_files(s);
+	domains_scan(&s->domains, s->xs, s->own);
+	scan(s);
+	service_ready();
+	while (!s->stop) {
+		service_vhcas(count_vhcas(s));
+		due = keep_holder(s);
+		pace_sooner(&due, look_after(s));
+		pace_sooner(&due, lender_service(s->lender));
+		pace_sooner(&due, service_alive());
+		wait_for_events(s, due);
+	}
+	service_stopping();
+	log_info("stopping; workers and guests go on");
+}
+
+static bool open_lock(struct supervisor *s)
+{
+	mkdir(STATUS_DIR, 0755);
+	s->lock = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (s->lock < 0) {
+		log_error("%s: %s", LOCK, strerror(errno));
+		return false;
+	}
+	if (!flock(s->lock, LOCK_EX | LOCK_NB))
+		return true;
+	log_error("xen-ibback runs already");
+	close(s->lock);
+	return false;
+}
+
+static bool open_signals(struct supervisor *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals >= 0;
+}
+
+static bool open_xen(struct supervisor *s)
+{
+	s->xs = xs_open(0);
+	s->rights = rights_open();
+	if (!s->xs || !s->rights) {
+		log_error("xenstore or the hypervisor: %s", strerror(errno));
+		return false;
+	}
+	s->own = rights_own(s->rights);
+	s->lender = lender_open(s->rights);
+	if (!s->lender && !s->own) {
+		log_error("xenstore, for driver domains: %s", strerror(errno));
+		return false;
+	}
+	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", s->own);
+	s->answers = (struct answer_source){ s->xs, s->own, s->root, STATUS_DIR, &s->slots };
+	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@introduceDomain", "introduce") &&
+	    xs_watch(s->xs, "@releaseDomain", "release"))
+		return true;
+	log_error("watching xenstore: %s", strerror(errno));
+	return false;
+}
+
+/* Guests are served whether an administrator can ask or not. */
+static void open_control(struct supervisor *s)
+{
+	s->control = control_open(CONTROL_SOCKET, answer_request, &s->answers);
+	if (!s->control)
+		log_error(CONTROL_SOCKET ": %s", strerror(errno));
+}
+
+int supervisor_main(bool verbose)
+{
+	static struct supervisor s;
+	int result = EXIT_FAILURE;
+
+	s.verbose = verbose;
+	s.store.holder = -1;
+	LIST_INIT(&s.store.vhcas);
+	LIST_INIT(&s.slots);
+	if (!open_lock(&s))
+		return EXIT_FAILURE;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (open_signals(&s) && open_xen(&s) && open_holder(&s)) {
+		open_control(&s);
+		log_info("serving %s", s.root);
+		loop(&s);
+		control_close(s.control);
+		result = EXIT_SUCCESS;
+	}
+	lender_close(s.lender);
+	rights_close(s.rights);
+	xs_close(s.xs);
+	return result;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * transport_shm.c - see transport_shm.h.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared-ring/vhca.h"
+#include "unit/fakes/transport_shm.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct shm *to_shm(struct transport *t)
+{
+	return (struct shm *)t;
+}
+
+static bool fails(struct shm *shm)
+{
+	bool now;
+
+	pthread_mutex_lock(&lock);
+	now = shm->fail_in && !--shm->fail_in;
+	pthread_mutex_unlock(&lock);
+	return now;
+}
+
+static int shm_map(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
+		   void *addr, void **mapped)
+{
+	int prot = read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+	size_t bytes = (size_t)n * XEN_VHCA_PAGE_SIZE;
+	struct shm *shm = to_shm(t);
+	uint8_t *at = addr;
+	unsigned int i, run;
+
+	*mapped = addr;
+	if (fails(shm))
+		return -ENOMEM;
+	if (!at)
+		at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (i = 0; i < n; i += run) {
+		for (run = 1; i + run < n && refs[i + run] == refs[i] + run; run++)
+			;
+		if (refs[i] >= SHM_PAGES || run > SHM_PAGES - refs[i]) {
+			munmap(at, bytes);
+			shm->took_reservation = 1;
+			*mapped = NULL;
+			return -EFAULT;
+		}
+		mmap(at + (size_t)i * XEN_VHCA_PAGE_SIZE, run * XEN_VHCA_PAGE_SIZE, prot,
+		     MAP_SHARED | MAP_FIXED, shm->memory, (off_t)refs[i] * XEN_VHCA_PAGE_SIZE);
+	}
+	*mapped = at;
+	return 0;
+}
+
+static int shm_bind(struct transport *t, enum transport_channel channel, uint32_t port)
+{
+	(void)t;
+	(void)channel;
+	return port ? 0 : -EINVAL;
+}
+
+static int shm_fd(struct transport *t)
+{
+	return to_shm(t)->to_back;
+}
+
+static void shm_notify(struct transport *t, enum transport_channel channel)
+{
+	eventfd_write(to_shm(t)->to_front[channel], 1);
+}
+
+static int shm_pending(struct transport *t)
+{
+	eventfd_t count;
+
+	return eventfd_read(to_shm(t)->to_back, &count) ? 0 : 1;
+}
+
+static void shm_done(struct transport *t)
+{
+	to_shm(t)->done++;
+}
+
+static int shm_allow(struct transport *t, uint64_t mfn, uint64_t gfn)
+{
+	struct shm *shm = to_shm(t);
+
+	(void)mfn;
+	if (fails(shm))
+		return -EPERM;
+	if (!t->auto_translated != !gfn)
+		abort();
+	pthread_mutex_lock(&lock);
+	shm->allowed++;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static int shm_deny(struct transport *t, uint64_t mfn, uint64_t gfn)
+{
+	struct shm *shm = to_shm(t);
+
+	(void)mfn;
+	(void)gfn;
+	pthread_mutex_lock(&lock);
+	if (!shm->allowed--)
+		abort();
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static const struct transport_ops shm_ops = {
+	.map = shm_map, .bind = shm_bind, .fd = shm_fd, .notify = shm_notify,
+	.pending = shm_pending, .done = shm_done, .allow_frame = shm_allow, .deny_frame = shm_deny,
+};
+
+struct shm *shm_new(bool auto_translated)
+{
+	struct shm *shm = calloc(1, sizeof(*shm));
+	size_t bytes = (size_t)SHM_PAGES * XEN_VHCA_PAGE_SIZE;
+	unsigned int channel;
+
+	shm->t.ops = &shm_ops;
+	shm->t.domid = 5;
+	shm->t.auto_translated = auto_translated;
+	shm->memory = memfd_create("guest", MFD_CLOEXEC);
+	if (shm->memory < 0 || ftruncate(shm->memory, bytes))
+		abort();
+	shm->guest = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->memory, 0);
+	shm->to_back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (shm->guest == MAP_FAILED || shm->to_back < 0)
+		abort();
+	for (channel = 0; channel < CHANNELS; channel++) {
+		shm->to_front[channel] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (shm->to_front[channel] < 0)
+			abort();
+	}
+	return shm;
+}
+
+void shm_free(struct shm *shm)
+{
+	unsigned int channel;
+
+	munmap(shm->guest, (size_t)SHM_PAGES * XEN_VHCA_PAGE_SIZE);
+	close(shm->memory);
+	close(shm->to_back);
+	for (channel = 0; channel < CHANNELS; channel++)
+		close(shm->to_front[channel]);
+	free(shm);
+}
+
+void *shm_page(struct shm *shm, uint32_t ref)
+{
+	return shm->guest + (size_t)ref * XEN_VHCA_PAGE_SIZE;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * transport_shm.h - a transport without Xen: the guest's memory is a file, grant references are its
+ * page numbers, event channels are eventfds.
+ */
+#ifndef XEN_IB_TRANSPORT_SHM_H
+#define XEN_IB_TRANSPORT_SHM_H
+
+#include <stddef.h>
+
+#include "vhca/transport.h"
+
+#define SHM_PAGES 8192u
+
+struct shm {
+	struct transport t;
+	int memory, to_back, to_front[CHANNELS];
+	uint8_t *guest;             /* all of the guest's memory, as the guest sees it */
+	int fail_in;                /* the n-th mapping or permission from now fails; 0: none */
+	int took_reservation;       /* a failing map has unmapped what was there, as Linux does */
+	unsigned int allowed;       /* frames that the guest may map now */
+	unsigned int done;          /* notifications that have been ended */
+};
+
+struct shm *shm_new(bool auto_translated);
+void shm_free(struct shm *shm);
+
+/* A page of the guest, by grant reference. */
+void *shm_page(struct shm *shm, uint32_t ref);
+
+#endif

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_ring.c - the whole command path over plain shared memory: ring, data pages, pool. Many
+ * commands in flight, of several processes, some of which vanish in the middle; then a guest that
+ * breaks the ring.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "shared-ring/unit/example.h"
+#include "shared-ring/vhca_ring.h"
+#include "unit/fakes/rig.h"
+#include "worker/ring.h"
+
+#define ORDER 2
+#define ENTRIES 32u
+#define RING_REF 0u
+#define DIR_REF 4u
+#define DATA_REF 5u
+#define FREE_REF 64u
+
+struct guest {
+	struct rig *rig;
+	struct vhca_front front;
+	struct xen_vhca_rsp rsp[ENTRIES];
+	bool busy[ENTRIES];
+};
+
+static struct session *session;
+static int stop = -1;
+
+static void *serve(void *unused)
+{
+	int fds[SESSION_FDS], more = 0;
+	struct pollfd polls[SESSION_FDS + 1];
+
+	(void)unused;
+	session_fds(session, fds);
+	polls[0] = (struct pollfd){ .fd = fds[0], .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = fds[1], .events = POLLIN };
+	polls[2] = (struct pollfd){ .fd = stop, .events = POLLIN };
+	for (;;) {
+		poll(polls, 3, more ? 0 : -1);
+		if (polls[2].revents)
+			return NULL;
+		more = session_service(session);
+		CHECK(more >= 0);
+	}
+}
+
+static void *data_page(struct guest *g, unsigned int id)
+{
+	return shm_page(g->rig->shm, DATA_REF + id);
+}
+
+static void guest_init(struct guest *g, struct rig *rig)
+{
+	uint32_t *dir = shm_page(rig->shm, DIR_REF);
+	unsigned int i;
+
+	memset(g, 0, sizeof(*g));
+	g->rig = rig;
+	for (i = 0; i < ENTRIES; i++)
+		dir[i] = DATA_REF + i;
+	vhca_front_init(&g->front, shm_page(rig->shm, RING_REF), ORDER);
+}
+
+static void params_init(struct session_params *params)
+{
+	*params = (struct session_params){ .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
+		.data_dir_ref = DIR_REF, .event_channel = 9 };
+}
+
+/* A guest that is connected. */
+static struct session *connect_guest(struct guest *g, struct rig *rig)
+{
+	struct session_params params;
+	struct session *s;
+	char why[96];
+
+	rig_init(rig, false, NULL);
+	guest_init(g, rig);
+	params_init(&params);
+	s = session_new(&rig->v, &params, why, sizeof(why));
+	CHECK(s);
+	return s;
+}
+
+static void send(struct guest *g, unsigned int id, struct xen_vhca_req req)
+{
+	req.id = id;
+	CHECK(!vhca_front_put(&g->front, &req));
+	g->busy[id] = true;
+	if (vhca_front_push(&g->front))
+		eventfd_write(g->rig->shm->to_back, 1);
+}
+
+/* Waits for all that is in flight. */
+static void collect(struct guest *g)
+{
+	struct pollfd event = { .fd = g->rig->shm->to_front[CHANNEL_COMMANDS], .events = POLLIN };
+	struct xen_vhca_rsp rsp;
+	eventfd_t count;
+	unsigned int i;
+	int got;
+
+	for (;;) {
+		while ((got = vhca_front_next(&g->front, &rsp)) == 1) {
+			CHECK(g->busy[rsp.id]);
+			g->busy[rsp.id] = false;
+			g->rsp[rsp.id] = rsp;
+		}
+		CHECK(!got);
+		for (i = 0; i < ENTRIES && !g->busy[i]; i++)
+			;
+		if (i == ENTRIES)
+			return;
+		if (vhca_front_more(&g->front))
+			continue;
+		CHECK(poll(&event, 1, 10000) == 1); /* or an event was lost */
+		eventfd_read(event.fd, &count);
+	}
+}
+
+static struct xen_vhca_rsp *one(struct guest *g, struct xen_vhca_req req)
+{
+	send(g, 0, req);
+	collect(g);
+	return &g->rsp[0];
+}
+
+static struct xen_vhca_req inline_mr(xen_vhca_handle_t pd, unsigned int pages)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
+		.flags = XEN_VHCA_MR_REG_INLINE, .pages = pages, .length = pages * 4096ull,
+		.access = 1 } };
+}
+
+static void fill_refs(struct guest *g, unsigned int id, unsigned int pages)
+{
+	uint32_t *refs = data_page(g, id);
+	unsigned int i;
+
+	for (i = 0; i < pages; i++)
+		refs[i] = FREE_REF + i;
+}
+
+static xen_vhca_handle_t open_process(struct guest *g, xen_vhca_handle_t *pd)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN };
+	xen_vhca_handle_t ctx;
+
+	CHECK(!one(g, req)->status);
+	ctx = g->rsp[0].u.object.handle;
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_PD_ALLOC, .u.pd_alloc.ctx = ctx };
+	CHECK(!one(g, req)->status);
+	*pd = g->rsp[0].u.object.handle;
+	return ctx;
+}
+
+/* Registrations in all slots but one; in that one, the context is closed under them. */
+static void closing_under_load(struct guest *g)
+{
+	struct xen_vhca_req close = { .op = XEN_VHCA_OP_CTX_CLOSE }, mr;
+	unsigned int round, id, pages;
+	xen_vhca_handle_t pd;
+
+	for (round = 0; round < 60; round++) {
+		close.u.object.handle = open_process(g, &pd);
+		for (id = 1; id < ENTRIES; id++) {
+			pages = id % 3 ? 600 : 2; /* slow ones, and quick ones */
+			fill_refs(g, id, pages);
+			if (id == round % ENTRIES)
+				send(g, 0, close);
+			mr = inline_mr(pd, pages);
+			if (id & 1)
+				mr.u.mr_reg.flags |= XEN_VHCA_MR_REG_PERSISTENT;
+			send(g, id, mr);
+		}
+		if (!g->busy[0] && round % ENTRIES == 0)
+			send(g, 0, close);
+		collect(g);
+		for (id = 1; id < ENTRIES; id++)
+			CHECK(g->rsp[id].status == XEN_VHCA_OK ||
+			      g->rsp[id].status == XEN_VHCA_E_HANDLE);
+		if (g->rsp[0].op != XEN_VHCA_OP_CTX_CLOSE)
+			CHECK(!one(g, close)->status);
+		CHECK(rig_is_empty(g->rig));
+	}
+}
+
+static void set_slow(struct rig *rig, unsigned int us)
+{
+	pthread_mutex_lock(&rig->v.lock); /* the commands take it before they look */
+	rig->fake.slow_us = us;
+	pthread_mutex_unlock(&rig->v.lock);
+}
+
+/* A slow command does not hold up quick ones. */
+static void overtaking(struct guest *g)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PORT_QUERY };
+	struct xen_vhca_rsp rsp;
+	xen_vhca_handle_t ctx, pd;
+	unsigned int quick = 0;
+
+	ctx = open_process(g, &pd);
+	set_slow(g->rig, 300000);
+	fill_refs(g, 1, 1024);
+	send(g, 1, inline_mr(pd, 1024));
+	send(g, 2, req);
+	while (quick < 1) {
+		int got = vhca_front_next(&g->front, &rsp);
+
+		CHECK(got >= 0);
+		if (!got)
+			continue;
+		CHECK(rsp.id == 2); /* the slow one is not through yet */
+		g->busy[rsp.id] = false;
+		quick++;
+	}
+	collect(g);
+	set_slow(g->rig, 0);
+	CHECK(!g->rsp[1].status);
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_CTX_CLOSE, .u.object.handle = ctx };
+	CHECK(!one(g, req)->status);
+}
+
+static void device_attr(struct guest *g)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_DEVICE_QUERY };
+
+	CHECK(!one(g, req)->status);
+	CHECK(!vhca_check_device_attr(data_page(g, 0)));
+}
+
+static void working(void)
+{
+	pthread_t thread;
+	struct guest g;
+	struct rig rig;
+
+	session = connect_guest(&g, &rig);
+	stop = eventfd(0, EFD_CLOEXEC);
+	CHECK(!pthread_create(&thread, NULL, serve, NULL));
+	device_attr(&g);
+	closing_under_load(&g);
+	overtaking(&g);
+	eventfd_write(stop, 1);
+	pthread_join(thread, NULL);
+	session_free(session);
+	CHECK(rig_is_empty(&rig));
+	rig_fini(&rig);
+}
+
+/* The session ends while commands are at work. */
+static void sudden_end(void)
+{
+	xen_vhca_handle_t pd;
+	pthread_t thread;
+	struct guest g;
+	struct rig rig;
+	unsigned int id;
+
+	session = connect_guest(&g, &rig);
+	stop = eventfd(0, EFD_CLOEXEC);
+	CHECK(!pthread_create(&thread, NULL, serve, NULL));
+	open_process(&g, &pd);
+	for (id = 0; id < ENTRIES; id++) {
+		fill_refs(&g, id, 512);
+		send(&g, id, inline_mr(pd, 512));
+	}
+	eventfd_write(stop, 1);
+	pthread_join(thread, NULL);
+	session_free(session);
+	rig_fini(&rig);
+}
+
+static void bad_parameters(void)
+{
+	struct session_params params;
+	struct guest g;
+	struct rig rig;
+	char why[96];
+
+	rig_init(&rig, false, NULL);
+	guest_init(&g, &rig);
+	params_init(&params);
+	params.ring_order = 5;
+	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	params_init(&params);
+	params.ring_refs[3] = SHM_PAGES;
+	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	params_init(&params);
+	params.data_dir_ref = ~0u;
+	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	params_init(&params);
+	((uint32_t *)shm_page(rig.shm, DIR_REF))[31] = SHM_PAGES;
+	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	guest_init(&g, &rig);
+	params.event_channel = 0;
+	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	rig_fini(&rig);
+}
+
+static void broken_ring(void)
+{
+	struct xen_vhca_sring *sring;
+	struct session *s;
+	struct guest g;
+	struct rig rig;
+
+	s = connect_guest(&g, &rig);
+	CHECK(!session_service(s));
+	sring = shm_page(rig.shm, RING_REF);
+	sring->req_prod = 1000;
+	CHECK(session_service(s) == -EPROTO);
+	sring->req_prod = 0;
+	CHECK(session_service(s) == -EPROTO); /* for good */
+	session_free(s);
+	rig_fini(&rig);
+}
+
+static unsigned int ring_until_late(struct session *s, struct rig *rig)
+{
+	unsigned int n;
+
+	for (n = 0; session_timeout_ms(s) < 0; n++) {
+		CHECK(n < 100000);
+		eventfd_write(rig->shm->to_back, 1);
+		CHECK(!session_service(s));
+	}
+	return n;
+}
+
+/* A guest that rings and rings: after a few times it is heard later, until it has something to say. */
+static void idle_kicks(void)
+{
+	unsigned int heard, i;
+	struct session *s;
+	struct guest g;
+	struct rig rig;
+
+	s = connect_guest(&g, &rig);
+	CHECK(!session_service(s) && session_timeout_ms(s) == -1);
+	i = ring_until_late(s, &rig);
+	heard = rig.shm->done;
+	CHECK(i >= 64 && heard == i - 1 && rig.v.counters.kicks == i);
+	while (session_timeout_ms(s))
+		;
+	CHECK(!session_service(s) && rig.shm->done == heard + 1 && session_timeout_ms(s) == -1);
+	ring_until_late(s, &rig);
+	heard = rig.shm->done;
+	send(&g, 0, (struct xen_vhca_req){ .op = XEN_VHCA_OP_DEVICE_QUERY });
+	CHECK(!session_service(s) && rig.shm->done == heard + 1 && session_timeout_ms(s) == -1);
+	session_free(s);
+	rig_fini(&rig);
+}
+
+/* A guest whose commands the HCA refuses: after a few of them the next one is taken later, one at a time. */
+static void faults(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_QP_MODIFY);
+	const uint64_t begun = latency_now_ns();
+	unsigned int refused = 0, i;
+	struct rig_process p;
+	struct session *s;
+	struct guest g;
+	struct rig rig;
+	uint64_t ms;
+
+	s = connect_guest(&g, &rig);
+	CHECK(!rig_process(&rig, &p));
+	/* What is refused without the HCA costs nothing. */
+	req.u.qp_modify.qp = ~0u;
+	for (i = 0; i < 2 * VDEV_FAULTS; i++)
+		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HANDLE);
+	CHECK(!vdev_pause_ms(&rig.v));
+	req.u.qp_modify.qp = p.qp;
+	req.u.qp_modify.attr.state = 3;
+	for (; !vdev_pause_ms(&rig.v); refused++)
+		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA);
+	CHECK(refused >= VDEV_FAULTS);
+	for (i = 0; i < 4; i++, refused++) {
+		send(&g, i, req);
+		do
+			CHECK(!session_service(s));
+		while (rig.v.counters.commands[req.op] == refused + 2 * VDEV_FAULTS);
+		collect(&g);
+		CHECK(g.rsp[i].status == XEN_VHCA_E_HCA);
+	}
+	ms = (latency_now_ns() - begun) / 1000000;
+	printf("%u commands refused in %u ms\n", refused, (unsigned int)ms);
+	CHECK(refused <= VDEV_FAULTS + ms / VDEV_FAULT_MS + 1);
+	session_free(s);
+	rig_fini(&rig);
+}
+
+int main(void)
+{
+	faults();
+	idle_kicks();
+	bad_parameters();
+	broken_ring();
+	working();
+	sudden_end();
+	return EXIT_SUCCESS;
+}

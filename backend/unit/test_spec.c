@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_spec.c - specs of vHCAs, right and wrong.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "config/spec.h"
+#include "unit/fakes/rig.h"
+
+static char why[256];
+
+static struct vhca_config parse(const char *spec)
+{
+	struct vhca_config config;
+
+	if (config_parse_spec(spec, &config, why, sizeof(why))) {
+		fprintf(stderr, "%s: %s\n", spec, why);
+		abort();
+	}
+	return config;
+}
+
+/* Refused, and says so with these words in it. */
+static void refused(const char *spec, const char *words)
+{
+	struct vhca_config config;
+
+	CHECK(config_parse_spec(spec, &config, why, sizeof(why)) == -EINVAL);
+	if (strstr(why, words))
+		return;
+	fprintf(stderr, "%s: '%s', not '%s'\n", spec, why, words);
+	abort();
+}
+
+static unsigned int number_of(const char *key)
+{
+	unsigned int n;
+
+	for (n = 0; n < QUOTA_KEYS; n++)
+		if (!strcmp(quota_key(n)->name, key))
+			return n;
+	abort();
+}
+
+static uint64_t limit(const char *spec, const char *key)
+{
+	struct vhca_config config = parse(spec);
+	unsigned int n = number_of(key);
+
+	CHECK(config.limit[n].given);
+	return config.limit[n].value;
+}
+
+static void test_right(void)
+{
+	struct vhca_config config = parse("hca=mlx5_0");
+	unsigned int n;
+
+	CHECK(!strcmp(config.hca, "mlx5_0") && config.port == 1 && config.devid == -1 &&
+	      !config.backend[0]);
+	for (n = 0; n < QUOTA_KEYS; n++)
+		CHECK(!config.limit[n].given);
+	config = parse(" max-qp = 256 ,port=2,\thca=rocep3s0 , backend=driver-domain,devid=3");
+	CHECK(!strcmp(config.hca, "rocep3s0") && config.port == 2 && config.devid == 3);
+	CHECK(!strcmp(config.backend, "driver-domain"));
+	CHECK(config.limit[number_of("max-qp")].value == 256);
+}
+
+static void test_numbers(void)
+{
+	CHECK(limit("hca=a,max-mr-bytes=2G", "max-mr-bytes") == 2ull << 30);
+	CHECK(limit("hca=a,max-mr-bytes=512m", "max-mr-bytes") == 512ull << 20);
+	CHECK(limit("hca=a,max-mem-bytes=64K", "max-mem-bytes") == 65536);
+	CHECK(limit("hca=a,max-mem-bytes=1T", "max-mem-bytes") == 1ull << 40);
+	CHECK(limit("hca=a,max-mem-bytes=4096", "max-mem-bytes") == 4096);
+	CHECK(limit("hca=a,max-qp=32768", "max-qp") == 32768);
+	refused("hca=a,max-mem-bytes=2T", "to 1099511627776");
+	refused("hca=a,max-mem-bytes=4095", "from 4096");
+	refused("hca=a,max-mem-bytes=99999999999T", "bytes");
+	refused("hca=a,max-mem-bytes=18446744073709551616", "bytes");
+	refused("hca=a,max-mem-bytes=16777216T", "bytes"); /* 2^64 */
+	refused("hca=a,max-mem-bytes=16777217T", "bytes"); /* which overflows to what would be good */
+	refused("hca=a,max-mem-bytes=1GG", "bytes");
+	refused("hca=a,max-mem-bytes=G", "bytes");
+	refused("hca=a,max-qp=1K", "a number");
+	refused("hca=a,max-qp=0", "from 1");
+	refused("hca=a,max-qp=-1", "a number");
+	refused("hca=a,max-qp=+1", "a number");
+	refused("hca=a,max-qp=0x10", "a number");
+	refused("hca=a,max-qp=32769", "to 32768");
+	refused("hca=a,max-qp=", "a number");
+	refused("hca=a,port=0", "from 1");
+	refused("hca=a,port=255", "to 254");
+	refused("hca=a,devid=16", "to 15");
+}
+
+static void test_wrong(void)
+{
+	char longest[CONFIG_SPEC_MAX + 1];
+
+	refused("", "not KEY=VALUE");
+	refused("port=1", "no hca");
+	refused("hca=", "no name");
+	refused("hca=../../etc", "no name");
+	refused("hca=.", "no name");
+	refused("hca=mlx5 0", "no name");
+	refused("hca=mlx5_0,", "not KEY=VALUE");
+	refused("hca=mlx5_0,max-qp", "'max-qp' is not KEY=VALUE");
+	refused("hca=mlx5_0,max-qps=4", "unknown key 'max-qps'");
+	refused("hca=mlx5_0,=4", "unknown key ''");
+	refused("hca=a,hca=b", "hca is given twice");
+	refused("hca=a,port=1,port=1", "port is given twice");
+	refused("hca=a,devid=0,devid=0", "devid is given twice");
+	refused("hca=a,backend=b,backend=b", "backend is given twice");
+	refused("hca=a,max-qp=4,max-qp=4", "max-qp is given twice");
+	refused("hca=a,\x1b[2J=1", "unknown key '?[2J'");
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	refused(longest, "longer than");
+	longest[CONFIG_SPEC_MAX - 1] = 0;
+	refused(longest, "not KEY=VALUE");
+	memcpy(longest, "hca=", 4);
+	longest[4 + CONFIG_NAME_MAX] = 0;
+	refused(longest, "no name");
+	longest[4 + CONFIG_NAME_MAX - 1] = 0;
+	CHECK(strlen(parse(longest).hca) == CONFIG_NAME_MAX - 1);
+}
+
+int main(void)
+{
+	test_right();
+	test_numbers();
+	test_wrong();
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * test_uar_store.c - an HCA whose driver is reloaded while PV guests have doorbell pages of it mapped: no
+ * page that somebody has mapped is anybody else's, or the HCA serves nobody else. The HCA is a list of
+ * who has which page, and gives the next that is free after the last one, round and round; a bank is a pipe, whose other end is the HCA's,
+ * so that it sees when all have closed it. The holder is the other end of a socket.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hca/hca.h"
+#include "hca/sysfs.h"
+#include "supervisor/holder.h"
+#include "supervisor/uar_store.h"
+#include "unit/fakes/rig.h"
+#include "util/log.h"
+#include "vhca/uar_records.h"
+
+#define PAGES 64u
+#define DOM0 255u /* who has a page: a process of dom0, */
+#define FREE 0u   /* nobody, or the number of a file */
+#define FILES 128u
+
+static struct hca_state {
+	const char *name;
+	uint64_t bar;
+	unsigned int life; /* how often its driver has been loaded */
+	unsigned int last; /* page that was given */
+	unsigned char page[PAGES];
+} hcas[2];
+
+static struct file {
+	int end;
+	ino_t ino;
+	struct hca_state *hca;
+	unsigned int life;
+} files[FILES];
+static unsigned int n_files = 1;
+
+static struct hca_state *hca_of(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (hcas[i].name && !strcmp(hcas[i].name, name))
+			return &hcas[i];
+	return NULL;
+}
+
+static unsigned int file_of(int fd)
+{
+	unsigned int i;
+	struct stat st;
+
+	CHECK(!fstat(fd, &st));
+	for (i = 1; i < n_files; i++)
+		if (files[i].ino == st.st_ino && files[i].end >= 0)
+			return i;
+	abort();
+}
+
+/* What has been closed by all. */
+static void look_for_closed(void)
+{
+	unsigned int i, page;
+
+	for (i = 1; i < n_files; i++) {
+		struct pollfd end = { .fd = files[i].end, .events = POLLIN };
+
+		if (files[i].end < 0 || poll(&end, 1, 0) != 1)
+			continue;
+		close(files[i].end);
+		files[i].end = -1;
+		for (page = 0; page < PAGES; page++)
+			if (files[i].life == files[i].hca->life && files[i].hca->page[page] == i)
+				files[i].hca->page[page] = FREE;
+	}
+}
+
+int hca_bank_open(const char *name)
+{
+	struct hca_state *hca = hca_of(name);
+	struct stat st;
+	int ends[2];
+
+	if (!hca)
+		return -ENOENT;
+	CHECK(n_files < FILES && !pipe(ends) && !fstat(ends[1], &st));
+	files[n_files++] = (struct file){ ends[0], st.st_ino, hca, hca->life };
+	return ends[1];
+}
+
+bool hca_bank_alive(int bank)
+{
+	const struct file *file = &files[file_of(bank)];
+
+	return file->hca->name && file->life == file->hca->life;
+}
+
+int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
+{
+	unsigned int owner = file_of(bank), i;
+	struct hca_state *hca = files[owner].hca;
+
+	(void)type;
+	CHECK(hca_bank_alive(bank));
+	look_for_closed();
+	for (i = 0; i < PAGES; i++) {
+		hca->last = hca->last < HCA_FIRST_UAR_PAGE || hca->last == PAGES - 1 ? HCA_FIRST_UAR_PAGE : hca->last + 1;
+		if (hca->page[hca->last] != FREE)
+			continue;
+		hca->page[hca->last] = owner;
+		*index = hca->last;
+		*handle = 1000 + *index;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+int hca_bank_uar_free(int bank, uint32_t handle)
+{
+	struct hca_state *hca = files[file_of(bank)].hca;
+
+	CHECK(hca->page[handle - 1000] == file_of(bank));
+	hca->page[handle - 1000] = FREE;
+	return 0;
+}
+
+int hca_sysfs_bar0(const char *name, uint64_t *address, uint64_t *bytes)
+{
+	struct hca_state *hca = hca_of(name);
+
+	if (!hca)
+		return -ENOENT;
+	*address = hca->bar * 4096;
+	*bytes = PAGES * 4096;
+	return 0;
+}
+
+/* It goes, and comes back: all that was is forgotten. */
+static void unload(struct hca_state *hca)
+{
+	hca->name = NULL;
+	hca->life++;
+	memset(hca->page, FREE, sizeof(hca->page));
+}
+
+static void load(struct hca_state *hca, const char *name)
+{
+	hca->name = name;
+}
+
+static void reload(struct hca_state *hca)
+{
+	const char *name = hca->name;
+
+	unload(hca);
+	load(hca, name);
+}
+
+/* The log */
+
+static char said[4096];
+
+static bool note_line(const struct log_entry *entry)
+{
+	strncat(said, entry->text, sizeof(said) - strlen(said) - 2);
+	strcat(said, "\n");
+	return true;
+}
+
+/* The holder: by name what it has, so that it outlives the supervisor. */
+
+#define HELD 32
+
+static struct held {
+	struct holder_msg name;
+	int fds[HOLDER_FDS];
+} held[HELD];
+static int holder_end;
+
+static struct held *find_held(const struct holder_msg *msg)
+{
+	unsigned int i;
+
+	for (i = 0; i < HELD; i++)
+		if (held[i].name.magic && held[i].name.domid == msg->domid && held[i].name.devid == msg->devid &&
+		    !strcmp(held[i].name.hca, msg->hca))
+			return &held[i];
+	return NULL;
+}
+
+static void let_go(struct held *h)
+{
+	close(h->fds[0]);
+	close(h->fds[1]);
+	memset(h, 0, sizeof(*h));
+}
+
+static void hear(void)
+{
+	struct pollfd end = { .fd = holder_end, .events = POLLIN };
+	int fds[HOLDER_FDS];
+	struct holder_msg msg;
+	unsigned int i;
+
+	while (poll(&end, 1, 0) == 1) {
+		CHECK(holder_receive(holder_end, &msg, fds) == 1);
+		if (find_held(&msg))
+			let_go(find_held(&msg));
+		if (msg.op != HOLDER_BANK)
+			continue;
+		for (i = 0; held[i].name.magic; i++)
+			CHECK(i < HELD - 1);
+		held[i].name = msg;
+		memcpy(held[i].fds, fds, sizeof(fds));
+	}
+}
+
+/* Guests, and the supervisor */
+
+struct guest {
+	struct banks banks;
+	uint64_t mapped[16]; /* frames that it has mapped, and keeps */
+	unsigned int n_mapped;
+	bool gone;
+};
+
+static struct bank_store store;
+static struct guest guests[3]; /* domains 5, 6, 7 */
+
+static void begin(void)
+{
+	unsigned int i;
+	int pair[2];
+
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
+	store = (struct bank_store){ .holder = pair[0] };
+	LIST_INIT(&store.vhcas);
+	holder_end = pair[1];
+	memset(hcas, 0, sizeof(hcas));
+	hcas[0] = (struct hca_state){ .name = "mlx5_0", .bar = 0xfe000, .life = 1 };
+	hcas[1] = (struct hca_state){ .name = "mlx5_1", .bar = 0x382000000, .life = 1 };
+	memset(guests, 0, sizeof(guests));
+	for (i = 0; i < 3; i++)
+		banks_init(&guests[i].banks, 5 + i, 0, &store);
+	said[0] = 0;
+}
+
+static void destroy(struct guest *g)
+{
+	g->gone = true;
+	banks_close(&g->banks);
+	hear();
+}
+
+static void end(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (!guests[i].gone)
+			destroy(&guests[i]);
+	for (i = 0; i < HELD; i++)
+		CHECK(!held[i].name.magic);
+	look_for_closed();
+	for (i = 1; i < n_files; i++)
+		CHECK(files[i].end < 0);
+	n_files = 1;
+	close(store.holder);
+	close(holder_end);
+}
+
+static unsigned int owner_of(uint64_t frame)
+{
+	unsigned int i;
+
+	look_for_closed();
+	for (i = 0; i < 2; i++)
+		if (frame >= hcas[i].bar && frame < hcas[i].bar + PAGES)
+			return hcas[i].page[frame - hcas[i].bar];
+	abort();
+}
+
+/* Its worker is started, and its broker allocates pages, which it maps: 0, or why not. */
+static int use(struct guest *g, const char *hca, unsigned int pages)
+{
+	struct uar_records *records;
+	struct bank *bank;
+	uint32_t index, handle;
+	unsigned int i, n;
+	int err = 0;
+
+	bank = banks_get(&g->banks, hca, &err);
+	hear();
+	CHECK(!bank == !!err);
+	if (!bank)
+		return err;
+	records = mmap(NULL, sizeof(*records), PROT_READ | PROT_WRITE, MAP_SHARED, bank->records, 0);
+	CHECK(records != MAP_FAILED);
+	while (pages--) {
+		CHECK(!hca_bank_uar(bank->file, XEN_VHCA_UAR_NC, &index, &handle));
+		uar_records_add(records, index, XEN_VHCA_UAR_NC, hca_of(hca)->bar + index);
+		records->record[records->count - 1].allowed = 1;
+		g->mapped[g->n_mapped++] = hca_of(hca)->bar + index;
+		/* This is what it is about: it is nobody else's. */
+		for (i = 0; i < 3; i++)
+			for (n = 0; n < guests[i].n_mapped; n++)
+				CHECK(&guests[i] == g || guests[i].gone ||
+				      guests[i].mapped[n] != hca_of(hca)->bar + index);
+	}
+	munmap(records, sizeof(*records));
+	return 0;
+}
+
+/* What dom0 can have: so many pages. It gets none that a guest has mapped. */
+static void dom0_takes_all(struct hca_state *hca)
+{
+	unsigned int page, i, n;
+
+	look_for_closed();
+	for (page = HCA_FIRST_UAR_PAGE; page < PAGES; page++) {
+		if (hca->page[page] != FREE)
+			continue;
+		hca->page[page] = DOM0;
+		for (i = 0; i < 3; i++)
+			for (n = 0; n < guests[i].n_mapped; n++)
+				CHECK(guests[i].gone || guests[i].mapped[n] != hca->bar + page);
+	}
+}
+
+static void test_held(void)
+{
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 3) && !use(&guests[1], "mlx5_0", 2));
+	reload(&hcas[0]);
+	CHECK(!use(&guests[2], "mlx5_0", 4) && !use(&guests[0], "mlx5_0", 3) && !use(&guests[1], "mlx5_0", 2));
+	CHECK(strstr(said, "pages that domain 5") && strstr(said, "pages that domain 6"));
+	dom0_takes_all(&hcas[0]);
+	/* With these domains they are free; what it has got since, with itself. */
+	destroy(&guests[0]);
+	CHECK(owner_of(guests[0].mapped[3]) == FREE && owner_of(guests[0].mapped[5]) == FREE);
+	CHECK(owner_of(guests[1].mapped[0]) != FREE);
+	destroy(&guests[1]);
+	CHECK(owner_of(guests[0].mapped[0]) == FREE && owner_of(guests[1].mapped[0]) == FREE);
+	CHECK(owner_of(guests[2].mapped[0]) != FREE);
+	end();
+}
+
+/* Twice, and a guest whose own HCA is another one by now. */
+static void test_again(void)
+{
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2) && !use(&guests[0], "mlx5_1", 1));
+	reload(&hcas[0]);
+	CHECK(!use(&guests[1], "mlx5_0", 2));
+	reload(&hcas[0]);
+	CHECK(!use(&guests[2], "mlx5_0", 2));
+	dom0_takes_all(&hcas[0]);
+	reload(&hcas[1]);
+	CHECK(!use(&guests[2], "mlx5_1", 2));
+	dom0_takes_all(&hcas[1]);
+	end();
+}
+
+/* Two HCAs that come back in another order: what counts is where their registers are. */
+static void test_renamed(void)
+{
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2) && !use(&guests[1], "mlx5_1", 3));
+	unload(&hcas[0]);
+	unload(&hcas[1]);
+	CHECK(use(&guests[0], "mlx5_0", 1) == -ENOENT);
+	load(&hcas[0], "mlx5_1");
+	load(&hcas[1], "mlx5_0");
+	CHECK(!use(&guests[2], "mlx5_0", 4) && !use(&guests[2], "mlx5_1", 4));
+	dom0_takes_all(&hcas[0]);
+	dom0_takes_all(&hcas[1]);
+	end();
+}
+
+/* Somebody in dom0 was sooner. */
+static void test_taken(void)
+{
+	unsigned int page;
+
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2) && !use(&guests[1], "mlx5_0", 2));
+	page = guests[0].mapped[1] - hcas[0].bar;
+	reload(&hcas[0]);
+	hcas[0].page[page] = DOM0;
+	CHECK(use(&guests[2], "mlx5_0", 1) == -EBUSY && !strcmp(store.stale, "domain 5"));
+	CHECK(use(&guests[1], "mlx5_0", 1) == -EBUSY && use(&guests[1], "mlx5_0", 1) == -EBUSY);
+	CHECK(strstr(said, "domain 5") && strstr(said, "somebody else's now"));
+	/* Those of the other guest are held, and what was tried is given back. */
+	CHECK(owner_of(guests[1].mapped[0]) != FREE && owner_of(guests[0].mapped[0]) == FREE);
+	CHECK(!use(&guests[0], "mlx5_0", 2)); /* which has them anyway */
+	CHECK(!use(&guests[2], "mlx5_1", 2)); /* another HCA */
+	/* When it is given back, it is held. */
+	hcas[0].page[page] = FREE;
+	CHECK(!use(&guests[2], "mlx5_0", 2));
+	dom0_takes_all(&hcas[0]);
+	end();
+
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 1) && !use(&guests[1], "mlx5_0", 1));
+	reload(&hcas[0]);
+	memset(hcas[0].page, DOM0, sizeof(hcas[0].page));
+	CHECK(use(&guests[2], "mlx5_0", 1) == -EBUSY);
+	CHECK(!strcmp(store.stale, "domains 6, 5") || !strcmp(store.stale, "domains 5, 6"));
+	CHECK(use(&guests[0], "mlx5_0", 1) == -EBUSY && !strcmp(store.stale, "domain 6"));
+	destroy(&guests[1]);
+	CHECK(use(&guests[2], "mlx5_0", 1) == -EBUSY && !strcmp(store.stale, "domain 5"));
+	destroy(&guests[0]);
+	hcas[0].page[40] = FREE;
+	CHECK(!use(&guests[2], "mlx5_0", 1));
+	end();
+}
+
+/* What is taken from an auto-translated guest it has not. Where it was not taken, it is as with a PV guest. */
+static void test_revocable(void)
+{
+	struct uar_records *records;
+	struct bank *bank;
+
+	begin();
+	guests[0].banks.revocable = true;
+	CHECK(!use(&guests[0], "mlx5_0", 1));
+	reload(&hcas[0]);
+	CHECK(!use(&guests[1], "mlx5_0", 1) && strstr(said, "domain 5"));
+	end();
+
+	begin();
+	guests[0].banks.revocable = true;
+	CHECK(!use(&guests[0], "mlx5_0", 1));
+	bank = LIST_FIRST(&guests[0].banks.list);
+	records = mmap(NULL, sizeof(*records), PROT_READ | PROT_WRITE, MAP_SHARED, bank->records, 0);
+	CHECK(records != MAP_FAILED);
+	records->record[0].allowed = 0;
+	munmap(records, sizeof(*records));
+	guests[0].n_mapped = 0;
+	reload(&hcas[0]);
+	memset(hcas[0].page, DOM0, PAGES / 2);
+	CHECK(!use(&guests[1], "mlx5_0", 1) && !said[0] && LIST_EMPTY(&guests[0].banks.list));
+	end();
+}
+
+/* Another supervisor, which is told by the holder; before the HCA is back, and after. */
+static void restart(void)
+{
+	struct held had[HELD];
+	struct bank *bank;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		while ((bank = LIST_FIRST(&guests[i].banks.list))) {
+			LIST_REMOVE(bank, link);
+			close(bank->file);
+			close(bank->records);
+			free(bank);
+		}
+	}
+	LIST_INIT(&store.vhcas);
+	for (i = 0; i < 3; i++)
+		banks_init(&guests[i].banks, 5 + i, 0, &store);
+	memcpy(had, held, sizeof(had));
+	for (i = 0; i < HELD; i++) {
+		if (!had[i].name.magic)
+			continue;
+		had[i].fds[0] = dup(had[i].fds[0]);
+		had[i].fds[1] = dup(had[i].fds[1]);
+		CHECK(!banks_adopt(&guests[had[i].name.domid - 5].banks, had[i].name.hca, had[i].fds));
+	}
+}
+
+static void test_restart(void)
+{
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2) && !use(&guests[1], "mlx5_0", 2));
+	unload(&hcas[0]);
+	restart();
+	CHECK(use(&guests[0], "mlx5_0", 2) == -ENOENT);
+	restart();
+	load(&hcas[0], "mlx5_0");
+	CHECK(!use(&guests[2], "mlx5_0", 3));
+	said[0] = 0;
+	restart();
+	dom0_takes_all(&hcas[0]);
+	CHECK(!use(&guests[0], "mlx5_0", 0) && !said[0]); /* they were held all the time */
+	reload(&hcas[0]);
+	restart();
+	CHECK(!use(&guests[1], "mlx5_0", 3));
+	dom0_takes_all(&hcas[0]);
+	end();
+}
+
+/* A vHCA that is taken away from a domain that lives: its pages stay, if the guest may have them. */
+static void test_trim(void)
+{
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2) && !use(&guests[1], "mlx5_0", 0));
+	reload(&hcas[0]);
+	CHECK(!use(&guests[2], "mlx5_0", 1));
+	banks_trim(&guests[0].banks);
+	banks_trim(&guests[1].banks);
+	hear();
+	CHECK(!LIST_EMPTY(&guests[0].banks.list) && LIST_EMPTY(&guests[1].banks.list));
+	dom0_takes_all(&hcas[0]);
+	end();
+}
+
+int main(void)
+{
+	log_setup("test", LOG_DEBUG);
+	log_to(note_line);
+	test_held();
+	test_again();
+	test_renamed();
+	test_taken();
+	test_revocable();
+	test_restart();
+	test_trim();
+	return EXIT_SUCCESS;
+}

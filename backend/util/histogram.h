@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * histogram.h - how long something takes: how often it was measured, the sum, the longest, and a
+ * histogram by powers of two. Nothing here locks.
+ */
+#ifndef XEN_IB_UTIL_HISTOGRAM_H
+#define XEN_IB_UTIL_HISTOGRAM_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Bucket 0 counts what took less than 1 us, bucket i less than 2^i us, the last one all that took longer. */
+#define LATENCY_BUCKETS 24
+
+struct latency {
+	uint64_t count, sum_ns, max_ns;
+	uint64_t buckets[LATENCY_BUCKETS];
+};
+
+static inline uint64_t latency_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static inline void latency_add(struct latency *latency, uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+	unsigned int bucket = us ? 64 - __builtin_clzll(us) : 0;
+
+	latency->count++;
+	latency->sum_ns += ns;
+	if (ns > latency->max_ns)
+		latency->max_ns = ns;
+	latency->buckets[bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1]++;
+}
+
+/*
+ * latency_quantile_ns - no more than this took the given share (0 to 1000 permille) of all: the upper end of
+ * its bucket, or the longest if that is less. 0 if nothing was measured.
+ */
+static inline uint64_t latency_quantile_ns(const struct latency *latency, unsigned int permille)
+{
+	uint64_t seen = 0, end;
+	unsigned int i;
+
+	for (i = 0; i < LATENCY_BUCKETS - 1; i++) {
+		seen += latency->buckets[i];
+		end = 1000ull << i;
+		if (seen && seen >= latency->count / 1000.0 * permille)
+			return end < latency->max_ns ? end : latency->max_ns;
+	}
+	return latency->max_ns;
+}
+
+#endif

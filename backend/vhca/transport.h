@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * transport.h - what the daemon needs of the machine between it and a guest: the guest's pages, its
+ * event channel, and its right to a page of the HCA.
+ *
+ * There are two: Xen (worker/transport_xen.c), and plain shared memory for the tests and fuzzers, where
+ * grant references are page numbers of a file (unit/transport_shm.c).
+ */
+#ifndef XEN_IB_VHCA_TRANSPORT_H
+#define XEN_IB_VHCA_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct transport;
+
+enum transport_channel {
+	CHANNEL_COMMANDS, /* both directions */
+	CHANNEL_EVENTS,   /* to the guest; what it sends here is not heard */
+	CHANNELS
+};
+
+struct transport_ops {
+	/*
+	 * Maps n pages, named by grant references, to addr (page aligned, replacing what is there),
+	 * or anywhere if addr is NULL. All of them or none. *mapped: where. Undone by munmap() of
+	 * exactly this range. Thread safe. 0; -EFAULT: a reference cannot be mapped; -ENOMEM. After
+	 * an error *mapped is addr if what was there is still there, NULL if nothing is any more.
+	 */
+	int (*map)(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
+		   void *addr, void **mapped);
+
+	/* Binds an event channel; notifies (thread safe); the descriptor to poll for commands. */
+	int (*bind)(struct transport *t, enum transport_channel channel, uint32_t port);
+	void (*notify)(struct transport *t, enum transport_channel channel);
+	int (*fd)(struct transport *t);
+
+	/*
+	 * Takes a pending event for commands: 1 if there was one, 0, -errno. Another one does not
+	 * come before done(), which is called once the ring has been looked at.
+	 */
+	int (*pending)(struct transport *t);
+	void (*done)(struct transport *t);
+
+	/*
+	 * Lets the guest map a page of the HCA, or no longer. gfn: where an auto-translated guest
+	 * wants it; else 0. A PV guest's mapping outlives the permission. Thread safe. 0 or -errno.
+	 */
+	int (*allow_frame)(struct transport *t, uint64_t mfn, uint64_t gfn);
+	int (*deny_frame)(struct transport *t, uint64_t mfn, uint64_t gfn);
+
+	void (*close)(struct transport *t);
+};
+
+struct transport {
+	const struct transport_ops *ops;
+	uint32_t domid;
+	bool auto_translated; /* HVM or PVH: the guest has no machine frames */
+};
+
+/* transport_xen_open - to the broker's domain; NULL with a line in the log. */
+struct broker;
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker);
+
+/* transport_xen_alive - whether the domain exists and is not being destroyed. */
+bool transport_xen_alive(struct transport *t);
+
+#endif

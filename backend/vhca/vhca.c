@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * vhca.c - see vhca.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vhca/vhca.h"
+
+static void narrow(uint32_t *hca, struct quota_item *item)
+{
+	if (item->limit > *hca)
+		item->limit = *hca;
+	*hca = item->limit;
+}
+
+/* An HCA without multicast has no groups, and no room in one. */
+static void narrow_mcast(struct xen_vhca_device_attr *a, struct quota_item *item)
+{
+	if (a->max_mcast_qp_attach > QUOTA_GROUP_QPS)
+		a->max_mcast_qp_attach = QUOTA_GROUP_QPS;
+	if (a->max_mcast_grp > item->limit)
+		a->max_mcast_grp = item->limit;
+}
+
+/* What DEVICE_QUERY answers: the smaller of what the HCA can and what the configuration allows. */
+static void set_limits(struct vdev *v)
+{
+	struct xen_vhca_device_attr *a = &v->attr;
+	struct quota *q = &v->quota;
+
+	narrow(&a->max_pd, &q->objects[OBJ_PD]);
+	narrow(&a->max_mr, &q->objects[OBJ_MR]);
+	narrow(&a->max_mw, &q->objects[OBJ_MW]);
+	narrow(&a->max_cq, &q->objects[OBJ_CQ]);
+	narrow(&a->max_qp, &q->objects[OBJ_QP]);
+	narrow(&a->max_srq, &q->objects[OBJ_SRQ]);
+	narrow_mcast(a, &q->mcast);
+	a->max_ctx = q->objects[OBJ_CTX].limit;
+	a->max_uar = q->objects[OBJ_UAR].limit;
+	if (a->max_ah > q->max_ah)
+		a->max_ah = q->max_ah;
+	if (a->max_mr_size > q->max_mr_bytes)
+		a->max_mr_size = q->max_mr_bytes;
+	if (a->max_mr_size > q->bytes.limit)
+		a->max_mr_size = q->bytes.limit;
+	a->max_mem_bytes = q->bytes.limit;
+}
+
+static int query(struct vdev *v)
+{
+	struct xen_vhca_port_attr port;
+	int err;
+
+	err = v->hca->ops->query_device(v->hca, &v->attr);
+	if (err)
+		return err;
+	err = v->hca->ops->query_port(v->hca, &port);
+	if (err)
+		return err;
+	v->attr.gids = port.gid_tbl_len;
+	v->attr.pkeys = port.pkey_tbl_len;
+	return 0;
+}
+
+int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct quota *quota,
+	      struct uar_records *records)
+{
+	int err;
+
+	memset(v, 0, sizeof(*v));
+	v->hca = hca;
+	v->t = t;
+	v->quota = *quota;
+	err = query(v);
+	if (err)
+		return err;
+	set_limits(v);
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_cond_init(&v->idle, NULL);
+	handle_table_init(&v->handles, quota_handles(&v->quota));
+	LIST_INIT(&v->contexts);
+	LIST_INIT(&v->mcasts);
+	uar_bank_init(&v->bank, hca, t, records);
+	return 0;
+}
+
+static const struct pace_rate fault_rate = { .burst = VDEV_FAULTS, .interval_ms = VDEV_FAULT_MS };
+
+static uint64_t now_ms(void)
+{
+	return latency_now_ns() / 1000000;
+}
+
+void vdev_fault(struct vdev *v, bool own)
+{
+	uint64_t now = now_ms();
+
+	if (own || !pace_wait_ms(&v->faults, &fault_rate, now))
+		pace_spend(&v->faults, &fault_rate, now);
+}
+
+uint64_t vdev_pause_ms(struct vdev *v)
+{
+	uint64_t pause;
+
+	pthread_mutex_lock(&v->lock);
+	pause = v->faults.even_ms ? pace_wait_ms(&v->faults, &fault_rate, now_ms()) : 0;
+	pthread_mutex_unlock(&v->lock);
+	return pause;
+}
+
+bool vdev_is_faulty(struct vdev *v)
+{
+	return vdev_pause_ms(v) > VDEV_FAULTS_MOST * VDEV_FAULT_MS;
+}
+
+uint64_t vdev_owes_ms(const struct vdev *v)
+{
+	uint64_t now = now_ms();
+
+	return v->faults.even_ms > now ? v->faults.even_ms - now : 0;
+}
+
+struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle)
+{
+	struct object *obj;
+
+	pthread_mutex_lock(&v->lock);
+	obj = handle_find(&v->handles, handle, OBJ_CTX);
+	if (obj)
+		obj->uses++;
+	pthread_mutex_unlock(&v->lock);
+	return (struct context *)obj;
+}
+
+void vdev_leave(struct vdev *v, struct context *ctx)
+{
+	pthread_mutex_lock(&v->lock);
+	if (!--ctx->obj.uses)
+		pthread_cond_broadcast(&v->idle);
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* What takes long. Nobody else can reach the objects of a dying context, so no lock is needed. */
+static void take_back(struct vdev *v, struct context *ctx)
+{
+	struct object *obj;
+
+	LIST_FOREACH(obj, &ctx->objects, link) {
+		if (obj->type == OBJ_UMEM)
+			umem_fini(&((struct umem_obj *)obj)->umem);
+		if (obj->type == OBJ_UAR)
+			uar_deny(&v->bank, ((struct uar *)obj)->record);
+	}
+}
+
+void vdev_forget_mcast(struct vdev *v, struct mcast *mcast)
+{
+	LIST_REMOVE(mcast, link);
+	LIST_REMOVE(mcast, of_qp);
+	quota_give(&v->quota.mcast, 1);
+	free(mcast);
+}
+
+void vdev_forget_mcasts(struct vdev *v, struct qp *qp)
+{
+	struct mcast *mcast;
+
+	while ((mcast = LIST_FIRST(&qp->groups)))
+		vdev_forget_mcast(v, mcast);
+}
+
+static void forget(struct vdev *v, struct object *obj)
+{
+	if (obj->type == OBJ_QP)
+		vdev_forget_mcasts(v, (struct qp *)obj);
+	LIST_REMOVE(obj, link);
+	handle_release(&v->handles, obj->handle);
+	quota_give(&v->quota.objects[obj->type], 1);
+	if (obj->type == OBJ_UMEM)
+		quota_give(&v->quota.bytes,
+			   (uint64_t)((struct umem_obj *)obj)->charged * XEN_VHCA_PAGE_SIZE);
+	if (obj->type == OBJ_UAR)
+		uar_settle(&v->bank, ((struct uar *)obj)->record, false);
+	free(obj);
+}
+
+void vdev_destroy_context(struct vdev *v, struct context *ctx)
+{
+	struct object *obj;
+
+	v->hca->ops->ctx_close(ctx->hca); /* before the mappings: nothing may be pinned any more */
+	take_back(v, ctx);
+	pthread_mutex_lock(&v->lock);
+	while ((obj = LIST_FIRST(&ctx->objects)))
+		forget(v, obj);
+	LIST_REMOVE(ctx, link);
+	handle_release(&v->handles, ctx->obj.handle);
+	quota_give(&v->quota.objects[OBJ_CTX], 1);
+	pthread_mutex_unlock(&v->lock);
+	free(ctx);
+}
+
+void vdev_fini(struct vdev *v)
+{
+	struct context *ctx;
+
+	while ((ctx = LIST_FIRST(&v->contexts)))
+		vdev_destroy_context(v, ctx);
+	handle_table_free(&v->handles);
+	pthread_cond_destroy(&v->idle);
+	pthread_mutex_destroy(&v->lock);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vhca.h - one vHCA while it is connected: its objects, limits and counters.
+ *
+ * There is one lock. It guards the handle table, the objects' links, references and uses, the
+ * quota, the UAR records, the umems' states and the counters. It is never held across a system
+ * call that can take long, and no thread that holds it takes another: so there is no order of locks
+ * to get wrong. What keeps an object alive while a command works with it without the lock is its
+ * count of uses; see commands/cmd.h.
+ */
+#ifndef XEN_IB_VHCA_VHCA_H
+#define XEN_IB_VHCA_VHCA_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "hca/hca.h"
+#include "shared-ring/vhca.h"
+#include "util/histogram.h"
+#include "util/log.h"
+#include "vhca/handle.h"
+#include "vhca/quota.h"
+#include "vhca/transport.h"
+#include "vhca/uar.h"
+#include "vhca/umem.h"
+
+/* A guest process that has the device open. */
+struct context {
+	struct object obj;
+	struct hca_ctx *hca;
+	struct object_list objects; /* of it, all but itself */
+	uint32_t pid;
+	char name[17];
+	unsigned int streak; /* of the thread of events, see events.c */
+	LIST_ENTRY(context) link;
+};
+
+LIST_HEAD(context_list, context);
+
+struct umem_obj {
+	struct object obj;
+	struct umem umem;
+	uint32_t charged; /* its pages, as the quota has them */
+};
+
+struct mr {
+	struct object obj;
+	uint64_t length;
+	struct umem_obj *own; /* the umem of an inline registration that ends with it; else NULL */
+};
+
+struct uar {
+	struct object obj;
+	int record; /* in the bank */
+};
+
+struct cq {
+	struct object obj;
+	uint32_t event_bit; /* or XEN_VHCA_NO_EVENT */
+};
+
+/* A QP that is in a multicast group. */
+struct mcast {
+	struct qp *qp;
+	uint8_t gid[16];
+	uint16_t lid;
+	LIST_ENTRY(mcast) link; /* in the vHCA's */
+	LIST_ENTRY(mcast) of_qp;
+};
+
+LIST_HEAD(mcast_list, mcast);
+
+struct qp {
+	struct object obj;
+	struct mcast_list groups;
+};
+
+struct vdev_counters {
+	uint64_t commands[XEN_VHCA_OPS];
+	uint64_t refused[XEN_VHCA_OPS][XEN_VHCA_STATUSES];
+	uint64_t unknown; /* commands with no operation that exists */
+	uint64_t kicks;   /* event channel notifications from the guest */
+	uint64_t notifies; /* and to it */
+	uint64_t completions;    /* completion events of the HCA */
+	uint64_t asyncs;         /* asynchronous events put into the ring */
+	uint64_t asyncs_lost;    /* dropped, as the same one waited already */
+	uint64_t event_notifies; /* to the guest */
+	struct latency latency[XEN_VHCA_OPS]; /* of commands, from reading the request to its result */
+	struct latency event_latency; /* from reading events of the kernel to telling the guest */
+};
+
+/*
+ * What the HCA refuses, and queues that end in an error: dom0's kernel has a line in its log for
+ * most of them, some without any limit. So many at once and one more in each interval is what a
+ * guest may cause; then its next command waits. One that causes so many more meanwhile, which takes
+ * queues that it had before, is closed.
+ */
+#define VDEV_FAULTS 64
+#define VDEV_FAULT_MS 250
+#define VDEV_FAULTS_MOST 256
+
+struct events;
+
+struct vdev {
+	struct hca *hca;
+	struct transport *t;
+	/* These two do not change while connected. */
+	struct xen_vhca_device_attr attr;
+	struct events *events; /* NULL: the frontend has not asked for any */
+
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t idle;  /* a context has no uses any more */
+	struct handle_table handles;
+	struct quota quota;
+	struct uar_bank bank;
+	struct context_list contexts;
+	struct mcast_list mcasts;
+	struct vdev_counters counters;
+	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
+	struct log_limit refusals;
+	struct pace faults;
+};
+
+/*
+ * vdev_init - 0 or -errno (of the HCA's query).
+ * @quota: limits, copied; those that the HCA cannot keep are narrowed
+ * @hca, @t, @records: belong to the caller, and outlive the vdev
+ */
+int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct quota *quota,
+	      struct uar_records *records);
+
+/* vdev_fini - destroys everything that the guest had. No command may be at work any more. */
+void vdev_fini(struct vdev *v);
+
+/*
+ * vdev_enter - uses a context, which is not closed meanwhile; NULL if there is none (any more).
+ * Undone by vdev_leave(). Both take the lock themselves.
+ */
+struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle);
+void vdev_leave(struct vdev *v, struct context *ctx);
+
+/*
+ * vdev_fault - there was one. Under the lock.
+ * @own: nobody else could have caused it. Those that a peer on the fabric can cause slow the guest
+ *       down, but do not have it closed.
+ */
+void vdev_fault(struct vdev *v, bool own);
+
+/* vdev_pause_ms - how long the next command has to wait; 0: it need not. Takes the lock. */
+uint64_t vdev_pause_ms(struct vdev *v);
+
+/* vdev_is_faulty - there were too many. Takes the lock. */
+bool vdev_is_faulty(struct vdev *v);
+
+/* vdev_owes_ms - after vdev_fini(): after how long the guest may be served again. */
+uint64_t vdev_owes_ms(const struct vdev *v);
+
+/* vdev_forget_mcast - the QP is not in this group any more; _mcasts: in none. Under the lock. */
+void vdev_forget_mcast(struct vdev *v, struct mcast *mcast);
+void vdev_forget_mcasts(struct vdev *v, struct qp *qp);
+
+/*
+ * vdev_destroy_context - destroys a context and all that is in it: first on the HCA, then the
+ * mappings, then the handles. Nobody uses it and its handle is unpublished or it is dying. Takes
+ * the lock itself.
+ */
+void vdev_destroy_context(struct vdev *v, struct context *ctx);
+
+#endif

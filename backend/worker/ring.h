@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * ring.h - the command ring of a connected vHCA: takes requests, has them done, answers.
+ *
+ * Quick commands are done at once, in the thread of the ring; those that map or register much, or
+ * undo that, go to a pool of threads, so that they hold up nobody.
+ */
+#ifndef XEN_IB_WORKER_RING_H
+#define XEN_IB_WORKER_RING_H
+
+#include "shared-ring/vhca.h"
+#include "vhca/transport.h"
+#include "vhca/vhca.h"
+
+struct session;
+
+/* What the frontend has published, as it stands in xenstore: nothing of it has been checked. */
+struct session_params {
+	unsigned int ring_order;
+	uint32_t ring_refs[1 << XEN_VHCA_MAX_RING_PAGE_ORDER];
+	uint32_t data_dir_ref;
+	uint32_t event_channel;
+};
+
+/*
+ * session_new - maps ring and data pages, binds the event channel. The vdev and its transport
+ * belong to the caller. NULL, with the reason in why.
+ */
+struct session *session_new(struct vdev *v, const struct session_params *params, char *why,
+			    size_t size);
+
+/*
+ * session_free - waits for the commands that are at work, answers nobody any more, and unmaps.
+ * After this vdev_fini() may be called. NULL is fine.
+ */
+void session_free(struct session *session);
+
+/* The descriptors to poll for input; after either session_service() is to be called. */
+#define SESSION_FDS 2
+void session_fds(const struct session *session, int fds[SESSION_FDS]);
+
+/*
+ * session_service - does what there is to do, up to a bound. Returns 1 if there is more, 0 if not,
+ * and -EPROTO if the guest broke the ring: the session must be ended.
+ */
+int session_service(struct session *session);
+
+/*
+ * session_timeout_ms - in how many milliseconds session_service() is to be called although nothing
+ * came; -1: not at all.
+ */
+int session_timeout_ms(const struct session *session);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * transport_xen.c - the transport over Xen: gntdev, event channels, and the rest by the broker.
+ *
+ * Grants are mapped by gntdev itself and not by libxengnttab, because a umem has to be one
+ * contiguous range although its pages come in chunks, and the library chooses the address. Once a
+ * chunk is mapped, the mapping itself holds gntdev's bookkeeping, so the index is given back at
+ * once, and munmap() undoes all: there is no list of indexes that could be lost on the way.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xenevtchn.h>
+
+#include "broker/client.h"
+#include "shared-ring/vhca.h"
+#include "util/log.h"
+#include "vhca/transport.h"
+
+struct xen_transport {
+	struct transport t;
+	struct broker *broker;
+	xenevtchn_handle *evtchn;
+	evtchn_port_t port[CHANNELS];
+	bool bound[CHANNELS];
+};
+
+static struct xen_transport *to_xen(struct transport *t)
+{
+	return (struct xen_transport *)t;
+}
+
+static int xen_map(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
+		   void *addr, void **mapped)
+{
+	struct xen_transport *x = to_xen(t);
+	int prot = read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+	uint64_t index;
+	void *at;
+	int err;
+
+	*mapped = addr;
+	err = broker_map(x->broker, refs, n, &index);
+	if (err)
+		return err;
+	at = mmap(addr, (size_t)n * XEN_VHCA_PAGE_SIZE, prot, MAP_SHARED | (addr ? MAP_FIXED : 0),
+		  broker_gntdev(x->broker), index);
+	err = at == MAP_FAILED ? -errno : 0;
+	/* With a mapping this drops the second reference, without one the only one. */
+	broker_mapped(x->broker, index, n);
+	*mapped = err ? NULL : at;
+	return !err || err == -ENOMEM ? err : -EFAULT;
+}
+
+static int xen_bind(struct transport *t, enum transport_channel channel, uint32_t port)
+{
+	struct xen_transport *x = to_xen(t);
+	xenevtchn_port_or_error_t local;
+
+	local = xenevtchn_bind_interdomain(x->evtchn, t->domid, port);
+	if (local < 0)
+		return -errno;
+	x->port[channel] = local;
+	x->bound[channel] = true;
+	return 0;
+}
+
+static int xen_fd(struct transport *t)
+{
+	return xenevtchn_fd(to_xen(t)->evtchn);
+}
+
+static void xen_notify(struct transport *t, enum transport_channel channel)
+{
+	struct xen_transport *x = to_xen(t);
+
+	xenevtchn_notify(x->evtchn, x->port[channel]);
+}
+
+/*
+ * A channel that is not unmasked again stays silent, so a guest that rings where it has nothing to
+ * ring is heard just once.
+ */
+static int xen_pending(struct transport *t)
+{
+	struct xen_transport *x = to_xen(t);
+	xenevtchn_port_or_error_t port = xenevtchn_pending(x->evtchn);
+
+	if (port >= 0)
+		return (evtchn_port_t)port == x->port[CHANNEL_COMMANDS];
+	return errno == EAGAIN ? 0 : -errno;
+}
+
+/* Unmasking is the end of interrupt: Xen delivers nothing in between, however often it is rung. */
+static void xen_done(struct transport *t)
+{
+	struct xen_transport *x = to_xen(t);
+
+	xenevtchn_unmask(x->evtchn, x->port[CHANNEL_COMMANDS]);
+}
+
+static int xen_allow_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
+{
+	return broker_allow(to_xen(t)->broker, mfn, gfn);
+}
+
+static int xen_deny_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
+{
+	return broker_deny(to_xen(t)->broker, mfn, gfn);
+}
+
+static void xen_close(struct transport *t)
+{
+	struct xen_transport *x = to_xen(t);
+	unsigned int channel;
+
+	for (channel = 0; channel < CHANNELS; channel++)
+		if (x->bound[channel])
+			xenevtchn_unbind(x->evtchn, x->port[channel]);
+	xenevtchn_close(x->evtchn);
+	free(x);
+}
+
+static const struct transport_ops xen_ops = {
+	.map = xen_map,
+	.bind = xen_bind,
+	.fd = xen_fd,
+	.notify = xen_notify,
+	.pending = xen_pending,
+	.done = xen_done,
+	.allow_frame = xen_allow_frame,
+	.deny_frame = xen_deny_frame,
+	.close = xen_close,
+};
+
+bool transport_xen_alive(struct transport *t)
+{
+	bool unused;
+
+	/* A broker that died does not make the domain go. */
+	return broker_domain(to_xen(t)->broker, &unused) != -ESRCH;
+}
+
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker)
+{
+	struct xen_transport *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x)
+		return NULL;
+	x->t.ops = &xen_ops;
+	x->t.domid = domid;
+	x->broker = broker;
+	err = broker_domain(broker, &x->t.auto_translated);
+	if (err) {
+		log_error("domain %u: %s", domid, strerror(-err));
+		goto err_free;
+	}
+	x->evtchn = xenevtchn_open(NULL, 0);
+	if (!x->evtchn) {
+		log_error("event channels: %s (is the module xen-evtchn loaded?)", strerror(errno));
+		goto err_free;
+	}
+	/* pending() must not sleep; poll() tells when there is something. */
+	if (fcntl(xenevtchn_fd(x->evtchn), F_SETFL, O_NONBLOCK) ||
+	    xenevtchn_restrict(x->evtchn, domid)) {
+		log_error("event channels: %s", strerror(errno));
+		goto err_evtchn;
+	}
+	return &x->t;
+
+err_evtchn:
+	xenevtchn_close(x->evtchn);
+err_free:
+	free(x);
+	return NULL;
+}

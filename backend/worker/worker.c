@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * worker.c - see worker.h. The order in which things are set up matters: first what only root may
+ * open, and the broker; then the sandbox; in it the keeper, which so is in it as well, before all
+ * threads and mappings; then the HCA, and all that a guest has a hand in. The end goes the other
+ * way round.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "broker/client.h"
+#include "hca/dma_check.h"
+#include "hca/uverbs.h"
+#include "sandbox/sandbox.h"
+#include "shared-ring/vhca_event.h"
+#include "util/histogram.h"
+#include "util/ratelimit.h"
+#include "vhca/events.h"
+#include "worker/mm_pin.h"
+#include "worker/ring.h"
+#include "worker/status_write.h"
+#include "worker/worker.h"
+#include "xen/xenbus.h"
+
+/* A look at xenstore costs it five requests, and each write of the guest to its own node asks for one. */
+static const struct pace_rate look_rate = { .burst = 32, .interval_ms = 20 };
+
+enum phase {
+	PHASE_WAIT,      /* for the frontend to let go of an earlier connection */
+	PHASE_OFFERED,   /* InitWait */
+	PHASE_CONNECTED,
+};
+
+struct worker {
+	const char *path; /* of the backend, and of the frontend */
+	char frontend[XB_PATH_MAX];
+	unsigned int domid, devid;
+	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
+	unsigned int port;
+
+	int keeper, signals;
+	struct xs_handle *xs;
+	struct broker *broker;
+	struct transport *t;
+	struct uar_records *records;
+	struct hca *hca;
+	struct quota quota;
+	struct vdev v;
+	struct session *session;
+	struct status status;
+
+	enum phase phase;
+	bool look; /* at xenstore, where something has changed */
+	struct pace looks;
+	bool stop;
+	int result;
+};
+
+/* Says why, in the log and to people who look into xenstore. */
+__attribute__((format(printf, 3, 4)))
+static void fail(struct worker *w, enum worker_exit result, const char *format, ...)
+{
+	char why[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	log_error("%s", why);
+	if (w->xs)
+		xb_write(w->xs, w->path, XEN_VHCA_FIELD_ERROR, "%s", why);
+	w->stop = true;
+	w->result = result;
+}
+
+/* Reading what the frontend says: once, into our own copy. */
+
+static bool read_u32(struct worker *w, const char *key, uint32_t *value)
+{
+	uint64_t number;
+
+	if (!xb_read_number(w->xs, w->frontend, key, UINT32_MAX, &number))
+		return false;
+	*value = number;
+	return true;
+}
+
+static const char *read_params(struct worker *w, struct session_params *p)
+{
+	uint32_t version, order, i;
+	char key[24];
+
+	if (!read_u32(w, XEN_VHCA_FIELD_VERSION, &version) || version != XEN_VHCA_VERSION)
+		return XEN_VHCA_FIELD_VERSION;
+	if (!read_u32(w, XEN_VHCA_FIELD_RING_PAGE_ORDER, &order) || order > XEN_VHCA_MAX_RING_PAGE_ORDER)
+		return XEN_VHCA_FIELD_RING_PAGE_ORDER;
+	p->ring_order = order;
+	for (i = 0; i < 1u << order; i++) {
+		snprintf(key, sizeof(key), XEN_VHCA_FIELD_RING_REF "%u", i);
+		if (!read_u32(w, key, &p->ring_refs[i]))
+			return XEN_VHCA_FIELD_RING_REF;
+	}
+	if (!read_u32(w, XEN_VHCA_FIELD_DATA_DIR_REF, &p->data_dir_ref))
+		return XEN_VHCA_FIELD_DATA_DIR_REF;
+	return read_u32(w, XEN_VHCA_FIELD_EVENT_CHANNEL, &p->event_channel) ? NULL : XEN_VHCA_FIELD_EVENT_CHANNEL;
+}
+
+/* All of it, or none: a frontend that wants no events. */
+static const char *read_event_params(struct worker *w, struct events_params *p, bool *wanted)
+{
+	bool cq = read_u32(w, XEN_VHCA_FIELD_CQ_EVENT_REF, &p->cq_ref);
+	bool async = read_u32(w, XEN_VHCA_FIELD_ASYNC_EVENT_REF, &p->async_ref);
+	bool channel = read_u32(w, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL, &p->channel);
+
+	*wanted = cq;
+	return cq == async && cq == channel ? NULL : "cq-event-ref and async-event-ref";
+}
+
+/* The state machine */
+
+static bool start_session(struct worker *w, const struct session_params *params,
+			  const struct events_params *events)
+{
+	char why[128];
+
+	w->v.events = events_new(&w->v, events, why, sizeof(why));
+	if (!w->v.events)
+		goto err;
+	w->session = session_new(&w->v, params, why, sizeof(why));
+	if (w->session)
+		return true;
+	events_free(w->v.events);
+err:
+	fail(w, WORKER_FAILED, "%s", why);
+	return false;
+}
+
+static void publish_status(void *broker, const char *text, size_t size)
+{
+	broker_status(broker, text, size);
+}
+
+static void connect_frontend(struct worker *w)
+{
+	struct session_params params = { 0 };
+	struct events_params events = { 0 };
+	bool wants_events;
+	const char *bad;
+	int err;
+
+	bad = read_params(w, &params) ?: read_event_params(w, &events, &wants_events);
+	if (bad) {
+		fail(w, WORKER_FAILED, "frontend specifies no valid %s", bad);
+		return;
+	}
+	err = vdev_init(&w->v, w->hca, w->t, &w->quota, w->records);
+	if (err) {
+		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
+		return;
+	}
+	if (!start_session(w, &params, wants_events ? &events : NULL)) {
+		vdev_fini(&w->v);
+		return;
+	}
+	status_init(&w->status, STATUS_DIR, w->domid, w->devid, w->hca_name);
+	w->status.publish = publish_status;
+	w->status.to = w->broker;
+	w->phase = PHASE_CONNECTED;
+	xb_set_state(w->xs, w->path, XB_CONNECTED);
+	log_info("connected: %s port %u, ring of %u pages, %s", w->hca_name, w->port,
+		 1u << params.ring_order, wants_events ? "events" : "no events");
+}
+
+/* Everything is released before the frontend is told so. */
+static void disconnect_frontend(struct worker *w)
+{
+	if (w->phase != PHASE_CONNECTED)
+		return;
+	session_free(w->session);
+	w->session = NULL;
+	events_free(w->v.events);
+	vdev_fini(&w->v);
+	status_remove(&w->status);
+	log_info("disconnected");
+}
+
+static bool has_blueflame(struct worker *w)
+{
+	uint32_t size, offset;
+
+	w->hca->ops->uar_layout(w->hca, XEN_VHCA_UAR_BF, &size, &offset);
+	return size;
+}
+
+static void offer(struct worker *w)
+{
+	char path[XB_PATH_MAX];
+
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, "%d", has_blueflame(w));
+	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
+		xs_rm(w->xs, XBT_NULL, path);
+	xb_set_state(w->xs, w->path, XB_INIT_WAIT);
+	w->phase = PHASE_OFFERED;
+}
+
+static bool is_online(struct worker *w)
+{
+	uint64_t online;
+
+	return xb_read_number(w->xs, w->path, "online", 1, &online) && online;
+}
+
+/* A frontend that is still in an earlier connection first has to see that it has ended. */
+static void look_at_frontend(struct worker *w)
+{
+	enum xb_state state = xb_state(w->xs, w->frontend);
+
+	switch (w->phase) {
+	case PHASE_WAIT:
+		if (state == XB_UNKNOWN || state == XB_INITIALISING || state == XB_CLOSED)
+			offer(w);
+		break;
+	case PHASE_OFFERED:
+		if (state == XB_INITIALISED)
+			connect_frontend(w);
+		break;
+	case PHASE_CONNECTED:
+		if (state == XB_CLOSING || state == XB_CLOSED || state == XB_UNKNOWN)
+			w->stop = true;
+		break;
+	}
+}
+
+static void look_at_xenstore(struct worker *w)
+{
+	if (!transport_xen_alive(w->t)) {
+		log_info("the domain is gone");
+		w->stop = true;
+		return;
+	}
+	if (!is_online(w) || xb_state(w->xs, w->path) == XB_CLOSING) {
+		log_info("taken away from the guest");
+		w->stop = true;
+		return;
+	}
+	look_at_frontend(w);
+}
+
+/* Returns in how many milliseconds it is to be called again; -1: when something has changed. */
+static int look_if_changed(struct worker *w)
+{
+	uint64_t now = latency_now_ns() / 1000000, wait;
+
+	if (!w->look)
+		return -1;
+	wait = pace_wait_ms(&w->looks, &look_rate, now);
+	if (wait)
+		return wait;
+	pace_spend(&w->looks, &look_rate, now);
+	w->look = false;
+	look_at_xenstore(w);
+	return -1;
+}
+
+/* The loop */
+
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD, POLL_COUNTED,
+	POLL_SESSION,
+	POLLS = POLL_SESSION + SESSION_FDS };
+
+/* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
+static void look_at_hca(struct worker *w)
+{
+	const struct hca_ops *ops = w->hca->ops;
+	uint32_t type;
+	int got;
+
+	while ((got = ops->next_port_event(w->hca, &type)) > 0) {
+		log_debug("event %u of HCA %s", type, w->hca_name);
+		if (w->v.events)
+			events_port(w->v.events, type);
+		if (vhca_async_kind(type) == VHCA_ASYNC_DEVICE)
+			break;
+	}
+	if (got)
+		fail(w, WORKER_REFUSED, "HCA %s has failed, or has been taken away", w->hca_name);
+}
+
+static void look_at_session(struct worker *w, bool *more)
+{
+	int got = session_service(w->session);
+
+	*more = got > 0;
+	if (got == -EPROTO)
+		fail(w, WORKER_FAILED, "the guest broke the command ring");
+	else if (got < 0)
+		fail(w, WORKER_FAILED, "event channel: %s", strerror(-got));
+}
+
+static void loop(struct worker *w)
+{
+	struct pollfd polls[POLLS] = {
+		[POLL_XENSTORE] = { .fd = xs_fileno(w->xs), .events = POLLIN },
+		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
+		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
+		[POLL_BROKER] = { .fd = broker_fd(w->broker) }, /* hanging up */
+		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
+		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
+		[POLL_COUNTED] = { .fd = -1, .events = POLLIN },
+	};
+	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
+	eventfd_t count;
+	bool more = false;
+
+	w->look = true;
+	while (!w->stop) {
+		timeout = look_if_changed(w);
+		if (w->stop)
+			break;
+		if (w->session) {
+			session_fds(w->session, fds);
+			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
+			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
+			pace_sooner(&timeout, status_update(&w->status, &w->v));
+			pace_sooner(&timeout, session_timeout_ms(w->session));
+		}
+		for (i = 0; i < SESSION_FDS; i++)
+			polls[POLL_SESSION + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+		if (poll(polls, POLLS, more ? 0 : timeout) < 0 && errno != EINTR)
+			fail(w, WORKER_FAILED, "poll: %s", strerror(errno));
+		if (polls[POLL_KEEPER].revents)
+			fail(w, WORKER_FAILED, "the keeper died");
+		if (polls[POLL_BROKER].revents)
+			fail(w, WORKER_FAILED, "the broker died");
+		if (polls[POLL_SIGNAL].revents)
+			w->stop = true;
+		if (polls[POLL_COUNTED].revents)
+			eventfd_read(polls[POLL_COUNTED].fd, &count);
+		if (!w->stop && polls[POLL_FLOOD].revents)
+			fail(w, WORKER_FAILED, vdev_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
+			     "the guest makes events without end");
+		if (!w->stop && polls[POLL_HCA].revents)
+			look_at_hca(w);
+		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
+			w->look = true;
+		if (!w->stop && w->session)
+			look_at_session(w, &more);
+	}
+}
+
+/* Setting up */
+
+/* A descriptor for each context. Where this is not allowed, fewer contexts can be opened. */
+static void raise_limits(void)
+{
+	struct rlimit files = { 16384, 16384 };
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		log_warning("number of open files: %s", strerror(errno));
+}
+
+static int catch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static bool read_limit(void *from, const char *key, uint64_t *value)
+{
+	struct worker *w = from;
+
+	return xb_read_number(w->xs, w->path, key, UINT64_MAX, value);
+}
+
+static bool read_nodes(struct worker *w)
+{
+	uint64_t port = 1;
+
+	if (!xb_read(w->xs, w->path, "frontend", w->frontend, sizeof(w->frontend)) ||
+	    !xb_read(w->xs, w->path, XEN_VHCA_FIELD_HCA, w->hca_name, sizeof(w->hca_name))) {
+		fail(w, WORKER_REFUSED, "no frontend or hca in %s", w->path);
+		return false;
+	}
+	log_hca(w->hca_name);
+	if (!xb_read_number(w->xs, w->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
+		port = 1;
+	w->port = port;
+	quota_setup(&w->quota, read_limit, w);
+	return true;
+}
+
+static bool watch(struct worker *w, const char *dir, const char *key)
+{
+	char path[XB_PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s%s", dir, key) < (int)sizeof(path) &&
+	       xs_watch(w->xs, path, key);
+}
+
+static bool set_watches(struct worker *w)
+{
+	if (watch(w, w->frontend, "/state") && watch(w, w->path, "/online") &&
+	    watch(w, w->path, "/state") && watch(w, "@releaseDomain", ""))
+		return true;
+	fail(w, WORKER_FAILED, "watching xenstore: %s", strerror(errno));
+	return false;
+}
+
+/* What does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
+static void write_nodes(struct worker *w)
+{
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_VERSIONS, "%u", XEN_VHCA_VERSION);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
+}
+
+/* What an earlier worker left behind; the frontend must see that it is over. */
+static void end_old_connection(struct worker *w)
+{
+	enum xb_state state = xb_state(w->xs, w->path);
+
+	if (state != XB_INITIALISING && state != XB_CLOSED)
+		xb_set_state(w->xs, w->path, XB_CLOSED);
+}
+
+static bool open_hca(struct worker *w)
+{
+	w->hca = hca_open(w->hca_name, w->port, w->broker, w->domid);
+	if (!w->hca)
+		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
+	return w->hca;
+}
+
+static bool check_hca(struct worker *w)
+{
+	char why[256];
+	int err;
+
+	err = uverbs_find(w->hca_name, w->uverbs, sizeof(w->uverbs));
+	if (err) {
+		fail(w, WORKER_REFUSED, "HCA %s: %s", w->hca_name, strerror(-err));
+		return false;
+	}
+	if (!guard_check(w->hca_name, why, sizeof(why)))
+		return true;
+	fail(w, WORKER_REFUSED, "%s", why);
+	return false;
+}
+
+/* From here on it all goes through the broker: see broker/client.h. */
+static bool open_xen(struct worker *w)
+{
+	const struct broker_setup setup = {
+		.domid = w->domid, .devid = w->devid, .hca = w->hca_name,
+		.backend = w->path, .frontend = w->frontend, .life = WORKER_LIFE,
+		.bank = WORKER_BANK, .records = WORKER_RECORDS, .confined = !sandbox_waived(),
+	};
+	struct xs_handle *narrow;
+
+	w->broker = broker_start(&setup);
+	close(WORKER_BANK);
+	close(WORKER_RECORDS);
+	narrow = w->broker ? broker_xenstore(w->broker) : NULL;
+	if (narrow) {
+		xs_close(w->xs);
+		w->xs = narrow;
+		w->t = transport_xen_open(w->domid, w->broker);
+	}
+	if (!w->t)
+		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
+	return w->t;
+}
+
+/* From here on the worker has nothing that is not for its guest. */
+static bool confine(struct worker *w)
+{
+	char function[64 + UVERBS_NAME_MAX], why[256];
+	const struct sandbox_path paths[] = {
+		{ w->uverbs, SANDBOX_DEVICE },
+		{ "/sys/class/infiniband_verbs", SANDBOX_READ },
+		{ function, SANDBOX_READ },
+	};
+	struct sandbox_user user;
+	int err;
+
+	if (sandbox_waived())
+		return true;
+	snprintf(function, sizeof(function), "/sys/class/infiniband/%s/device", w->hca_name);
+	err = sandbox_find_user(&user);
+	if (err)
+		fail(w, WORKER_REFUSED, "user " SANDBOX_USER ": %s", strerror(-err));
+	else if ((err = sandbox_limit_memory(w->quota.bytes.limit)))
+		fail(w, WORKER_REFUSED, "limiting memory: %s", strerror(-err));
+	else if (sandbox_enter(SANDBOX_WORKER, &user, paths, 3, why, sizeof(why)))
+		fail(w, WORKER_REFUSED, "%s", why);
+	return !w->stop;
+}
+
+static bool start_keeper(struct worker *w)
+{
+	int err = 0;
+
+	w->keeper = keeper_start(WORKER_LIFE);
+	if (w->keeper < 0)
+		err = w->keeper;
+	else if (!sandbox_waived())
+		err = sandbox_no_more_processes();
+	if (err)
+		fail(w, WORKER_FAILED, "starting the keeper: %s", strerror(-err));
+	return !err;
+}
+
+/* A copy: the bank's own are the broker's to write. */
+static bool copy_records(struct worker *w)
+{
+	const size_t size = sizeof(*w->records);
+
+	w->records = malloc(size);
+	if (w->records && pread(WORKER_RECORDS, w->records, size, 0) == (ssize_t)size &&
+	    uar_records_valid(w->records))
+		return true;
+	fail(w, WORKER_FAILED, "records of UARs cannot be read");
+	return false;
+}
+
+/* In this order. False: what was set up is taken down by tear_down(). */
+static bool set_up(struct worker *w)
+{
+	w->xs = xs_open(0);
+	if (!w->xs) {
+		fail(w, WORKER_FAILED, "xenstore: %s", strerror(errno));
+		return false;
+	}
+	end_old_connection(w);
+	write_nodes(w);
+	return copy_records(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
+	       open_hca(w) && set_watches(w);
+}
+
+static void tear_down(struct worker *w)
+{
+	bool alive = w->t && transport_xen_alive(w->t);
+
+	if (w->phase != PHASE_WAIT && alive)
+		xb_set_state(w->xs, w->path, XB_CLOSING);
+	disconnect_frontend(w);
+	if (w->phase != PHASE_WAIT && alive)
+		xb_set_state(w->xs, w->path, XB_CLOSED);
+	if (w->hca)
+		w->hca->ops->close(w->hca);
+	if (w->t)
+		w->t->ops->close(w->t);
+	broker_stop(w->broker);
+	xs_close(w->xs);
+	free(w->records);
+}
+
+int worker_main(const char *path, unsigned int domid, unsigned int devid)
+{
+	uint64_t pause_s;
+	struct worker w = {
+		.path = path, .domid = domid, .devid = devid, .keeper = -1,
+	};
+
+	w.signals = catch_signals();
+	if (w.signals < 0)
+		return WORKER_FAILED;
+	raise_limits();
+	if (set_up(&w))
+		loop(&w);
+	tear_down(&w);
+	if (w.result == WORKER_REFUSED)
+		return WORKER_REFUSED;
+	pause_s = vdev_owes_ms(&w.v) / 1000;
+	return WORKER_STATUS(w.result, pause_s < WORKER_PAUSE_MOST ? pause_s : WORKER_PAUSE_MOST);
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * iomem_server.c - see iomem_server.h. In the names here a backend is a driver domain that has vHCAs of others.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisor/autoattach.h"
+#include "supervisor/device.h"
+#include "util/log.h"
+#include "util/ratelimit.h"
+#include "xen/attach.h"
+#include "xen/iomem.h"
+#include "xen/iomem_remote.h"
+#include "xen/iomem_server.h"
+#include "xen/pci_assigned.h"
+#include "xen/xenbus.h"
+
+/* Backends can cause so many lines of the log. */
+static const struct pace_rate line_rate = { .burst = 10, .interval_ms = 1000 };
+
+/* Of its time, one part in so many is for driver domains, after so much at once. */
+#define SHARE 4
+#define BURST_MS 400
+
+#define GFNS_MOST 65536u
+#define TOUCHED_MOST 64
+
+/* What a backend has changed. */
+struct touched {
+	unsigned int backend, domid, devid;
+	bool one_frame; /* mfn; or all of the vHCA */
+	uint64_t mfn;
+};
+
+struct lender {
+	struct xs_handle *xs;
+	struct rights *rights;
+	struct touched touched[TOUCHED_MOST];
+	unsigned int n_touched;
+	bool all; /* is to be looked at */
+	uint64_t even_ms; /* when the time that was spent is regained */
+	struct pace lines; /* of the log, that a backend can cause */
+	unsigned char seen[DOMAINS]; /* in which look; 0: it is not watched */
+	unsigned int seen_end; /* from here on all are 0 */
+	unsigned char look;
+};
+
+/* A vHCA, while it is looked at; wish and record are its directories. */
+struct lent {
+	struct lender *l;
+	unsigned int backend, domid, devid;
+	bool auto_translated;
+	struct assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
+	char nodes[LEASE_PATH], frontend[LEASE_PATH], wishes[LEASE_PATH], records[LEASE_PATH];
+	bool left; /* is a frame that could not be taken */
+};
+
+#define UNREAD (~0u)
+
+/* Whether there may be one more line in the log. */
+static bool may_say(struct lender *l)
+{
+	uint64_t now = slot_now_ms();
+
+	if (pace_wait_ms(&l->lines, &line_rate, now))
+		return false;
+	pace_spend(&l->lines, &line_rate, now);
+	return true;
+}
+
+/* Frames */
+
+static struct rights_frame frame_of(const struct lent *v, uint64_t mfn, uint64_t gfn)
+{
+	return (struct rights_frame){
+		.domid = v->domid, .devid = v->devid, .mfn = mfn, .gfn = gfn,
+		.auto_translated = v->auto_translated,
+	};
+}
+
+enum record { RECORD_NONE, RECORD_CHANGING, RECORD_ALLOWED };
+
+static enum record read_record(const struct lent *v, uint64_t mfn, uint64_t *gfn)
+{
+	char key[24], value[24];
+
+	snprintf(key, sizeof(key), "%" PRIu64, mfn);
+	if (!xb_read(v->l->xs, v->records, key, value, sizeof(value)))
+		return RECORD_NONE;
+	*gfn = strtoull(value + (*value == '?'), NULL, 10);
+	return *value == '?' ? RECORD_CHANGING : RECORD_ALLOWED;
+}
+
+static bool write_record(const struct lent *v, uint64_t mfn, const char *mark, uint64_t gfn)
+{
+	char key[24];
+
+	snprintf(key, sizeof(key), "%" PRIu64, mfn);
+	return xb_write(v->l->xs, v->records, key, "%s%" PRIu64, mark, gfn);
+}
+
+static void remove_node(struct lender *l, const char *dir, uint64_t key)
+{
+	char path[LEASE_PATH + 24];
+
+	snprintf(path, sizeof(path), "%s/%" PRIu64, dir, key);
+	xs_rm(l->xs, XBT_NULL, path);
+}
+
+/*
+ * A guest that is gone has lost it by itself (-ESRCH), another has removed its mapping itself (-EINVAL).
+ * After another error it may have it still: the record stays, and whoever looks the next time tries again.
+ */
+static bool take(struct lent *v, uint64_t mfn, uint64_t gfn)
+{
+	const struct rights_frame frame = frame_of(v, mfn, gfn);
+	int err;
+
+	err = rights_deny(v->l->rights, &frame);
+	if (err && err != -ESRCH && may_say(v->l))
+		log_warning("domain %u: taking frame %" PRIx64 " of domain %u's HCA from it: %s", v->domid, mfn,
+			    v->backend, strerror(-err));
+	if (!err || err == -ESRCH || err == -EINVAL) {
+		remove_node(v->l, v->records, mfn);
+		return true;
+	}
+	write_record(v, mfn, "?", gfn);
+	v->left = true;
+	return false;
+}
+
+static bool is_assigned(struct lent *v, uint64_t mfn)
+{
+	if (v->assigned->n == UNREAD)
+		assigned_read(v->assigned, v->l->xs, v->backend);
+	return assigned_has(v->assigned, mfn);
+}
+
+/* Where the guest says that there is nothing else. A PV guest chooses by itself where it maps a frame. */
+static bool is_place(const struct lent *v, uint64_t gfn)
+{
+	uint64_t first, count;
+
+	if (!v->auto_translated)
+		return !gfn;
+	return xb_read_number(v->l->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFN, UINT64_MAX - GFNS_MOST, &first) &&
+	       xb_read_number(v->l->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFNS, GFNS_MOST, &count) &&
+	       gfn >= first && gfn < first + count;
+}
+
+/* What may have been left half done is done again. */
+static int give(struct lent *v, uint64_t mfn, uint64_t gfn)
+{
+	const struct rights_frame frame = frame_of(v, mfn, gfn);
+	int err;
+
+	if (!is_assigned(v, mfn))
+		return -EPERM;
+	if (!is_place(v, gfn))
+		return -EINVAL;
+	if (!write_record(v, mfn, "?", gfn))
+		return -EIO;
+	err = rights_allow(v->l->rights, &frame);
+	if (err)
+		remove_node(v->l, v->records, mfn);
+	else if (!write_record(v, mfn, "", gfn))
+		err = -EIO;
+	return err;
+}
+
+static void refuse(struct lent *v, uint64_t mfn, int err)
+{
+	char path[LEASE_PATH + 32], text[16];
+
+	if (may_say(v->l))
+		log_error("domain %u's HCA, frame %" PRIx64 ": domain %u may not map it: %s", v->backend, mfn,
+			  v->domid, strerror(-err));
+	snprintf(path, sizeof(path), "%s/%" PRIu64 "/error", v->wishes, mfn);
+	snprintf(text, sizeof(text), "%d", -err);
+	xs_write(v->l->xs, XBT_NULL, path, text, strlen(text));
+}
+
+static bool was_refused(const struct lent *v, uint64_t mfn)
+{
+	char key[32];
+	uint64_t err;
+
+	snprintf(key, sizeof(key), "%" PRIu64 "/error", mfn);
+	return xb_read_number(v->l->xs, v->wishes, key, UINT64_MAX, &err);
+}
+
+static bool read_wish(const struct lent *v, uint64_t mfn, uint64_t *gfn)
+{
+	char key[24];
+
+	snprintf(key, sizeof(key), "%" PRIu64, mfn);
+	return xb_read_number(v->l->xs, v->wishes, key, UINT64_MAX, gfn);
+}
+
+static void look_at_frame(void *lent, uint64_t mfn)
+{
+	struct lent *v = lent;
+	uint64_t wished, gfn;
+	enum record record;
+	bool is_wished;
+	int err;
+
+	is_wished = read_wish(v, mfn, &wished);
+	record = read_record(v, mfn, &gfn);
+	if (is_wished && record == RECORD_ALLOWED && gfn == wished && is_assigned(v, mfn))
+		return;
+	if (record != RECORD_NONE && !take(v, mfn, gfn))
+		return;
+	if (!is_wished || was_refused(v, mfn))
+		return;
+	err = give(v, mfn, wished);
+	if (err)
+		refuse(v, mfn, err);
+}
+
+static void take_record(void *lent, uint64_t mfn)
+{
+	uint64_t gfn;
+
+	if (read_record(lent, mfn, &gfn) != RECORD_NONE)
+		take(lent, mfn, gfn);
+}
+
+/* vHCAs */
+
+/* The guest has named its backend: the directory is its own. */
+static bool is_agreed(const struct lent *v)
+{
+	char backend[LEASE_PATH];
+
+	return xb_read(v->l->xs, v->frontend, "backend", backend, sizeof(backend)) && !strcmp(backend, v->nodes);
+}
+
+static bool is_done_with(const struct lent *v)
+{
+	char detach[8];
+
+	return xb_read(v->l->xs, v->nodes, "detach", detach, sizeof(detach)) && !strcmp(detach, "done");
+}
+
+/* What is made in it has the same permissions: the backend reads it, and nobody else. */
+static bool make_directory(struct lender *l, const char *path, unsigned int backend)
+{
+	struct xs_permissions perms[] = {
+		{ .id = 0, .perms = XS_PERM_NONE },
+		{ .id = backend, .perms = XS_PERM_READ },
+	};
+
+	return (xb_exists(l->xs, path) || xs_write(l->xs, XBT_NULL, path, "", 0)) &&
+	       xs_set_permissions(l->xs, XBT_NULL, path, perms, 2);
+}
+
+/* The vHCA's own comes last, and tells that there are all. */
+static void make_records(const struct lent *v)
+{
+	char backend[LEASE_PATH], guest[LEASE_PATH];
+
+	if (xb_exists(v->l->xs, v->records))
+		return;
+	snprintf(backend, sizeof(backend), LEASE_RECORDS "/%u", v->backend);
+	snprintf(guest, sizeof(guest), LEASE_RECORDS "/%u/%u", v->backend, v->domid);
+	if (make_directory(v->l, backend, v->backend) && make_directory(v->l, guest, v->backend) &&
+	    xb_write(v->l->xs, guest, "type", v->auto_translated ? LEASE_AUTO : LEASE_PV) &&
+	    make_directory(v->l, v->records, v->backend))
+		return;
+	if (may_say(v->l))
+		log_error("%s: %s", guest, strerror(errno));
+}
+
+/* A guest that does not agree cannot keep the nodes of the backend, and has its own left as they are. */
+static void look_at_vhca(struct lent *v)
+{
+	if (!is_agreed(v)) {
+		xb_each(v->l->xs, v->records, take_record, v);
+		if (is_done_with(v))
+			xs_rm(v->l->xs, XBT_NULL, v->nodes);
+		return;
+	}
+	make_records(v);
+	if (is_done_with(v)) {
+		xb_each(v->l->xs, v->records, take_record, v);
+		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
+		return;
+	}
+	xb_each(v->l->xs, v->records, look_at_frame, v);
+	xb_each(v->l->xs, v->wishes, look_at_frame, v);
+}
+
+/* The guest loses its device. Returns whether it has lost all frames. */
+static bool lose_backend(struct lent *v)
+{
+	xb_each(v->l->xs, v->records, take_record, v);
+	if (is_agreed(v))
+		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
+	return !v->left;
+}
+
+/* Both at once: of a guest without a record but with nodes, the backend would think that it is new. */
+static void forget_guest(struct lender *l, unsigned int backend, unsigned int domid)
+{
+	char record[LEASE_PATH], nodes[LEASE_PATH];
+	xs_transaction_t t;
+
+	snprintf(record, sizeof(record), LEASE_RECORDS "/%u/%u", backend, domid);
+	snprintf(nodes, sizeof(nodes), "/local/domain/%u/backend/vhca/%u", backend, domid);
+	do {
+		t = xs_transaction_start(l->xs);
+		if (t == XBT_NULL)
+			return;
+		xs_rm(l->xs, t, record);
+		xs_rm(l->xs, t, nodes);
+	} while (!xs_transaction_end(l->xs, t, false) && errno == EAGAIN);
+	if (may_say(l))
+		log_info("domain %u is gone, and its vHCAs of domain %u", domid, backend);
+}
+
+/* Walking: backends, their guests, and the vHCAs of these, by what is in the backend's nodes or in the records. */
+
+struct walk {
+	struct lender *l;
+	unsigned int backend, domid;
+	bool backend_gone;
+	bool unknown; /* what there is to be said of a guest, or what it has */
+	bool records; /* of vHCAs that have no nodes any more */
+	bool auto_translated;
+	struct assigned assigned;
+	char dir[64];
+};
+
+static void set_paths(struct lent *v)
+{
+	snprintf(v->nodes, sizeof(v->nodes), "/local/domain/%u/backend/vhca/%u/%u", v->backend, v->domid, v->devid);
+	snprintf(v->frontend, sizeof(v->frontend), "/local/domain/%u/device/vhca/%u", v->domid, v->devid);
+	snprintf(v->wishes, sizeof(v->wishes), "/local/domain/%u/backend/vhca/%u/%u/frames", v->backend, v->domid,
+		 v->devid);
+	snprintf(v->records, sizeof(v->records), LEASE_RECORDS "/%u/%u/%u", v->backend, v->domid, v->devid);
+}
+
+static struct lent lent_of(struct walk *w, unsigned int devid)
+{
+	struct lent v = {
+		.l = w->l, .backend = w->backend, .domid = w->domid, .devid = devid,
+		.auto_translated = w->auto_translated, .assigned = &w->assigned,
+	};
+
+	set_paths(&v);
+	return v;
+}
+
+static void walk_vhca(void *walk, uint64_t devid)
+{
+	struct walk *w = walk;
+	struct lent v;
+
+	if (devid > UINT16_MAX)
+		return;
+	v = lent_of(w, devid);
+	if (w->backend_gone)
+		w->unknown = !lose_backend(&v) || w->unknown;
+	else if (!w->records || !xb_exists(v.l->xs, v.nodes))
+		look_at_vhca(&v);
+}
+
+static void walk_guest(void *walk, uint64_t domid)
+{
+	struct walk *w = walk;
+	char dir[LEASE_PATH];
+	int err;
+
+	if (!domid || domid >= DOMAINS || domid == w->backend)
+		return;
+	w->domid = domid;
+	err = rights_domain(w->l->rights, domid, &w->auto_translated);
+	if (err == -ESRCH)
+		forget_guest(w->l, w->backend, domid);
+	if (err) {
+		w->unknown = w->unknown || err != -ESRCH;
+		return;
+	}
+	snprintf(dir, sizeof(dir), "%s/%u", w->dir, w->domid);
+	xb_each(w->l->xs, dir, walk_vhca, w);
+}
+
+static void backend_dir(char dir[64], unsigned int backend)
+{
+	snprintf(dir, 64, "/local/domain/%u/backend/vhca", backend);
+}
+
+static bool is_gone(struct lender *l, unsigned int domid)
+{
+	bool unused;
+
+	return rights_domain(l->rights, domid, &unused) == -ESRCH;
+}
+
+/* Each domain is watched: it may become a backend. One that is gone wishes nothing, whatever stands there. */
+static void walk_backend(void *lender, uint64_t backend)
+{
+	struct walk w = { .l = lender, .backend = backend, .assigned.n = UNREAD };
+
+	if (!backend || backend >= DOMAINS || is_gone(w.l, backend))
+		return;
+	backend_dir(w.dir, w.backend);
+	if (!w.l->seen[backend] && !xs_watch(w.l->xs, w.dir, "nodes"))
+		return;
+	w.l->seen[backend] = w.l->look;
+	if (backend >= w.l->seen_end)
+		w.l->seen_end = backend + 1;
+	xb_each(w.l->xs, w.dir, walk_guest, &w);
+}
+
+/* Of a backend that is gone there are these alone. */
+static void walk_records(void *lender, uint64_t backend)
+{
+	struct walk w = { .l = lender, .backend = backend, .records = true, .assigned.n = UNREAD };
+
+	if (backend >= DOMAINS)
+		return;
+	w.backend_gone = is_gone(w.l, w.backend);
+	snprintf(w.dir, sizeof(w.dir), LEASE_RECORDS "/%u", w.backend);
+	xb_each(w.l->xs, w.dir, walk_guest, &w);
+	if (!w.backend_gone || w.unknown)
+		return;
+	xs_rm(w.l->xs, XBT_NULL, w.dir);
+	log_info("domain %u is gone, and what guests had of its HCAs", w.backend);
+}
+
+static void forget_unseen(struct lender *l)
+{
+	unsigned int domid;
+	char dir[64];
+
+	for (domid = 0; domid < l->seen_end; domid++) {
+		if (!l->seen[domid] || l->seen[domid] == l->look)
+			continue;
+		backend_dir(dir, domid);
+		xs_unwatch(l->xs, dir, "nodes");
+		l->seen[domid] = 0;
+	}
+}
+
+static void look_at_all(struct lender *l)
+{
+	l->look = l->look == 1 ? 2 : 1;
+	xb_each(l->xs, "/local/domain", walk_backend, l);
+	xb_each(l->xs, LEASE_RECORDS, walk_records, l);
+	forget_unseen(l);
+}
+
+static void look_at_touched(struct lender *l, const struct touched *t)
+{
+	struct walk w = { .l = l, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
+	struct lent v;
+
+	if (is_gone(l, t->backend) || rights_domain(l->rights, t->domid, &w.auto_translated))
+		return;
+	v = lent_of(&w, t->devid);
+	if (!t->one_frame || !is_agreed(&v)) {
+		look_at_vhca(&v);
+	} else {
+		make_records(&v);
+		look_at_frame(&v, t->mfn);
+	}
+}
+
+static void look(struct lender *l)
+{
+	unsigned int i, n = l->n_touched;
+	bool all = l->all;
+
+	l->n_touched = 0;
+	l->all = false;
+	if (all)
+		look_at_all(l);
+	for (i = 0; !all && i < n; i++)
+		look_at_touched(l, &l->touched[i]);
+}
+
+/* What has changed */
+
+static bool is_same(const struct touched *a, const struct touched *b)
+{
+	return a->backend == b->backend && a->domid == b->domid && a->devid == b->devid &&
+	       a->one_frame == b->one_frame && a->mfn == b->mfn;
+}
+
+static void touch(struct lender *l, const struct touched *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->n_touched; i++)
+		if (is_same(&l->touched[i], t))
+			return;
+	if (l->n_touched < TOUCHED_MOST)
+		l->touched[l->n_touched++] = *t;
+	else
+		l->all = true;
+}
+
+/* A path that is not a vHCA's, or of what is none: all is looked at. */
+static void note_event(struct lender *l, const char *path)
+{
+	struct touched t = { 0 };
+	int fields;
+
+	fields = sscanf(path, "/local/domain/%u/backend/vhca/%u/%u/frames/%" SCNu64, &t.backend, &t.domid, &t.devid,
+			&t.mfn);
+	t.one_frame = fields == 4;
+	if (fields < 3 || t.domid >= DOMAINS || !t.domid || t.domid == t.backend || t.devid > UINT16_MAX)
+		l->all = true;
+	else
+		touch(l, &t);
+}
+
+static void read_events(struct lender *l)
+{
+	char **event;
+
+	while ((event = xs_check_watch(l->xs))) {
+		note_event(l, event[XS_WATCH_PATH]);
+		free(event);
+	}
+}
+
+/* In how many milliseconds it may look again. */
+static int rest_ms(const struct lender *l)
+{
+	uint64_t now = slot_now_ms();
+
+	return l->even_ms > now + BURST_MS ? l->even_ms - now - BURST_MS : 0;
+}
+
+int lender_service(struct lender *l)
+{
+	uint64_t start = slot_now_ms();
+	int rest;
+
+	if (!l)
+		return -1;
+	rest = rest_ms(l);
+	if (rest)
+		return rest;
+	read_events(l);
+	if (!l->all && !l->n_touched)
+		return -1;
+	look(l);
+	l->even_ms = (l->even_ms > start ? l->even_ms : start) + SHARE * (slot_now_ms() - start);
+	rest = rest_ms(l);
+	return rest ? rest : -1;
+}
+
+int lender_fd(const struct lender *l)
+{
+	return l && !rest_ms(l) ? xs_fileno(l->xs) : -1;
+}
+
+struct lender *lender_open(struct rights *rights)
+{
+	struct lender *l;
+	int err;
+
+	errno = 0;
+	if (rights_own(rights))
+		return NULL;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->rights = rights;
+	l->all = true;
+	l->xs = xs_open(0);
+	if (l->xs && xs_watch(l->xs, "@introduceDomain", "") && xs_watch(l->xs, "@releaseDomain", "") &&
+	    xs_watch(l->xs, ASSIGNED_NODES, ""))
+		return l;
+	err = errno;
+	lender_close(l);
+	errno = err;
+	return NULL;
+}
+
+void lender_close(struct lender *l)
+{
+	if (!l)
+		return;
+	xs_close(l->xs);
+	free(l);
+}
