@@ -17,7 +17,7 @@ PREFIX ?= /usr/local
 # compile for the latter are in build/debug, and nothing of it is installed or packed.
 KERNEL ?= stock
 export KERNEL
-MODULES := frontend backend/xen-ibdma
+MODULES := frontend backend/modules/xen-ibdma
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
 # Suites that pytest runs, and where their tests are; the others are tests/run's still.
 PYTEST_unit := tests/host
