@@ -2,12 +2,12 @@
 /* A function's life: made, reset, ended. */
 #include <stdlib.h>
 
-#include "caps.h"
-#include "cmdq.h"
-#include "destroy.h"
-#include "dma.h"
-#include "fabric.h"
+#include "bus/dma.h"
+#include "engine/fabric.h"
+#include "firmware/caps.h"
+#include "firmware/cmdq.h"
 #include "hca.h"
+#include "objects/destroy.h"
 
 /* Numbers below these have a meaning of their own: QP0, QP1 and what drivers keep free; key 0x1xx. */
 #define FIRST_QP 0x40u

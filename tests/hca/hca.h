@@ -2,14 +2,13 @@
 /*
  * One HCA function: what hangs together behind one PCI device.
  *
- *   vfio_user.c, pci.c    the bus side: messages from QEMU, config space, MSI-X
- *   msix.c                interrupt vectors
- *   bar.c                 BAR0: initialization segment, UAR pages
- *   cmdq.c, cmd*.c        the firmware: command queue, one function for each command
- *   eq/cq/srq/mkey/qp.c   the objects
- *   wqe.c, engine.h       the data path: what a WQE says, who does what with it
- *   port.c, fabric.c      the port and the switch that joins all functions
- *   ctl.c                 what the outside may see and break
+ *   bus/        messages from QEMU, config space, interrupt vectors, DMA, BAR0: initialization
+ *               segment and UAR pages
+ *   firmware/   the command queue, one function for each command; the port
+ *   objects/    EQ, CQ, SRQ, memory key, QP, UAR
+ *   engine/     the data path: what a WQE says, who does what with it; the switch that joins all
+ *               functions
+ *   control/    what the outside may see and break
  */
 #ifndef HCA_HCA_H
 #define HCA_HCA_H
@@ -17,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "firmware/port.h"
 #include "loop.h"
-#include "obj.h"
-#include "port.h"
+#include "objects/obj.h"
 
 struct cmdq;
 struct caps;
@@ -77,13 +76,13 @@ struct hca {
 	void (*msix)(struct hca *hca, unsigned int vector);
 	void *bus;
 
-	/* Registers of the initialization segment, owned by bar.c. */
+	/* Registers of the initialization segment, owned by bus/bar.c. */
 	struct {
 		uint32_t cmdq_high;
 		uint8_t nic_interface; /* MLX5_INITIAL_SEG_NIC_INTERFACE_* */
 	} bar;
 
-	/* The firmware's state, owned by cmdq.c and the cmd_*.c files. */
+	/* The firmware's state, owned by firmware/cmdq.c and its cmd_*.c. */
 	struct cmdq *cmdq;
 	struct caps *caps;
 	bool enabled, initialized; /* between ENABLE/DISABLE_HCA, INIT/TEARDOWN_HCA */
@@ -95,7 +94,7 @@ struct hca {
 	struct obj_table *objs[OBJ_TYPES];
 	uint32_t queue_pages; /* of at most HCA_QUEUE_PAGES */
 	uint64_t mkey_tables; /* bytes that the tables of memory keys take */
-	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by cmd_qp.c. */
+	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by firmware/cmd_qp.c. */
 	struct qp *special_qp[2];
 	struct port port;
 	bool external_sm; /* ports start in INIT without a LID, for a subnet manager; takes effect at reset */
@@ -116,14 +115,14 @@ void hca_free(struct hca *hca);
 void hca_reset(struct hca *hca);
 void hca_bar_reset(struct hca *hca);
 
-/* BAR0 accesses (bar.c), little concern for alignment: what a driver does not do reads as 0. */
+/* BAR0 accesses (bus/bar.c), little concern for alignment: what a driver does not do reads as 0. */
 void hca_bar_read(struct hca *hca, uint64_t off, void *buf, uint32_t len);
 void hca_bar_write(struct hca *hca, uint64_t off, const void *buf, uint32_t len);
 
 /*
- * Faults that have effects of their own when they change. The link: port events (port.c).
+ * Faults that have effects of their own when they change. The link: port events (firmware/port.c).
  *
- * Fatal (bar.c): the firmware crashes. All that it knew is gone, commands and doorbells have no
+ * Fatal (bus/bar.c): the firmware crashes. All that it knew is gone, commands and doorbells have no
  * effect, and the health buffer asks for a reset, which the driver notices at its next poll.
  * Its reset brings the firmware to its start, where it stays (initializing) until the fault is
  * cleared; the driver waits for that, up to two minutes. Cleared before the driver asked for a

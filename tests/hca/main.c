@@ -12,13 +12,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "bus/vfio_user.h"
 #include "container.h"
-#include "ctl.h"
-#include "fabric.h"
+#include "control/ctl.h"
+#include "engine/fabric.h"
 #include "hca.h"
 #include "loop.h"
 #include "version.h"
-#include "vfio_user.h"
 
 /* Waits are as exact as the timers of the transport need them. */
 #define TIMER_SLACK_NS 1000ul

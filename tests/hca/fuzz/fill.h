@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cmd_run.h"
+#include "firmware/cmd_run.h"
 #include "hca.h"
 
 #define MEMORY_SIZE (16u * 4096)

@@ -9,15 +9,15 @@
  * All inputs are given to one function, as making one takes longer than most inputs do. It is reset
  * after each of them, which must leave nothing behind: what is found is found by that input alone.
  */
-#include "caps.h"
-#include "cmdq.h"
-#include "dma.h"
-#include "fabric.h"
+#include "bus/dma.h"
+#include "engine/fabric.h"
 #include "fill.h"
-#include "qp.h"
-#include "srq.h"
+#include "firmware/caps.h"
+#include "firmware/cmdq.h"
+#include "objects/qp.h"
+#include "objects/srq.h"
+#include "objects/uar.h"
 #include "twice.h"
-#include "uar.h"
 
 #define IN_MAX 4096u
 #define STEPS_MAX 48

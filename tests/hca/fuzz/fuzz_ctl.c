@@ -5,12 +5,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "ctl.h"
-#include "dma.h"
-#include "fabric.h"
+#include "bus/dma.h"
+#include "control/ctl.h"
+#include "engine/fabric.h"
+#include "firmware/cmd.h"
 #include "hca.h"
-#include "qp.h"
+#include "objects/qp.h"
 
 #define OBJECTS 300
 

@@ -6,8 +6,8 @@
  * and time. Nothing is expected but that the model stands and comes to rest, and that nothing is
  * left of it then: the next input is given to the same two functions.
  */
-#include "../unit/rig.h"
 #include "twice.h"
+#include "unit/rig.h"
 
 #define PAIRS 7
 #define KEYS 6

@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dma.h"
-#include "vfio_user.h"
-#include "vfio_user_msg.h"
+#include "bus/dma.h"
+#include "bus/vfio_user.h"
+#include "bus/vfio_user_msg.h"
 
 #define RAM_SIZE 0x10000
 #define STEPS_MAX 64

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/wqe.h"
 #include "ifc.h"
-#include "wqe.h"
 
 #define MAX_MESSAGE (1u << 30)
 

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_run.h"
-#include "dma.h"
-#include "fabric.h"
+#include "bus/dma.h"
+#include "engine/fabric.h"
+#include "firmware/cmd_run.h"
 #include "hca.h"
 #include "ifc.h"
 #include "loop.h"

@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cq.h"
-#include "dma.h"
-#include "eq.h"
-#include "fabric.h"
+#include "bus/dma.h"
+#include "engine/fabric.h"
 #include "hca.h"
 #include "ifc.h"
-#include "mkey.h"
-#include "qp.h"
-#include "srq.h"
-#include "uar.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mkey.h"
+#include "objects/qp.h"
+#include "objects/srq.h"
+#include "objects/uar.h"
 
 #define RIG_MEMORY (16u << 20)
 #define RIG_IOVA 0x100000ull      /* where a machine's memory starts */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The initialization segment, and the firmware's crash as the driver goes through it. */
-#include "cmdq.h"
+#include "firmware/cmdq.h"
 #include "hca.h"
 #include "ifc.h"
-#include "uar.h"
+#include "objects/uar.h"
 #include "unit.h"
 
 #define CMDQ_LOW 0x14

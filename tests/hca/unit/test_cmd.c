@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Commands in general, those about the function, and those for its simpler objects, keys, EQs and CQs. */
-#include "caps.h"
-#include "cq.h"
 #include "driver.h"
-#include "eq.h"
-#include "mkey.h"
+#include "firmware/caps.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mkey.h"
 #include "unit.h"
 
 #define ST_RC 0u

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "driver.h"
-#include "mad.h"
+#include "firmware/mad.h"
 #include "unit.h"
 
 #define WHOLE_TABLE 0xffffu

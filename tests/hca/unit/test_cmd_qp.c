@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "driver.h"
-#include "qp.h"
+#include "objects/qp.h"
 
 enum { RC = 0, UC = 1, UD = 2, XRC = 3, SMI = 7, GSI = 8, UMR = 0xc };
 enum { RQ_OWN = 0, RQ_SRQ = 1, RQ_NONE = 3 };

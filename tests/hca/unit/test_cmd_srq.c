@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Commands for shared receive queues: what they make, what they refuse, what they hold on to. */
 #include "driver.h"
-#include "srq.h"
+#include "objects/srq.h"
 #include "unit.h"
 
 static uint32_t pd, xrcd, uar, eq, cq;

@@ -2,9 +2,9 @@
 /* The command queue as the driver sees it: entries, mailboxes, delivery, completion events. */
 #include "unit.h"
 
-#include "cmdq.h"
 #include "driver.h"
-#include "eq.h"
+#include "firmware/cmdq.h"
+#include "objects/eq.h"
 
 #define SLOT_SIZE 64u
 #define BOX_STRIDE 1024u

@@ -7,17 +7,17 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "cmd.h"
-#include "cq.h"
-#include "ctl.h"
-#include "dma.h"
-#include "eq.h"
-#include "fabric.h"
+#include "bus/dma.h"
+#include "control/ctl.h"
+#include "engine/fabric.h"
+#include "firmware/cmd.h"
 #include "hca.h"
-#include "mkey.h"
-#include "qp.h"
-#include "srq.h"
-#include "uar.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mkey.h"
+#include "objects/qp.h"
+#include "objects/srq.h"
+#include "objects/uar.h"
 #include "unit.h"
 
 static struct loop *loop;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "dma.h"
+#include "bus/dma.h"
 #include "unit.h"
 
 #define RW (DMA_PROT_READ | DMA_PROT_WRITE)

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fabric.h"
+#include "engine/fabric.h"
 #include "hca.h"
-#include "qp.h"
+#include "objects/qp.h"
 #include "unit.h"
 
 #define PORTS 3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Packets that no sound sender makes: what a receiver lets happen to itself. */
-#include "fabric.h"
+#include "engine/fabric.h"
 #include "pair.h"
 
 /* A packet to b as if from a, expected next after n others. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Memory keys and their change by UMR. */
+#include "objects/umr.h"
 #include "pair.h"
-#include "umr.h"
 
 #define MASK_LEN (1ull << 0)
 #define MASK_PAGE_SIZE (1ull << 1)

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dma.h"
+#include "bus/dma.h"
 #include "ifc.h"
-#include "obj.h"
-#include "wqbuf.h"
+#include "objects/obj.h"
+#include "objects/wqbuf.h"
 
 TEST(numbers_are_given_in_turn)
 {

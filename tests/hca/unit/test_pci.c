@@ -2,8 +2,8 @@
 /* The configuration space as a PCI core and the mlx5 driver's gateway code see it. */
 #include <linux/pci_regs.h>
 
+#include "bus/pci.h"
 #include "hca.h"
-#include "pci.h"
 #include "unit.h"
 
 static struct pci pci;

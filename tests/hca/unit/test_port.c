@@ -2,11 +2,11 @@
 /* The port and its management agents, as a subnet manager and the host see them. */
 #include "unit.h"
 
-#include "eq.h"
+#include "firmware/mad.h"
 #include "hca.h"
 #include "ifc.h"
 #include "loop.h"
-#include "mad.h"
+#include "objects/eq.h"
 
 enum { EVENT_DOWN = 1, EVENT_ACTIVE = 4, EVENT_INITIALIZED = 5, EVENT_LID = 6, EVENT_PKEY = 7,
        EVENT_GUID = 8, EVENT_REREGISTER = 9 };
@@ -17,7 +17,7 @@ static uint8_t *const smp = mad + MAD_SMP_DATA;
 static uint8_t events[32];
 static unsigned int n_events;
 
-/* In place of the one in eq.c: there is no EQ here. */
+/* In place of the one in objects/eq.c: there is no EQ here. */
 void eq_port_event(struct hca *h, uint8_t subtype)
 {
 	CHECK(h == &hca);

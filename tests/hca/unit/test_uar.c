@@ -2,10 +2,10 @@
 /* Event queues and the doorbells of UAR pages. */
 #include "unit.h"
 
-#include "cq.h"
 #include "driver.h"
-#include "eq.h"
-#include "uar.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/uar.h"
 
 enum { REG_CQ = 0x20, REG_EQ_ARM = 0x40, REG_EQ = 0x48, REG_BF = 0x800, REG_BF2 = 0x900 };
 enum { EVENT_PATH_MIG = 0x01, EVENT_COMM_EST = 0x02, EVENT_CQ_ERROR = 0x04, EVENT_PORT = 0x09,

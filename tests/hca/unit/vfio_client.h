@@ -12,10 +12,10 @@
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
 
-#include "dma.h"
+#include "bus/dma.h"
+#include "bus/vfio_user.h"
+#include "bus/vfio_user_msg.h"
 #include "unit.h"
-#include "vfio_user.h"
-#include "vfio_user_msg.h"
 
 static struct loop *loop;
 static struct hca hca;
