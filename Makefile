@@ -60,8 +60,8 @@ install: $(SHIPPED)
 # Without the tools root, for those who are in it, or have all it takes.
 install-here:
 	+for room in $(SHIPPED); do $(MAKE) -C $$room install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) || exit 1; done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md NEWS.md SECURITY.md docs/*.md
-	cd $(DESTDIR)$(PREFIX)/share/doc/xen-ib && sed -i 's,](docs/,](,g' README.md NEWS.md SECURITY.md	# they are beside it there
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib/docs docs/*.md
 
 # The source package is a copy of the sources, so that nothing which was built here gets in, and rdma-core's headers
 # beside the provider. The others are made of it, without a network.
