@@ -29,7 +29,7 @@ HCAS ?= 1
 JOBS ?= $(shell nproc)
 VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-long test-native unit fuzz mutants clean distclean help $(ROOMS)
+.PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-long test-native unit kunit fuzz mutants clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage $(if $(filter stock,$(KERNEL)),,modules)
 
@@ -129,6 +129,10 @@ have-pytest:
 	@$(PYTEST) --markers >/dev/null || \
 		{ echo 'The tests need pytest and pytest-timeout: apt-get install python3-pytest python3-pytest-timeout' >&2; exit 1; }
 
+# KUnit cases of the frontend, in a kernel with KASAN, which is compiled on first use.
+kunit: roots
+	$(RUN) kunit
+
 # FUZZ_RUNS inputs for each fuzzer, and FUZZ_SECONDS at most; one that finds something does not end the others.
 FUZZ_RUNS ?= 1000000
 FUZZ_SECONDS ?= 120
@@ -165,6 +169,7 @@ help:
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests, fuzzers for a moment, packages: no machine started'
 	@echo '                  JOBS=N: compile so many files at once'
+	@echo 'make kunit        KUnit cases of the frontend, in a kernel with KASAN (compiled on first use, ~6 minutes)'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs, no longer than FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make mutants      breaks the code in one place at a time: do unit tests notice? (MUTANTS="backend/admin/control.c tools": these)'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'

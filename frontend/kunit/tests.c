@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tests.c - KUnit cases of the frontend: umems, arenas, the registration cache, commands, events.
+ *
+ * KASAN watches. It reports memory that is used after it was freed, freed twice, or accessed beyond
+ * its end; kmemleak reports what is never freed.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_umem.h>
+
+#include "backend.h"
+#include "grant.h"
+#include "vhca_check.h"
+#include "xenib.h"
+
+/* A device that is not registered, a context of it, and a buffer of the process. */
+struct fixture {
+	struct xenib_dev *dev;
+	struct xenbus_device xbdev;
+	struct kunit_backend backend;
+	struct xenib_ucontext ctx;
+	struct xenib_pd pd;
+	struct uverbs_attr_bundle attrs;
+	unsigned int faults;
+	unsigned long buf; /* of BUF_PAGES pages */
+};
+
+#define BUF_PAGES 4096UL
+
+/* Instead of query.c, which is not compiled in. */
+void xenib_tables_changed(struct xenib_dev *dev)
+{
+}
+
+static void fault(void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->faults++;
+}
+
+static int fixture_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	test->priv = fixture;
+	KUNIT_ASSERT_EQ(test, atomic_read(&kunit_grants), 0);
+	fixture->dev = ib_alloc_device(xenib_dev, ibdev);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->dev);
+	fixture->dev->xbdev = &fixture->xbdev;
+	fixture->dev->attr.max_mr_size = 1 << 30;
+	fixture->dev->ring = xenib_ring_create(&fixture->xbdev, 0, fault, fixture);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(fixture->dev->ring));
+	kunit_backend_start(&fixture->backend, kunit_page(0), 0);
+	xenib_reg_cache_init(&fixture->dev->reg_cache, fixture->dev, true);
+
+	fixture->ctx.dev = fixture->dev;
+	fixture->ctx.ibuc.device = &fixture->dev->ibdev;
+	fixture->ctx.handle = 1;
+	xenib_arenas_init(&fixture->ctx.arenas);
+	fixture->pd.ibpd.device = &fixture->dev->ibdev;
+	fixture->pd.handle = 1;
+	fixture->attrs.context = &fixture->ctx.ibuc;
+
+	fixture->buf = kunit_vm_mmap(test, NULL, 0, BUF_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+				     MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NE(test, fixture->buf, 0UL);
+	return 0;
+}
+
+static void fixture_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	xenib_reg_cache_forget(&fixture->ctx);
+	xenib_reg_cache_exit(&fixture->dev->reg_cache);
+	xenib_ring_destroy(fixture->dev->ring);
+	kunit_backend_stop();
+	xenib_grants_retry();
+	KUNIT_EXPECT_EQ(test, atomic_read(&kunit_grants), 0);
+	ib_dealloc_device(&fixture->dev->ibdev);
+}
+
+static unsigned long page_addr(struct fixture *fixture, unsigned long number)
+{
+	return fixture->buf + number * PAGE_SIZE;
+}
+
+static struct ib_mr *reg(struct fixture *fixture, unsigned long first, unsigned long pages,
+			 int access)
+{
+	u64 addr = page_addr(fixture, first);
+	struct ib_mr *mr;
+
+	mr = xenib_reg_user_mr(&fixture->pd.ibpd, addr, pages * PAGE_SIZE, addr, access,
+			       &fixture->attrs.driver_udata);
+	if (!IS_ERR(mr))
+		mr->device = &fixture->dev->ibdev;
+	return mr;
+}
+
+static void dereg(struct kunit *test, struct ib_mr *mr)
+{
+	KUNIT_EXPECT_EQ(test, xenib_dereg_mr(mr, NULL), 0);
+}
+
+static void unmap(struct fixture *fixture, unsigned long first, unsigned long pages)
+{
+	vm_munmap(page_addr(fixture, first), pages * PAGE_SIZE);
+}
+
+/* The number of granted pages of the process: all grants but those of the ring. */
+static int granted_pages(struct fixture *fixture)
+{
+	static const int ring_pages = 1 + 1 + 8; /* ring, directory, a data page for each slot */
+
+	return atomic_read(&kunit_grants) - ring_pages;
+}
+
+/* The registration cache (reg_cache.c, umem.c, mr.c) */
+
+static void test_reg_cache_shared(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *a, *b, *c;
+
+	a = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
+	b = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
+	dereg(test, a);
+	dereg(test, b);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
+	c = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(c));
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
+	dereg(test, c);
+	KUNIT_EXPECT_TRUE(test, xenib_reg_cache_flush(&fixture->dev->reg_cache));
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+	KUNIT_EXPECT_EQ(test, fixture->backend.requests[XEN_VHCA_OP_UMEM_DESTROY], 1);
+}
+
+static void test_reg_cache_unmapped_idle(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr = reg(fixture, 0, 8, IB_ACCESS_LOCAL_WRITE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	dereg(test, mr);
+	unmap(fixture, 3, 1);
+	flush_work(&fixture->dev->reg_cache.work);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+}
+
+static void test_reg_cache_unmapped_in_use(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr = reg(fixture, 0, 8, IB_ACCESS_LOCAL_WRITE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	unmap(fixture, 0, 8);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 8);
+	dereg(test, mr);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+}
+
+/* A umem of several UMEM_ADD commands: the backend refuses the second one. */
+static void test_large_refused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	fixture->backend.refuse[XEN_VHCA_OP_UMEM_ADD] = XEN_VHCA_E_GRANT;
+	fixture->backend.refuse_after[XEN_VHCA_OP_UMEM_ADD] = 1;
+	mr = reg(fixture, 0, BUF_PAGES, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mr), -EFAULT);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+	fixture->backend.refuse[XEN_VHCA_OP_UMEM_ADD] = 0;
+	mr = reg(fixture, 0, BUF_PAGES, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	dereg(test, mr);
+}
+
+/* The backend refuses each command of a registration with each status. */
+static void test_refused(struct kunit *test)
+{
+	static const u8 ops[] = { XEN_VHCA_OP_UMEM_CREATE, XEN_VHCA_OP_MR_REG };
+	struct fixture *fixture = test->priv;
+	unsigned int op, status;
+	struct ib_mr *mr;
+
+	for (op = 0; op < ARRAY_SIZE(ops); op++) {
+		for (status = 1; status < XEN_VHCA_STATUSES; status++) {
+			fixture->backend.refuse[ops[op]] = status;
+			mr = reg(fixture, 0, 1500, IB_ACCESS_LOCAL_WRITE);
+			KUNIT_EXPECT_TRUE(test, IS_ERR(mr));
+			fixture->backend.refuse[ops[op]] = 0;
+			KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+		}
+	}
+}
+
+/* Replaces a page of the process: the registration cache has to notice. */
+static void replace_page(struct kunit *test, struct fixture *fixture, unsigned long number)
+{
+	unsigned long at = page_addr(fixture, number);
+
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, at, PAGE_SIZE, PROT_READ | PROT_WRITE,
+				      MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0), at);
+}
+
+/* Registers and deregisters at random while pages are replaced. */
+static void test_reg_cache_random(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mrs[16] = {};
+	unsigned int i, slot;
+
+	for (i = 0; i < 3000; i++) {
+		slot = get_random_u32_below(ARRAY_SIZE(mrs));
+		if (mrs[slot]) {
+			dereg(test, mrs[slot]);
+			mrs[slot] = NULL;
+		} else {
+			mrs[slot] = reg(fixture, get_random_u32_below(16),
+					1 + get_random_u32_below(8),
+					i % 2 ? IB_ACCESS_LOCAL_WRITE : 0);
+			KUNIT_ASSERT_FALSE(test, IS_ERR(mrs[slot]));
+		}
+		if (!(i % 7))
+			replace_page(test, fixture, get_random_u32_below(16));
+		if (!(i % 50))
+			xenib_reg_cache_flush(&fixture->dev->reg_cache);
+	}
+	for (slot = 0; slot < ARRAY_SIZE(mrs); slot++)
+		if (mrs[slot])
+			dereg(test, mrs[slot]);
+}
+
+/*
+ * The backend refuses to deregister an MR. It may do so while the context has memory windows; else
+ * the frontend drops the MR, and no page of it stays granted.
+ */
+static void test_busy(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr = reg(fixture, 0, 8, IB_ACCESS_LOCAL_WRITE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	fixture->backend.refuse[XEN_VHCA_OP_MR_DEREG] = XEN_VHCA_E_BUSY;
+	fixture->backend.refuse[XEN_VHCA_OP_UMEM_DESTROY] = XEN_VHCA_E_BUSY;
+	atomic_set(&fixture->ctx.mws, 1);
+	KUNIT_EXPECT_EQ(test, xenib_dereg_mr(mr, NULL), -EBUSY);
+	atomic_set(&fixture->ctx.mws, 0);
+	dereg(test, mr);
+	unmap(fixture, 0, 8);
+	xenib_reg_cache_forget(&fixture->ctx);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+}
+
+/* The backend still maps some pages of a umem that it has destroyed: they stay granted. */
+static void test_busy_grants(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr = reg(fixture, 0, 64, IB_ACCESS_LOCAL_WRITE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	unmap(fixture, 0, 64);
+	atomic_set(&kunit_busy_grants, 10);
+	dereg(test, mr);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 10);
+}
+
+/* Arenas (arena.c) */
+
+static void test_arena(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xenib_ucontext *ctx = &fixture->ctx;
+	struct xenib_arena_addr a = {}, b = {}, dbr = {}, own = {};
+	u8 shift = PAGE_SHIFT + 4;
+	u64 base = ALIGN(fixture->buf, BIT_ULL(shift));
+
+	KUNIT_ASSERT_EQ(test, xenib_buf_get(ctx, &a, base, 2 * PAGE_SIZE, shift), 0);
+	KUNIT_ASSERT_EQ(test, xenib_buf_get(ctx, &b, base + PAGE_SIZE, PAGE_SIZE, shift), 0);
+	KUNIT_ASSERT_EQ(test, xenib_dbr_get(ctx, &dbr, base + 8, shift), 0);
+	KUNIT_EXPECT_PTR_EQ(test, a.arena, b.arena);
+	KUNIT_EXPECT_PTR_EQ(test, a.arena, dbr.arena);
+	KUNIT_EXPECT_EQ(test, xenib_arena_addr_wire(&b).offset, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 16);
+	KUNIT_ASSERT_EQ(test, xenib_buf_get(ctx, &own, base, 3 * PAGE_SIZE, 0), 0);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 19);
+
+	/* Beyond the arena, too small, too large, not page aligned, not 8-aligned. */
+	KUNIT_EXPECT_EQ(test, xenib_buf_get(ctx, &a, base, 17 * PAGE_SIZE, shift), -EINVAL);
+	KUNIT_EXPECT_EQ(test, xenib_buf_get(ctx, &a, base, PAGE_SIZE, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, xenib_buf_get(ctx, &a, base, PAGE_SIZE, 64), -EINVAL);
+	KUNIT_EXPECT_EQ(test, xenib_buf_get(ctx, &a, base + 8, PAGE_SIZE, shift), -EINVAL);
+	KUNIT_EXPECT_EQ(test, xenib_dbr_get(ctx, &dbr, base + 4, shift), -EINVAL);
+
+	xenib_arena_addr_put(ctx, &a);
+	xenib_arena_addr_put(ctx, &a);
+	xenib_arena_addr_put(ctx, &dbr);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 19);
+	xenib_arena_addr_put(ctx, &b);
+	xenib_arena_addr_put(ctx, &own);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+	KUNIT_EXPECT_EQ(test, xenib_arena_addr_wire(&b).umem, XEN_VHCA_NO_HANDLE);
+}
+
+/* The ring (ring.c, vhca_ring.c) */
+
+static void test_malformed_response(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	fixture->backend.malformed = true;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg(fixture, 8, 4, 0)), -EIO);
+	KUNIT_EXPECT_EQ(test, fixture->faults, 1);
+	KUNIT_EXPECT_TRUE(test, xenib_ring_is_dead(fixture->dev->ring));
+	dereg(test, mr);
+}
+
+struct delayed_kill {
+	struct delayed_work work;
+	struct xenib_ring *ring;
+};
+
+static void do_kill(struct work_struct *work)
+{
+	struct delayed_kill *kill = container_of(to_delayed_work(work), struct delayed_kill, work);
+
+	xenib_ring_kill(kill->ring);
+}
+
+static void test_killed(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct delayed_kill kill = { .ring = fixture->dev->ring };
+
+	INIT_DELAYED_WORK_ONSTACK(&kill.work, do_kill);
+	fixture->backend.silent = true;
+	schedule_delayed_work(&kill.work, HZ / 10);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg(fixture, 0, BUF_PAGES, 0)), -EIO);
+	flush_delayed_work(&kill.work);
+	destroy_delayed_work_on_stack(&kill.work);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+}
+
+/* Events (events.c, vhca_event.c) */
+
+static void count_completion(struct ib_cq *cq, void *context)
+{
+	(*(unsigned int *)context)++;
+}
+
+static void count_event(struct ib_event *event, void *context)
+{
+	(*(unsigned int *)context)++;
+}
+
+/* The references of the event pages follow those of the ring (granted_pages()). */
+static void test_events(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int completions = 0, asyncs = 0, i, channel;
+	struct xen_vhca_async_page *page;
+	struct xenib_events *events;
+	struct xenib_event_obj obj;
+	struct xenib_cq *cq;
+	u32 bit, prod = 0;
+	__be32 arm = 0;
+	void *bits;
+
+	cq = kzalloc(sizeof(*cq), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->arm = &arm;
+	cq->ibcq.comp_handler = count_completion;
+	cq->ibcq.event_handler = count_event;
+	cq->ibcq.cq_context = &completions;
+	events = xenib_events_create(&fixture->xbdev, fault, fixture);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(events));
+	bits = kunit_page(10);
+	page = kunit_page(11);
+	channel = kunit_newest_channel();
+	xenib_events_start(events, &fixture->dev->ibdev);
+	KUNIT_ASSERT_EQ(test, xenib_events_take_bit(events, &bit), 0);
+
+	/* No CQ has the bit; then one that is not armed, twice; then one that is armed. */
+	memset(bits, 0xff, PAGE_SIZE);
+	kunit_interrupt(channel);
+	KUNIT_EXPECT_EQ(test, completions, 0);
+	xenib_events_set_cq(events, bit, cq);
+	for (i = 0; i < 3; i++) {
+		arm = cpu_to_be32(i == 2);
+		memset(bits, 0xff, PAGE_SIZE);
+		kunit_interrupt(channel);
+	}
+	KUNIT_EXPECT_EQ(test, completions, 2);
+
+	cq->ibcq.cq_context = &asyncs;
+	obj = (struct xenib_event_obj){ .handle = 7, .kind = VHCA_ASYNC_CQ, .cq = &cq->ibcq };
+	xenib_events_add(events, &obj);
+	for (i = 0; i < 5 * XEN_VHCA_ASYNC_EVENTS; i++) {
+		page->ring[prod % XEN_VHCA_ASYNC_EVENTS] = (struct xen_vhca_async_event){
+			.type = i % 5 ? get_random_u32_below(64) : XEN_VHCA_ASYNC_CQ_ERR,
+			.handle = i % 5 ? get_random_u32() : 7,
+		};
+		smp_wmb(); /* the event, then the index */
+		WRITE_ONCE(page->prod, ++prod);
+		kunit_interrupt(channel);
+		if (prod - READ_ONCE(page->cons) == XEN_VHCA_ASYNC_EVENTS)
+			msleep(20);
+	}
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, asyncs, 1); /* events of one type are reported once */
+
+	xenib_events_again(events, &obj);
+	xenib_events_remove(events, &obj);
+	xenib_events_set_cq(events, bit, NULL);
+	kfree(cq);
+	memset(bits, 0xff, PAGE_SIZE);
+	page->ring[prod % XEN_VHCA_ASYNC_EVENTS] =
+		(struct xen_vhca_async_event){ .type = XEN_VHCA_ASYNC_CQ_ERR, .handle = 7 };
+	WRITE_ONCE(page->prod, ++prod);
+	kunit_interrupt(channel);
+	xenib_events_give_bit(events, bit);
+
+	/* More events than the ring holds: one fault. */
+	WRITE_ONCE(page->prod, prod + 10 * XEN_VHCA_ASYNC_EVENTS);
+	kunit_interrupt(channel);
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, fixture->faults, 1);
+	xenib_events_stop(events);
+	xenib_events_destroy(events);
+}
+
+/* QP attributes (qp_attr.c) */
+
+static void test_qp_attr(struct kunit *test)
+{
+	struct xen_vhca_qp_attr wire = {};
+	struct ib_qp_attr attr = {};
+	unsigned int i;
+
+	for (i = 0; i < 2000; i++) {
+		get_random_bytes(&attr, sizeof(attr));
+		attr.ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+		attr.alt_ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+		xenib_qp_attr_to_wire(&attr, get_random_u32() & IB_QP_ATTR_STANDARD_BITS, &wire);
+		KUNIT_EXPECT_LE(test, wire.sq_psn, VHCA_MAX_24);
+		KUNIT_EXPECT_LE(test, wire.rq_psn, VHCA_MAX_24);
+		KUNIT_EXPECT_LE(test, wire.dest_qpn, VHCA_MAX_24);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(test_reg_cache_shared),
+	KUNIT_CASE(test_reg_cache_unmapped_idle),
+	KUNIT_CASE(test_reg_cache_unmapped_in_use),
+	KUNIT_CASE(test_reg_cache_random),
+	KUNIT_CASE(test_large_refused),
+	KUNIT_CASE(test_refused),
+	KUNIT_CASE(test_busy),
+	KUNIT_CASE(test_busy_grants),
+	KUNIT_CASE(test_arena),
+	KUNIT_CASE(test_malformed_response),
+	KUNIT_CASE(test_killed),
+	KUNIT_CASE(test_events),
+	KUNIT_CASE(test_qp_attr),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "xen-ibfront",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("Tests of xen-ibfront without Xen");
+MODULE_LICENSE("GPL");
