@@ -28,18 +28,18 @@ static void usage(FILE *to)
 {
 	fputs("usage: xen-ibback [-v] [--unconfined]\n"
 	      "\n"
-	      "Serves InfiniBand devices (vHCAs) to Xen guests, in the foreground; logs to standard\n"
-	      "error. Finds them in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"
+	      "Serve InfiniBand devices (vHCAs) to Xen guests, in the foreground; log to standard\n"
+	      "error. The devices are in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"
 	      "Keys of such a directory: hca (RDMA device, \"mlx5_0\"), port (1), and the limits\n"
 	      "max-ctx, max-uar, max-pd, max-umem, max-mr, max-mw, max-cq, max-srq, max-qp, max-ah,\n"
 	      "max-mcast, max-mem-bytes, max-mr-bytes.\n"
 	      "\n"
 	      "  -v, --verbose   log more\n"
-	      "  --unconfined    workers stay root, outside of any sandbox\n"
-	      "  -h, --help      this text\n"
+	      "  --unconfined    workers stay root, without a sandbox\n"
+	      "  -h, --help      print this text\n"
 	      "  -V, --version   print the version\n"
 	      "\n"
-	      "What each vHCA has and did stands in /run/xen-ib/<domid>-<devid>.status.\n", to);
+	      "Statistics of each vHCA are in /run/xen-ib/<domid>-<devid>.status.\n", to);
 }
 
 /* How the supervisor starts it: --worker PATH DOMID DEVID [verbose] */

@@ -38,14 +38,14 @@ static void check_port(const char *hca, const char *port)
 	snprintf(name, sizeof(name), "ports/%s/lid", port);
 	read_attribute(hca, name, lid, sizeof(lid));
 	if (strcmp(layer, "InfiniBand")) {
-		check_report(CHECK_WARNING, hca, "guests can be given ports that are InfiniBand only", "port %s is %s",
+		check_report(CHECK_WARNING, hca, "only InfiniBand ports can be given to guests", "port %s is %s",
 			     port, layer);
 	} else if (strstr(state, "ACTIVE")) {
 		check_report(CHECK_OK, hca, NULL, "port %s is %s, LID %s", port, state, lid);
 	} else {
 		check_report(CHECK_WARNING, hca, strstr(state, "INIT") ?
-			     "the subnet has no manager: start opensm somewhere" :
-			     "look after cable and switch; ibstat tells more", "port %s is %s", port, state);
+			     "the subnet has no manager: start opensm on one node" :
+			     "check cable and switch; see ibstat", "port %s is %s", port, state);
 	}
 }
 
@@ -94,6 +94,6 @@ void check_hcas(struct host *host)
 	if (!n && host->lends)
 		check_report(CHECK_OK, "HCA", NULL, "none here; driver domains have them");
 	else if (!n)
-		check_report(CHECK_PROBLEM, "HCA", "is the card there: lspci -d 15b3: ; its driver: modprobe mlx5_ib",
-			     "there is no HCA that " DRIVER " drives");
+		check_report(CHECK_PROBLEM, "HCA", "look for the card: lspci -d 15b3: ; load its driver: modprobe mlx5_ib",
+			     "no HCA is driven by " DRIVER);
 }

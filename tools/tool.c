@@ -17,23 +17,23 @@
 
 const struct command commands[] = {
 	{ "attach", "DOMAIN SPEC", "w", 2, 2,
-	  "Gives a running domain a vHCA, and waits until the guest uses it.\n"
-	  "SPEC is what an xl configuration has in vhca=[]: hca=mlx5_0,port=1,max-qp=256,...\n", cmd_attach },
+	  "Give a running domain a vHCA, and wait until the guest uses it.\n"
+	  "SPEC is a string as in vhca=[] of an xl configuration: hca=mlx5_0,port=1,max-qp=256,...\n", cmd_attach },
 	{ "detach", "DOMAIN DEV", "wf", 2, 2,
-	  "Takes vHCA number DEV from a domain, and waits until all of it is released.\n"
-	  "Programs that use it get errors and an event that says so.\n", cmd_detach },
+	  "Take vHCA number DEV from a domain, and wait until all its resources are released.\n"
+	  "Programs that use it get errors and IBV_EVENT_DEVICE_FATAL.\n", cmd_detach },
 	{ "list", "[DOMAIN]", "", 0, 1,
-	  "Lists the vHCAs, in a line each. Works without the daemon as well.\n", cmd_list },
+	  "List the vHCAs, one per line. Works without the daemon too.\n", cmd_list },
 	{ "show", "[DOMAIN [DEV]]", "", 0, 2,
-	  "Shows what vHCAs have and did: limits and use, processes, commands, refusals, latencies.\n", cmd_show },
-	{ "top", "", "ndo", 0, 0, "Shows who does how much, again and again.\n", cmd_top },
-	{ "metrics", "", "", 0, 0, "Prints all counters in Prometheus' text format.\n", cmd_metrics },
+	  "Show details of vHCAs: use and limits, processes, commands, refusals, latencies.\n", cmd_show },
+	{ "top", "", "ndo", 0, 0, "Show the load of each vHCA repeatedly.\n", cmd_top },
+	{ "metrics", "", "", 0, 0, "Print all counters in Prometheus' text format.\n", cmd_metrics },
 	{ "check", "", "s", 0, 0,
-	  "Looks whether this host is ready, and says what to do where it is not.\n"
-	  "Exit status: 0 ready, 6 there are problems, 7 there are warnings (with --strict), 1 it could not look.\n",
+	  "Check whether this host is ready, with a remedy for each problem.\n"
+	  "Exit status: 0 ready, 6 problems, 7 warnings (with --strict), 1 it could not look.\n",
 	  cmd_check },
 	{ "report", "", "", 0, 0,
-	  "Prints all that a bug report needs of this host, without secrets. Works without the daemon.\n", cmd_report },
+	  "Print all that a bug report needs of this host, without secrets. Works without the daemon.\n", cmd_report },
 	{ 0 },
 };
 
@@ -55,17 +55,17 @@ static const char *option_help(char option)
 {
 	switch (option) {
 	case 'w':
-		return "  -w, --wait SECONDS    wait no longer than that (30); 0: do not wait\n";
+		return "  -w, --wait SECONDS    wait at most that long (30); 0: do not wait\n";
 	case 'f':
-		return "  -f, --force           do not wait for the guest to let go of it\n";
+		return "  -f, --force           do not wait for the guest to let go of the device\n";
 	case 's':
-		return "  -s, --strict          warnings count as well\n";
+		return "  -s, --strict          exit with 7 if there are only warnings\n";
 	case 'n':
-		return "  -n, --count COUNT     end after so many rounds\n";
+		return "  -n, --count COUNT     end after that many rounds\n";
 	case 'd':
-		return "  -d, --delay SECONDS   between two rounds (2)\n";
+		return "  -d, --delay SECONDS   time between two rounds (2)\n";
 	case 'o':
-		return "  -o, --order KEY       commands (by commands a second, default) or bytes (pinned)\n";
+		return "  -o, --order KEY       sort by commands (a second, default) or bytes (pinned)\n";
 	default:
 		return "";
 	}
@@ -83,20 +83,20 @@ static void usage(FILE *to, const struct command *command)
 			fputs(option_help(*option), to);
 	} else {
 		fputs("usage: xen-ib COMMAND [OPTION]... [ARGUMENT]...\n\n"
-		      "Looks after the virtual InfiniBand HCAs (vHCAs) of this host's guests.\n\n", to);
+		      "Manage the virtual InfiniBand HCAs (vHCAs) of this host's guests.\n\n", to);
 		for (each = commands; each->name; each++)
 			fprintf(to, "  %-8s %-16s %.*s\n", each->name, each->arguments,
 				(int)strcspn(each->help, "\n"), each->help);
-		fputs("\n'xen-ib COMMAND --help' tells more, and so does xen-ib(8).\n\n", to);
+		fputs("\n'xen-ib COMMAND --help' and xen-ib(8) explain each command.\n\n", to);
 	}
-	fputs("  -j, --json            as JSON, for programs; errors as well\n"
+	fputs("  -j, --json            print JSON, for programs; errors too\n"
 	      "  -S, --socket PATH     the daemon's control socket (" CONTROL_SOCKET ")\n"
-	      "  -h, --help\n", to);
+	      "  -h, --help            print this text\n", to);
 	if (!command)
-		fputs("  -V, --version\n"
+		fputs("  -V, --version         print the version\n"
 		      "\n"
-		      "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 the daemon does not run,\n"
-		      "4 no such domain or vHCA, 5 it takes longer than --wait; check: 6 problems, 7 warnings.\n", to);
+		      "Exit status: 0 success, 1 refused or failed, 2 wrong usage, 3 the daemon does not run,\n"
+		      "4 no such domain or vHCA, 5 not finished within --wait; check: 6 problems, 7 warnings.\n", to);
 }
 
 /* What is wrong, until it is told as JSON. */

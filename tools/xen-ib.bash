@@ -17,7 +17,7 @@ _xen_ib_hcas() {
 
 _xen_ib_keys() {
 	local key
-	for key in hca port devid backend max-{ctx,uar,pd,mem,mr,mw,cq,srq,qp,ah,mcast,mem-bytes,mr-bytes}; do
+	for key in hca port devid backend max-{ctx,uar,pd,umem,mr,mw,cq,srq,qp,ah,mcast,mem-bytes,mr-bytes}; do
 		echo "$key="
 	done
 }
