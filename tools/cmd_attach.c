@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "json.h"
-#include "util/histogram.h"
+#include "util/clock.h"
 #include "vhcas.h"
 
 #define INTERVAL_US 100000
@@ -36,7 +36,7 @@ static bool begin(struct wait *wait, const struct options *options, struct answe
 		return false;
 	}
 	wait->options = options;
-	wait->until_ns = latency_now_ns() + options->wait * NS_PER_S;
+	wait->until_ns = clock_ns() + options->wait * NS_PER_S;
 	wait->seen[0] = 0;
 	snprintf(wait->domid, sizeof(wait->domid), "%u", domid);
 	snprintf(wait->devid, sizeof(wait->devid), "%u", devid);
@@ -59,7 +59,7 @@ static void show_progress(struct wait *wait, const struct listing *vhca)
 
 static bool is_late(const struct wait *wait)
 {
-	return latency_now_ns() >= wait->until_ns;
+	return clock_ns() >= wait->until_ns;
 }
 
 /* What xen-ib check would say of the guest: for people at once, else in the result. */

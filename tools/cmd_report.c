@@ -20,7 +20,7 @@
 #include "config/xl_cfg.h"
 #include "json.h"
 #include "tool.h"
-#include "util/histogram.h"
+#include "util/clock.h"
 
 #define SECTION_S 20
 #define SECTION_MAX (512 << 10)
@@ -100,7 +100,7 @@ static pid_t start_section(const struct section *section, const struct options *
 /* Returns why it did not come to its end, NULL if it did. */
 static const char *read_section(int from, char *text, size_t size)
 {
-	const uint64_t until = latency_now_ns() + SECTION_S * 1000000000ull;
+	const uint64_t until = clock_ns() + SECTION_S * 1000000000ull;
 	struct pollfd wait = { .fd = from, .events = POLLIN };
 	size_t length = 0;
 	ssize_t got = 1;
@@ -108,7 +108,7 @@ static const char *read_section(int from, char *text, size_t size)
 
 	text[0] = 0;
 	while (got > 0) {
-		now = latency_now_ns();
+		now = clock_ns();
 		if (now >= until)
 			return "it did not end";
 		if (length == size - 1)

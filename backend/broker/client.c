@@ -16,9 +16,10 @@
 
 #include <xenstore.h>
 
+#include "broker/client.h"
 #include "broker/wire.h"
 #include "util/log.h"
-#include "worker/status_write.h"
+#include "util/paths.h"
 #include "xen/gntdev.h"
 
 struct broker {

@@ -14,13 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "broker/client.h"
 #include "broker/requests.h"
 #include "broker/xenstore_filter.h"
 #include "hca/hca.h"
 #include "hca/sysfs.h"
 #include "sandbox/sandbox.h"
 #include "util/log.h"
-#include "worker/status_write.h"
+#include "util/paths.h"
 
 #define PAGE_BYTES 4096u
 

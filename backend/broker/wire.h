@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "broker/client.h"
 #include "shared-ring/vhca.h"
+
+struct broker_setup;
 
 #define BROKER_MOST_BYTES (256u << 10) /* of a body */
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "commands/cmd.h"
+#include "util/clock.h"
 #include "vhca/events.h"
 
 #define SLOW_BYTES (1u << 20)
@@ -395,7 +396,7 @@ static void leave(struct cmd *cmd)
 
 static void account(struct cmd *cmd, enum xen_vhca_status status)
 {
-	const uint64_t took = latency_now_ns() - cmd->taken_ns;
+	const uint64_t took = clock_ns() - cmd->taken_ns;
 	const uint8_t op = cmd->req.op;
 	struct vdev *v = cmd->v;
 	unsigned int suppressed;

@@ -27,7 +27,7 @@
 struct cmd {
 	struct vdev *v;
 	struct xen_vhca_req req; /* private copies, checked */
-	uint64_t taken_ns; /* when the request was read, latency_now_ns() */
+	uint64_t taken_ns; /* when the request was read, clock_ns() */
 	uint32_t refs[XEN_VHCA_DATA_REFS];
 	uint32_t n_refs;
 

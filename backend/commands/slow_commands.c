@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "commands/cmd.h"
 #include "commands/slow_commands.h"
 
 struct queue {

@@ -5,8 +5,7 @@
 #ifndef XEN_IB_COMMANDS_SLOW_COMMANDS_H
 #define XEN_IB_COMMANDS_SLOW_COMMANDS_H
 
-#include "commands/cmd.h"
-
+struct cmd;
 struct pool;
 
 /* pool_new - run is called in one of the threads for each command. NULL: no memory, no threads. */

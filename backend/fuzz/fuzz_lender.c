@@ -22,6 +22,7 @@
 #include "supervisor/device.h"
 #include "unit/fakes/fake_store.h"
 #include "unit/fakes/rig.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "xen/iomem.h"
 #include "xen/iomem_server.h"
@@ -45,7 +46,7 @@ static struct rights_frame held[HELD_MOST];
 static unsigned int n_held;
 
 /* Time stands still: the pace is not what this is about. */
-uint64_t slot_now_ms(void)
+uint64_t clock_ms(void)
 {
 	return 1000000;
 }

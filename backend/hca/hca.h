@@ -149,14 +149,24 @@ struct hca {
 };
 
 /*
+ * Who allocates an HCA's UARs: a worker may not, so its broker does.
+ * @alloc: as hca_bank_uar()
+ * @alive: -EIO if the HCA was taken from its driver since the bank was opened
+ */
+struct broker;
+struct hca_uar_source {
+	int (*alloc)(struct broker *broker, uint32_t type, uint32_t *index);
+	int (*alive)(struct broker *broker);
+	struct broker *broker; /* the caller's */
+};
+
+/*
  * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
- * @broker: allocates its UARs; belongs to the caller
  * @spread: an HCA has several event queues, each with an interrupt; those who open it with
  *          different numbers here have their completion events in different ones, as far as they go
  * NULL with a line in the log if there is no such device, or of no family that is known.
  */
-struct broker;
-struct hca *hca_open(const char *name, unsigned int port, struct broker *broker, uint32_t spread);
+struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_source *uars, uint32_t spread);
 
 /*
  * hca_bank_open - a bank: a descriptor, or -errno. It must outlive every mapping that a guest may

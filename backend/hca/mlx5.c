@@ -19,7 +19,6 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "broker/client.h"
 #include "hca/hca.h"
 #include "hca/qp_attr.h"
 #include "hca/sysfs.h"
@@ -45,7 +44,7 @@ struct mlx5 {
 	struct hca hca;
 	char name[UVERBS_NAME_MAX];
 	unsigned int port;
-	struct broker *broker;
+	struct hca_uar_source uars;
 	int queries; /* a context of the daemon's own, for queries, */
 	int events;  /* and what its port and device have to say */
 	uint32_t vector; /* which of the HCA's event queues serves the completion events */
@@ -304,7 +303,7 @@ static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
 	struct mlx5 *m = to_mlx5(hca);
 	int err;
 
-	err = broker_uar(m->broker, type, &uar->index);
+	err = m->uars.alloc(m->uars.broker, type, &uar->index);
 	if (!err)
 		uar->frame = m->bar0 / XEN_VHCA_PAGE_SIZE + uar->index;
 	return err;
@@ -598,7 +597,7 @@ bool hca_bank_alive(int bank)
 	return !err || err == -EINVAL;
 }
 
-struct hca *hca_open(const char *name, unsigned int port, struct broker *broker, uint32_t spread)
+struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_source *uars, uint32_t spread)
 {
 	struct mlx5 *m = calloc(1, sizeof(*m));
 	struct context_info info;
@@ -609,7 +608,7 @@ struct hca *hca_open(const char *name, unsigned int port, struct broker *broker,
 		return NULL;
 	m->hca.ops = &mlx5_ops;
 	m->port = port;
-	m->broker = broker;
+	m->uars = *uars;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	err = hca_sysfs_driver(name, driver, sizeof(driver));
 	if (!err && strcmp(driver, "mlx5_core"))
@@ -631,7 +630,7 @@ struct hca *hca_open(const char *name, unsigned int port, struct broker *broker,
 		goto err_queries;
 	}
 	/* The HCA that was opened here may be a newer one than the bank's. */
-	err = broker_bank_alive(m->broker);
+	err = m->uars.alive(m->uars.broker);
 	if (err)
 		goto err_events;
 	return &m->hca;

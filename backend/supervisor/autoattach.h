@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <xenstore.h>
 
-#define DOMAINS 32768 /* Xen has no more */
+#include "xen/xenbus.h"
 
 struct domains {
 	bool known[DOMAINS]; /* has been looked at */

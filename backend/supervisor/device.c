@@ -18,8 +18,9 @@
 #include "hca/hca.h"
 #include "supervisor/device.h"
 #include "supervisor/family.h"
+#include "util/clock.h"
 #include "util/log.h"
-#include "worker/status_write.h"
+#include "util/paths.h"
 #include "worker/worker.h"
 
 #define RETRY_MS 500
@@ -31,14 +32,6 @@
 
 /* A guest that connects and disconnects in a loop has a worker started each time. */
 static const struct pace_rate start_rate = { .burst = 16, .interval_ms = 500 };
-
-uint64_t slot_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
-}
 
 static void close_fd(int *fd)
 {
@@ -188,13 +181,13 @@ static void retry_later(struct slot *slot, uint64_t most)
 	for (i = 0; i < slot->failures && delay < most; i++)
 		delay *= 2;
 	slot->failures++;
-	slot->not_before_ms = slot_now_ms() + (delay < most ? delay : most);
+	slot->not_before_ms = clock_ms() + (delay < most ? delay : most);
 }
 
 /* After a worker that was of use for so long, what was before it does not count any more. */
 static void retry_after(struct slot *slot, uint64_t useful, uint64_t most)
 {
-	if (slot_now_ms() - slot->started_ms >= useful)
+	if (clock_ms() - slot->started_ms >= useful)
 		slot->failures = 0;
 	retry_later(slot, most);
 }
@@ -222,7 +215,7 @@ static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
 	struct bank *bank;
 	int err;
 
-	slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
+	slot->not_before_ms = clock_ms() + RETRY_ABSENT_MS;
 	if (!xb_read(xs, slot->path, XEN_VHCA_FIELD_HCA, hca, sizeof(hca))) {
 		say(slot, xs, "no hca is given");
 		return NULL;
@@ -233,7 +226,7 @@ static struct bank *find_bank(struct slot *slot, struct xs_handle *xs)
 	if (err == -ENOENT) {
 		say(slot, xs, "there is no HCA %s", hca);
 	} else if (slot->banks.store->stale[0]) {
-		slot->not_before_ms = slot_now_ms() + RETRY_HCA_MOST_MS;
+		slot->not_before_ms = clock_ms() + RETRY_HCA_MOST_MS;
 		say(slot, xs, "HCA %s: its driver was reloaded, and %s may have doorbell pages mapped that are "
 		    "somebody else's now; wait until they are gone, or end them", hca, slot->banks.store->stale);
 	} else {
@@ -273,7 +266,7 @@ static void become_worker(const struct slot *slot, const struct bank *bank, int 
 void slot_put_off(struct slot *slot, struct xs_handle *xs, const char *why)
 {
 	say(slot, xs, "%s", why);
-	slot->not_before_ms = slot_now_ms() + RETRY_ABSENT_MS;
+	slot->not_before_ms = clock_ms() + RETRY_ABSENT_MS;
 }
 
 void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
@@ -286,7 +279,7 @@ void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 	life = make_life(slot);
 	if (life < 0)
 		goto err;
-	slot->started_ms = slot_now_ms();
+	slot->started_ms = clock_ms();
 	pace_spend(&slot->starts, &start_rate, slot->started_ms);
 	slot->pid = fork();
 	if (!slot->pid)
@@ -324,7 +317,7 @@ static void kill_worker(const struct slot *slot)
 
 int slot_must_end(struct slot *slot, unsigned int grace_ms)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 
 	if (!slot_busy(slot))
 		return -1;
@@ -347,7 +340,7 @@ static void crashed(struct slot *slot, struct xs_handle *xs)
 	slot->crashed = true;
 	if (slot->listed)
 		xb_set_state(xs, slot->path, XB_CLOSING);
-	if (slot_now_ms() - slot->started_ms < SHORT_LIFE_MS) {
+	if (clock_ms() - slot->started_ms < SHORT_LIFE_MS) {
 		retry_later(slot, RETRY_MOST_MS);
 		return;
 	}
@@ -357,7 +350,7 @@ static void crashed(struct slot *slot, struct xs_handle *xs)
 
 static void not_within(struct slot *slot, uint64_t ms)
 {
-	uint64_t next = slot_now_ms() + ms;
+	uint64_t next = clock_ms() + ms;
 
 	if (slot->not_before_ms < next)
 		slot->not_before_ms = next;
@@ -382,9 +375,9 @@ void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 	}
 	if (exited)
 		not_within(slot, 1000 * WORKER_PAUSE_S(WEXITSTATUS(status)));
-	not_within(slot, pace_wait_ms(&slot->starts, &start_rate, slot_now_ms()));
+	not_within(slot, pace_wait_ms(&slot->starts, &start_rate, clock_ms()));
 	slot->pid = 0;
-	slot->ended_ms = slot_now_ms();
+	slot->ended_ms = clock_ms();
 }
 
 /* Of a worker that was not our child there is no status; but the guest's sight of it tells. */
@@ -393,7 +386,7 @@ static void stranger_ended(struct slot *slot, struct xs_handle *xs)
 	log_info("worker %d of %s, from before, has ended", slot->pid, slot->path);
 	close_fd(&slot->pidfd);
 	slot->pid = 0;
-	slot->ended_ms = slot_now_ms();
+	slot->ended_ms = clock_ms();
 	if (slot->listed && xb_state(xs, slot->path) != XB_CLOSED)
 		crashed(slot, xs);
 }
@@ -429,7 +422,7 @@ void slot_event(struct slot *slot, struct xs_handle *xs)
 
 int slot_clear(struct slot *slot)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 
 	if (slot->pid || slot->life < 0 || !slot->ended_ms)
 		return -1;

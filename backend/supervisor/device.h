@@ -89,6 +89,4 @@ void slot_event(struct slot *slot, struct xs_handle *xs);
  */
 int slot_clear(struct slot *slot);
 
-uint64_t slot_now_ms(void);
-
 #endif

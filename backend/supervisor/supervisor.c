@@ -31,9 +31,10 @@
 #include "supervisor/holder.h"
 #include "supervisor/sd_notify.h"
 #include "supervisor/supervisor.h"
+#include "util/clock.h"
 #include "util/log.h"
+#include "util/paths.h"
 #include "util/ratelimit.h"
-#include "worker/status_write.h"
 #include "xen/attach.h"
 #include "xen/iomem.h"
 #include "xen/iomem_server.h"
@@ -235,7 +236,7 @@ static bool choose_hca(struct supervisor *s, struct slot *slot)
 /* Starts the worker if it is time to. Returns in how many milliseconds it will be, or -1. */
 static int start_worker(struct supervisor *s, struct slot *slot)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 
 	if (s->store.holder < 0)
 		return -1; /* soon, and that wakes us */
@@ -391,7 +392,7 @@ static bool open_holder(struct supervisor *s)
 /* It says nothing more once we are connected. Returns as look_after(). */
 static int keep_holder(struct supervisor *s)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 	int err;
 
 	if (s->store.holder >= 0)

@@ -18,6 +18,7 @@
 
 #include "supervisor/device.h"
 #include "unit/fakes/rig.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "worker/worker.h"
 
@@ -190,7 +191,7 @@ static void settle(struct slot *slot)
 
 static uint64_t due_in(const struct slot *slot)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 
 	return slot->not_before_ms > now ? slot->not_before_ms - now : 0;
 }

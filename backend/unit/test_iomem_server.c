@@ -14,6 +14,7 @@
 #include "supervisor/device.h"
 #include "unit/fakes/fake_store.h"
 #include "unit/fakes/rig.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "xen/iomem.h"
 #include "xen/iomem_remote.h"
@@ -50,7 +51,7 @@ static struct lender *l;
 
 static uint64_t now_ms = 1000000;
 
-uint64_t slot_now_ms(void)
+uint64_t clock_ms(void)
 {
 	return now_ms;
 }

@@ -7,7 +7,6 @@
 #define XEN_IB_UTIL_HISTOGRAM_H
 
 #include <stdint.h>
-#include <time.h>
 
 /* Bucket 0 counts what took less than 1 us, bucket i less than 2^i us, the last one all that took longer. */
 #define LATENCY_BUCKETS 24
@@ -16,14 +15,6 @@ struct latency {
 	uint64_t count, sum_ns, max_ns;
 	uint64_t buckets[LATENCY_BUCKETS];
 };
-
-static inline uint64_t latency_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
 
 static inline void latency_add(struct latency *latency, uint64_t ns)
 {

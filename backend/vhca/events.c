@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "shared-ring/vhca_event.h"
+#include "util/clock.h"
 #include "util/ratelimit.h"
 #include "vhca/events.h"
 
@@ -119,7 +120,7 @@ static void count_notify(struct events *e, uint64_t begun_ns)
 {
 	e->v->counters.event_notifies++;
 	tell_of_counters(e);
-	latency_add(&e->v->counters.event_latency, latency_now_ns() - begun_ns);
+	latency_add(&e->v->counters.event_latency, clock_ns() - begun_ns);
 }
 
 /* Under the lock. Returns whether the guest is to be notified of what came after prod. */
@@ -133,7 +134,7 @@ static bool is_news(struct events *e, uint32_t prod, uint64_t begun_ns)
 
 void events_port(struct events *e, uint32_t type)
 {
-	const uint64_t begun = latency_now_ns();
+	const uint64_t begun = clock_ns();
 	bool news, behind;
 	uint32_t prod;
 
@@ -183,7 +184,7 @@ static void tell_completions(struct events *e, const uint64_t *users, unsigned i
 static bool read_completions(struct events *e, struct context *ctx)
 {
 	const struct hca_ops *ops = e->v->hca->ops;
-	const uint64_t begun = latency_now_ns();
+	const uint64_t begun = clock_ns();
 	uint64_t users[BATCH];
 	unsigned int n = 0;
 
@@ -252,7 +253,7 @@ static void tell_asyncs(struct events *e, const struct hca_event *events, unsign
 static bool read_asyncs(struct events *e, struct context *ctx)
 {
 	const struct hca_ops *ops = e->v->hca->ops;
-	const uint64_t begun = latency_now_ns();
+	const uint64_t begun = clock_ns();
 	struct hca_event events[BATCH];
 	unsigned int n = 0;
 
@@ -321,7 +322,7 @@ static bool put_all_pending(struct events *e)
 
 static void retry(struct events *e)
 {
-	const uint64_t begun = latency_now_ns();
+	const uint64_t begun = clock_ns();
 	uint32_t prod;
 	bool news;
 

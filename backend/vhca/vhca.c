@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
 #include "vhca/vhca.h"
 
 static void narrow(uint32_t *hca, struct quota_item *item)
@@ -87,14 +88,9 @@ int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct
 
 static const struct pace_rate fault_rate = { .burst = VDEV_FAULTS, .interval_ms = VDEV_FAULT_MS };
 
-static uint64_t now_ms(void)
-{
-	return latency_now_ns() / 1000000;
-}
-
 void vdev_fault(struct vdev *v, bool own)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms();
 
 	if (own || !pace_wait_ms(&v->faults, &fault_rate, now))
 		pace_spend(&v->faults, &fault_rate, now);
@@ -105,7 +101,7 @@ uint64_t vdev_pause_ms(struct vdev *v)
 	uint64_t pause;
 
 	pthread_mutex_lock(&v->lock);
-	pause = v->faults.even_ms ? pace_wait_ms(&v->faults, &fault_rate, now_ms()) : 0;
+	pause = v->faults.even_ms ? pace_wait_ms(&v->faults, &fault_rate, clock_ms()) : 0;
 	pthread_mutex_unlock(&v->lock);
 	return pause;
 }
@@ -117,7 +113,7 @@ bool vdev_is_faulty(struct vdev *v)
 
 uint64_t vdev_owes_ms(const struct vdev *v)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms();
 
 	return v->faults.even_ms > now ? v->faults.even_ms - now : 0;
 }

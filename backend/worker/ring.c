@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "commands/cmd.h"
 #include "commands/slow_commands.h"
 #include "shared-ring/vhca_ring.h"
+#include "util/clock.h"
 #include "util/ratelimit.h"
 #include "worker/ring.h"
 
@@ -116,7 +118,7 @@ static int take(struct session *s)
 	cmd = &s->cmds[req.id];
 	cmd->v = s->v;
 	cmd->req = req;
-	cmd->taken_ns = latency_now_ns();
+	cmd->taken_ns = clock_ns();
 	if (cmd_is_slow(s->v, &req)) {
 		pool_submit(s->pool, cmd);
 		return 1;
@@ -169,7 +171,7 @@ static void count_kick(struct session *s)
  */
 static void end_event(struct session *s, bool pending, bool any)
 {
-	uint64_t now = latency_now_ns() / 1000000;
+	uint64_t now = clock_ms();
 
 	if (any)
 		s->idle = (struct pace){ 0 };
@@ -205,7 +207,7 @@ int session_service(struct session *s)
 
 int session_timeout_ms(const struct session *s)
 {
-	uint64_t now = latency_now_ns() / 1000000, pause = vdev_pause_ms(s->v);
+	uint64_t now = clock_ms(), pause = vdev_pause_ms(s->v);
 	int timeout = pause ? (int)pause : -1;
 
 	if (s->done_at_ms)

@@ -33,7 +33,6 @@
 
 #include "vhca/vhca.h"
 
-#define STATUS_DIR "/run/xen-ib"
 #define STATUS_INTERVAL_MS 200
 
 struct status {

@@ -25,7 +25,8 @@
 #include "hca/uverbs.h"
 #include "sandbox/sandbox.h"
 #include "shared-ring/vhca_event.h"
-#include "util/histogram.h"
+#include "util/clock.h"
+#include "util/paths.h"
 #include "util/ratelimit.h"
 #include "vhca/events.h"
 #include "worker/mm_pin.h"
@@ -261,7 +262,7 @@ static void look_at_xenstore(struct worker *w)
 /* Returns in how many milliseconds it is to be called again; -1: when something has changed. */
 static int look_if_changed(struct worker *w)
 {
-	uint64_t now = latency_now_ns() / 1000000, wait;
+	uint64_t now = clock_ms(), wait;
 
 	if (!w->look)
 		return -1;
@@ -444,7 +445,9 @@ static void end_old_connection(struct worker *w)
 
 static bool open_hca(struct worker *w)
 {
-	w->hca = hca_open(w->hca_name, w->port, w->broker, w->domid);
+	const struct hca_uar_source uars = { broker_uar, broker_bank_alive, w->broker };
+
+	w->hca = hca_open(w->hca_name, w->port, &uars, w->domid);
 	if (!w->hca)
 		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
 	return w->hca;

@@ -10,14 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rights;
+#include "xen/iomem_frame.h"
 
-/* A frame of I/O memory (mfn), and where an auto-translated domain is to find it (gfn). */
-struct rights_frame {
-	unsigned int domid, devid; /* of a vHCA */
-	uint64_t mfn, gfn;
-	bool auto_translated;
-};
+struct rights;
 
 /* rights_open - for one thread. NULL, with errno: neither Xen nor xenstore can be asked. */
 struct rights *rights_open(void);

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <xenstore.h>
 
-#include "xen/iomem.h"
+#include "xen/iomem_frame.h"
 
 #define LEASE_RECORDS "/local/domain/0/vhca-frames"
 #define LEASE_PV "pv"

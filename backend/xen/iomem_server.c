@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "supervisor/autoattach.h"
-#include "supervisor/device.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/ratelimit.h"
 #include "xen/attach.h"
@@ -64,7 +63,7 @@ struct lent {
 /* Whether there may be one more line in the log. */
 static bool may_say(struct lender *l)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 
 	if (pace_wait_ms(&l->lines, &line_rate, now))
 		return false;
@@ -534,14 +533,14 @@ static void read_events(struct lender *l)
 /* In how many milliseconds it may look again. */
 static int rest_ms(const struct lender *l)
 {
-	uint64_t now = slot_now_ms();
+	uint64_t now = clock_ms();
 
 	return l->even_ms > now + BURST_MS ? l->even_ms - now - BURST_MS : 0;
 }
 
 int lender_service(struct lender *l)
 {
-	uint64_t start = slot_now_ms();
+	uint64_t start = clock_ms();
 	int rest;
 
 	if (!l)
@@ -553,7 +552,7 @@ int lender_service(struct lender *l)
 	if (!l->all && !l->n_touched)
 		return -1;
 	look(l);
-	l->even_ms = (l->even_ms > start ? l->even_ms : start) + SHARE * (slot_now_ms() - start);
+	l->even_ms = (l->even_ms > start ? l->even_ms : start) + SHARE * (clock_ms() - start);
 	rest = rest_ms(l);
 	return rest ? rest : -1;
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <xenstore.h>
 
+#define DOMAINS 32768 /* Xen has no more */
+
 /* enum xenbus_state of xen/io/xenbus.h, with the names of the protocol's state diagram. */
 enum xb_state {
 	XB_UNKNOWN = 0, XB_INITIALISING = 1, XB_INIT_WAIT = 2, XB_INITIALISED = 3,

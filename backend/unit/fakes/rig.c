@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "unit/fakes/rig.h"
+#include "util/clock.h"
 #include "vhca/events.h"
 
 void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota)
@@ -56,7 +57,7 @@ enum xen_vhca_status rig_do(struct rig *rig, const struct xen_vhca_req *req)
 {
 	rig->cmd->v = &rig->v;
 	rig->cmd->req = *req;
-	rig->cmd->taken_ns = latency_now_ns();
+	rig->cmd->taken_ns = clock_ns();
 	cmd_run(rig->cmd, fetch, rig->refs);
 	CHECK(!vhca_check_response(req, &rig->cmd->rsp));
 	rig->handle = rig->cmd->rsp.u.object.handle;
