@@ -61,7 +61,7 @@ static bool is_large(const struct umem_obj *umem)
 }
 
 /* What has to be undone is as slow as it was to do. There may be nothing: that is told quickly. */
-static bool undo_is_slow(struct vdev *v, const struct xen_vhca_req *req)
+static bool undo_is_slow(struct vhca *v, const struct xen_vhca_req *req)
 {
 	const xen_vhca_handle_t handle = req->u.object.handle;
 	const struct mr *mr;
@@ -78,7 +78,7 @@ static bool undo_is_slow(struct vdev *v, const struct xen_vhca_req *req)
 	return slow;
 }
 
-bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req)
+bool cmd_is_slow(struct vhca *v, const struct xen_vhca_req *req)
 {
 	switch (req->op) {
 	case XEN_VHCA_OP_GID_QUERY:
@@ -133,7 +133,7 @@ enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what)
 	}
 	if (err != -ENODEV) { /* an HCA that is gone is not the guest's fault */
 		pthread_mutex_lock(&cmd->v->lock);
-		vdev_fault(cmd->v, true);
+		vhca_fault(cmd->v, true);
 		pthread_mutex_unlock(&cmd->v->lock);
 	}
 	return cmd_refuse(cmd, status, "%s: %s", what, strerror(-err));
@@ -220,7 +220,7 @@ enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_ad
 static enum xen_vhca_status take_handle(struct cmd *cmd, enum obj_type type,
 					xen_vhca_handle_t *handle)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	int err;
 
 	if (!quota_take(&v->quota.objects[type], 1))
@@ -263,7 +263,7 @@ static void need(struct object *obj, struct object *dep)
 /* Under the lock. */
 static void publish(struct cmd *cmd, struct object *obj)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	unsigned int i;
 
 	for (i = 0; i < cmd->n_used; i++)
@@ -284,7 +284,7 @@ void cmd_publish(struct cmd *cmd, struct object *obj)
 
 void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, bool named)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 
 	pthread_mutex_lock(&v->lock);
 	LIST_INSERT_HEAD(&part->ctx->objects, part, link);
@@ -297,7 +297,7 @@ void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, 
 
 void cmd_drop(struct cmd *cmd, struct object *obj)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 
 	pthread_mutex_lock(&v->lock);
 	handle_release(&v->handles, obj->handle);
@@ -336,14 +336,14 @@ void cmd_look_at_events(struct cmd *cmd)
 
 void cmd_gone(struct cmd *cmd, struct object *obj)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	unsigned int i;
 
 	pthread_mutex_lock(&v->lock);
 	for (i = 0; i < obj->n_deps; i++)
 		obj->deps[i]->refs--;
 	if (obj->type == OBJ_QP)
-		vdev_forget_mcasts(v, (struct qp *)obj);
+		vhca_forget_mcasts(v, (struct qp *)obj);
 	LIST_REMOVE(obj, link);
 	handle_release(&v->handles, obj->handle);
 	quota_give(&v->quota.objects[obj->type], 1);
@@ -381,7 +381,7 @@ void cmd_uncharge(struct cmd *cmd, uint32_t pages)
 /* The command's uses end; a CTX_CLOSE may be waiting for that. */
 static void leave(struct cmd *cmd)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	unsigned int i;
 
 	pthread_mutex_lock(&v->lock);
@@ -398,7 +398,7 @@ static void account(struct cmd *cmd, enum xen_vhca_status status)
 {
 	const uint64_t took = clock_ns() - cmd->taken_ns;
 	const uint8_t op = cmd->req.op;
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	unsigned int suppressed;
 	int allowed = 0;
 

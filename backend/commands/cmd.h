@@ -25,7 +25,7 @@
 #define CMD_MAX_USES (OBJ_MAX_DEPS + 1)
 
 struct cmd {
-	struct vdev *v;
+	struct vhca *v;
 	struct xen_vhca_req req; /* private copies, checked */
 	uint64_t taken_ns; /* when the request was read, clock_ns() */
 	uint32_t refs[XEN_VHCA_DATA_REFS];
@@ -47,7 +47,7 @@ struct cmd {
  * cmd_is_slow - whether it may take long, and is not to be done in the thread of the ring. The
  * request need not have been checked yet. Takes the lock.
  */
-bool cmd_is_slow(struct vdev *v, const struct xen_vhca_req *req);
+bool cmd_is_slow(struct vhca *v, const struct xen_vhca_req *req);
 
 /*
  * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The

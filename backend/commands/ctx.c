@@ -62,7 +62,7 @@ enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 enum xen_vhca_status cmd_ctx_close(struct cmd *cmd)
 {
 	const xen_vhca_handle_t handle = cmd->req.u.object.handle;
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	struct object *obj;
 
 	pthread_mutex_lock(&v->lock);
@@ -76,7 +76,7 @@ enum xen_vhca_status cmd_ctx_close(struct cmd *cmd)
 		return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no context has handle 0x%x", handle);
 	if (v->events)
 		events_look(v->events, (struct context *)obj);
-	vdev_destroy_context(v, (struct context *)obj);
+	vhca_destroy_context(v, (struct context *)obj);
 	return XEN_VHCA_OK;
 }
 
@@ -94,7 +94,7 @@ static void fill_uar(struct cmd *cmd, const struct object *obj, const struct uar
 static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
 {
 	const struct xen_vhca_uar_alloc *a = &cmd->req.u.uar_alloc;
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	bool fresh;
 	int err;
 
@@ -117,7 +117,7 @@ static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
 enum xen_vhca_status cmd_uar_alloc(struct cmd *cmd)
 {
 	const struct xen_vhca_uar_alloc *a = &cmd->req.u.uar_alloc;
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	enum xen_vhca_status status;
 	struct object *obj, *ctx;
 	struct uar *uar;
@@ -146,7 +146,7 @@ enum xen_vhca_status cmd_uar_alloc(struct cmd *cmd)
 
 enum xen_vhca_status cmd_uar_free(struct cmd *cmd)
 {
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	enum xen_vhca_status status;
 	struct object *obj;
 	int record;

@@ -23,7 +23,7 @@ static struct mcast *find(const struct qp *qp, const struct xen_vhca_mcast *a)
 }
 
 /* Under the lock: of this vHCA. */
-static unsigned int members(const struct vdev *v, const uint8_t gid[16])
+static unsigned int members(const struct vhca *v, const uint8_t gid[16])
 {
 	const struct mcast *mcast;
 	unsigned int n = 0;
@@ -37,7 +37,7 @@ static unsigned int members(const struct vdev *v, const uint8_t gid[16])
 static enum xen_vhca_status add(struct cmd *cmd, struct qp *qp, struct mcast **mcast)
 {
 	const struct xen_vhca_mcast *a = &cmd->req.u.mcast;
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	struct mcast *new;
 
 	*mcast = NULL;
@@ -66,7 +66,7 @@ static enum xen_vhca_status add(struct cmd *cmd, struct qp *qp, struct mcast **m
 static void forget(struct cmd *cmd, struct mcast *mcast)
 {
 	pthread_mutex_lock(&cmd->v->lock);
-	vdev_forget_mcast(cmd->v, mcast);
+	vhca_forget_mcast(cmd->v, mcast);
 	pthread_mutex_unlock(&cmd->v->lock);
 }
 

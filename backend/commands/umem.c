@@ -93,7 +93,7 @@ enum xen_vhca_status cmd_umem_create(struct cmd *cmd)
 enum xen_vhca_status cmd_umem_add(struct cmd *cmd)
 {
 	const struct xen_vhca_umem_add *a = &cmd->req.u.umem_add;
-	struct vdev *v = cmd->v;
+	struct vhca *v = cmd->v;
 	enum xen_vhca_status status;
 	struct umem *umem;
 	struct object *obj;

@@ -476,7 +476,7 @@ static void own_umem(void)
 /* Every command in one place: by its operation, or among those that do not exist. */
 static void counters(void)
 {
-	struct vdev_counters *c;
+	struct vhca_counters *c;
 	struct xen_vhca_req req;
 	unsigned int op, status;
 	uint64_t sum = 0;
@@ -635,7 +635,7 @@ static void failures(bool auto_translated)
 static void uars(void)
 {
 	struct rig_process p, q;
-	struct vdev *next;
+	struct vhca *next;
 	struct rig rig;
 	unsigned int i;
 
@@ -655,9 +655,9 @@ static void uars(void)
 	rig.records->record[1].allowed = 1;
 	rig.shm->allowed++;
 	next = calloc(1, sizeof(*next));
-	CHECK(next && !vdev_init(next, &rig.fake.hca, &rig.shm->t, &rig.quota, rig.records));
+	CHECK(next && !vhca_init(next, &rig.fake.hca, &rig.shm->t, &rig.quota, rig.records));
 	CHECK(!rig.shm->allowed && !rig.records->record[0].in_use);
-	vdev_fini(next);
+	vhca_fini(next);
 	free(next);
 	rig.shm->allowed++; /* what the dead one would have denied */
 	rig_fini(&rig);

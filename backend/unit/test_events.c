@@ -321,7 +321,7 @@ static void not_negotiated(void)
 	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_UNSUPPORTED && p.umem && !p.cq);
 	rig.event_bit = XEN_VHCA_NO_EVENT;
 	CHECK(!rig_process(&rig, &p));
-	while (!vdev_pause_ms(&rig.v))
+	while (!vhca_pause_ms(&rig.v))
 		CHECK(fake_async(&rig.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
 	events_port(rig.v.events, XEN_VHCA_ASYNC_PORT_ERR);
 	CHECK(!rig.v.counters.asyncs && !notified(&rig, 0));
@@ -337,14 +337,14 @@ static void faults(void)
 
 	start(&rig);
 	CHECK(!rig_process(&rig, &p));
-	for (i = 0; i < 2 * (VDEV_FAULTS + VDEV_FAULTS_MOST); i++)
+	for (i = 0; i < 2 * (VHCA_FAULTS + VHCA_FAULTS_MOST); i++)
 		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
-	while (!vdev_pause_ms(&rig.v))
+	while (!vhca_pause_ms(&rig.v))
 		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
 	CHECK(!is_flood(&rig, 100));
-	for (i = 0; i < 2 * (VDEV_FAULTS + VDEV_FAULTS_MOST); i++)
+	for (i = 0; i < 2 * (VHCA_FAULTS + VHCA_FAULTS_MOST); i++)
 		CHECK(fake_async(&rig.fake, p.qp, i % 2 ? XEN_VHCA_ASYNC_QP_FATAL : XEN_VHCA_ASYNC_SQ_DRAINED));
-	CHECK(is_flood(&rig, 100000) && vdev_is_faulty(&rig.v));
+	CHECK(is_flood(&rig, 100000) && vhca_is_faulty(&rig.v));
 	rig_fini(&rig);
 }
 
@@ -369,7 +369,7 @@ static void faults_at_the_end(void)
 	CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
 	events_free(rig.v.events);
 	rig.v.events = NULL;
-	CHECK(rig.v.faults.even_ms >= begun + (2 * ROUNDS + 1) * VDEV_FAULT_MS);
+	CHECK(rig.v.faults.even_ms >= begun + (2 * ROUNDS + 1) * VHCA_FAULT_MS);
 	rig_fini(&rig);
 }
 

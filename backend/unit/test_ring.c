@@ -377,25 +377,25 @@ static void faults(void)
 	CHECK(!rig_process(&rig, &p));
 	/* What is refused without the HCA costs nothing. */
 	req.u.qp_modify.qp = ~0u;
-	for (i = 0; i < 2 * VDEV_FAULTS; i++)
+	for (i = 0; i < 2 * VHCA_FAULTS; i++)
 		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HANDLE);
-	CHECK(!vdev_pause_ms(&rig.v));
+	CHECK(!vhca_pause_ms(&rig.v));
 	req.u.qp_modify.qp = p.qp;
 	req.u.qp_modify.attr.state = 3;
-	for (; !vdev_pause_ms(&rig.v); refused++)
+	for (; !vhca_pause_ms(&rig.v); refused++)
 		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA);
-	CHECK(refused >= VDEV_FAULTS);
+	CHECK(refused >= VHCA_FAULTS);
 	for (i = 0; i < 4; i++, refused++) {
 		send(&g, i, req);
 		do
 			CHECK(!session_service(s));
-		while (rig.v.counters.commands[req.op] == refused + 2 * VDEV_FAULTS);
+		while (rig.v.counters.commands[req.op] == refused + 2 * VHCA_FAULTS);
 		collect(&g);
 		CHECK(g.rsp[i].status == XEN_VHCA_E_HCA);
 	}
 	ms = (clock_ns() - begun) / 1000000;
 	printf("%u commands refused in %u ms\n", refused, (unsigned int)ms);
-	CHECK(refused <= VDEV_FAULTS + ms / VDEV_FAULT_MS + 1);
+	CHECK(refused <= VHCA_FAULTS + ms / VHCA_FAULT_MS + 1);
 	session_free(s);
 	rig_fini(&rig);
 }

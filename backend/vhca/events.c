@@ -41,7 +41,7 @@ static const struct pace_rate read_rate = { .burst = 64, .interval_ms = 1, .part
 #define RETRY_MOST_MS 1000
 
 struct events {
-	struct vdev *v;
+	struct vhca *v;
 	void *bits, *ring; /* the guest's pages; NULL: it wants to hear of nothing */
 	int epoll, wake, flood, counted;
 	pthread_t thread;
@@ -215,10 +215,10 @@ static void count_fault(struct events *e, uint32_t event)
 	switch (event) {
 	case XEN_VHCA_ASYNC_CQ_ERR:
 	case XEN_VHCA_ASYNC_QP_FATAL:
-		vdev_fault(e->v, true);
+		vhca_fault(e->v, true);
 		break;
 	case XEN_VHCA_ASYNC_QP_ACCESS_ERR:
-		vdev_fault(e->v, false);
+		vhca_fault(e->v, false);
 		break;
 	default:
 		break;
@@ -246,7 +246,7 @@ static void tell_asyncs(struct events *e, const struct hca_event *events, unsign
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
 		notify(e);
-	if (vdev_is_faulty(e->v))
+	if (vhca_is_faulty(e->v))
 		eventfd_write(e->flood, 1);
 }
 
@@ -287,7 +287,7 @@ static void put_behind(struct events *e, struct context *ctx, int fd, uint64_t s
 static void serve(struct events *e, uint64_t source)
 {
 	const struct hca_ops *ops = e->v->hca->ops;
-	struct context *ctx = vdev_enter(e->v, source >> 1);
+	struct context *ctx = vhca_enter(e->v, source >> 1);
 	bool async = source & 1, empty = false;
 	unsigned int i;
 
@@ -300,7 +300,7 @@ static void serve(struct events *e, uint64_t source)
 	else
 		put_behind(e, ctx, async ? ops->event_fd(ctx->hca) : ops->completion_fd(ctx->hca),
 			   source);
-	vdev_leave(e->v, ctx);
+	vhca_leave(e->v, ctx);
 }
 
 /* The ring was full */
@@ -520,7 +520,7 @@ err_bits:
 	return err;
 }
 
-struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
+struct events *events_new(struct vhca *v, const struct events_params *params, char *why,
 			  size_t size)
 {
 	struct events *e = calloc(1, sizeof(*e));

@@ -15,7 +15,7 @@
  * there is room, less and less often. shared-ring/vhca_event.h has the pages from both ends.
  *
  * Queues that end in an error are counted, also of a guest that wants to hear of nothing: see
- * vdev_fault(). One that has too many of them is closed.
+ * vhca_fault(). One that has too many of them is closed.
  */
 #ifndef XEN_IB_VHCA_EVENTS_H
 #define XEN_IB_VHCA_EVENTS_H
@@ -36,10 +36,10 @@ struct events_params {
  * no command is at work. NULL, with the reason in why.
  * @params: NULL: the guest wants to hear of nothing
  */
-struct events *events_new(struct vdev *v, const struct events_params *params, char *why,
+struct events *events_new(struct vhca *v, const struct events_params *params, char *why,
 			  size_t size);
 
-/* events_free - after the last command, before vdev_fini(). NULL is fine. */
+/* events_free - after the last command, before vhca_fini(). NULL is fine. */
 void events_free(struct events *events);
 
 /* events_watch - from now on the context's events are told. It ends when its descriptors close. */

@@ -25,7 +25,7 @@ static void narrow_mcast(struct xen_vhca_device_attr *a, struct quota_item *item
 }
 
 /* What DEVICE_QUERY answers: the smaller of what the HCA can and what the configuration allows. */
-static void set_limits(struct vdev *v)
+static void set_limits(struct vhca *v)
 {
 	struct xen_vhca_device_attr *a = &v->attr;
 	struct quota *q = &v->quota;
@@ -48,7 +48,7 @@ static void set_limits(struct vdev *v)
 	a->max_mem_bytes = q->bytes.limit;
 }
 
-static int query(struct vdev *v)
+static int query(struct vhca *v)
 {
 	struct xen_vhca_port_attr port;
 	int err;
@@ -64,7 +64,7 @@ static int query(struct vdev *v)
 	return 0;
 }
 
-int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct quota *quota,
+int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota,
 	      struct uar_records *records)
 {
 	int err;
@@ -86,9 +86,9 @@ int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct
 	return 0;
 }
 
-static const struct pace_rate fault_rate = { .burst = VDEV_FAULTS, .interval_ms = VDEV_FAULT_MS };
+static const struct pace_rate fault_rate = { .burst = VHCA_FAULTS, .interval_ms = VHCA_FAULT_MS };
 
-void vdev_fault(struct vdev *v, bool own)
+void vhca_fault(struct vhca *v, bool own)
 {
 	uint64_t now = clock_ms();
 
@@ -96,7 +96,7 @@ void vdev_fault(struct vdev *v, bool own)
 		pace_spend(&v->faults, &fault_rate, now);
 }
 
-uint64_t vdev_pause_ms(struct vdev *v)
+uint64_t vhca_pause_ms(struct vhca *v)
 {
 	uint64_t pause;
 
@@ -106,19 +106,19 @@ uint64_t vdev_pause_ms(struct vdev *v)
 	return pause;
 }
 
-bool vdev_is_faulty(struct vdev *v)
+bool vhca_is_faulty(struct vhca *v)
 {
-	return vdev_pause_ms(v) > VDEV_FAULTS_MOST * VDEV_FAULT_MS;
+	return vhca_pause_ms(v) > VHCA_FAULTS_MOST * VHCA_FAULT_MS;
 }
 
-uint64_t vdev_owes_ms(const struct vdev *v)
+uint64_t vhca_owes_ms(const struct vhca *v)
 {
 	uint64_t now = clock_ms();
 
 	return v->faults.even_ms > now ? v->faults.even_ms - now : 0;
 }
 
-struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle)
+struct context *vhca_enter(struct vhca *v, xen_vhca_handle_t handle)
 {
 	struct object *obj;
 
@@ -130,7 +130,7 @@ struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle)
 	return (struct context *)obj;
 }
 
-void vdev_leave(struct vdev *v, struct context *ctx)
+void vhca_leave(struct vhca *v, struct context *ctx)
 {
 	pthread_mutex_lock(&v->lock);
 	if (!--ctx->obj.uses)
@@ -139,7 +139,7 @@ void vdev_leave(struct vdev *v, struct context *ctx)
 }
 
 /* What takes long. Nobody else can reach the objects of a dying context, so no lock is needed. */
-static void take_back(struct vdev *v, struct context *ctx)
+static void take_back(struct vhca *v, struct context *ctx)
 {
 	struct object *obj;
 
@@ -151,7 +151,7 @@ static void take_back(struct vdev *v, struct context *ctx)
 	}
 }
 
-void vdev_forget_mcast(struct vdev *v, struct mcast *mcast)
+void vhca_forget_mcast(struct vhca *v, struct mcast *mcast)
 {
 	LIST_REMOVE(mcast, link);
 	LIST_REMOVE(mcast, of_qp);
@@ -159,18 +159,18 @@ void vdev_forget_mcast(struct vdev *v, struct mcast *mcast)
 	free(mcast);
 }
 
-void vdev_forget_mcasts(struct vdev *v, struct qp *qp)
+void vhca_forget_mcasts(struct vhca *v, struct qp *qp)
 {
 	struct mcast *mcast;
 
 	while ((mcast = LIST_FIRST(&qp->groups)))
-		vdev_forget_mcast(v, mcast);
+		vhca_forget_mcast(v, mcast);
 }
 
-static void forget(struct vdev *v, struct object *obj)
+static void forget(struct vhca *v, struct object *obj)
 {
 	if (obj->type == OBJ_QP)
-		vdev_forget_mcasts(v, (struct qp *)obj);
+		vhca_forget_mcasts(v, (struct qp *)obj);
 	LIST_REMOVE(obj, link);
 	handle_release(&v->handles, obj->handle);
 	quota_give(&v->quota.objects[obj->type], 1);
@@ -182,7 +182,7 @@ static void forget(struct vdev *v, struct object *obj)
 	free(obj);
 }
 
-void vdev_destroy_context(struct vdev *v, struct context *ctx)
+void vhca_destroy_context(struct vhca *v, struct context *ctx)
 {
 	struct object *obj;
 
@@ -198,12 +198,12 @@ void vdev_destroy_context(struct vdev *v, struct context *ctx)
 	free(ctx);
 }
 
-void vdev_fini(struct vdev *v)
+void vhca_fini(struct vhca *v)
 {
 	struct context *ctx;
 
 	while ((ctx = LIST_FIRST(&v->contexts)))
-		vdev_destroy_context(v, ctx);
+		vhca_destroy_context(v, ctx);
 	handle_table_free(&v->handles);
 	pthread_cond_destroy(&v->idle);
 	pthread_mutex_destroy(&v->lock);

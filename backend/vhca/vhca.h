@@ -75,7 +75,7 @@ struct qp {
 	struct mcast_list groups;
 };
 
-struct vdev_counters {
+struct vhca_counters {
 	uint64_t commands[XEN_VHCA_OPS];
 	uint64_t refused[XEN_VHCA_OPS][XEN_VHCA_STATUSES];
 	uint64_t unknown; /* commands with no operation that exists */
@@ -95,13 +95,13 @@ struct vdev_counters {
  * guest may cause; then its next command waits. One that causes so many more meanwhile, which takes
  * queues that it had before, is closed.
  */
-#define VDEV_FAULTS 64
-#define VDEV_FAULT_MS 250
-#define VDEV_FAULTS_MOST 256
+#define VHCA_FAULTS 64
+#define VHCA_FAULT_MS 250
+#define VHCA_FAULTS_MOST 256
 
 struct events;
 
-struct vdev {
+struct vhca {
 	struct hca *hca;
 	struct transport *t;
 	/* These two do not change while connected. */
@@ -115,55 +115,55 @@ struct vdev {
 	struct uar_bank bank;
 	struct context_list contexts;
 	struct mcast_list mcasts;
-	struct vdev_counters counters;
+	struct vhca_counters counters;
 	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
 	struct pace faults;
 };
 
 /*
- * vdev_init - 0 or -errno (of the HCA's query).
+ * vhca_init - 0 or -errno (of the HCA's query).
  * @quota: limits, copied; those that the HCA cannot keep are narrowed
- * @hca, @t, @records: belong to the caller, and outlive the vdev
+ * @hca, @t, @records: belong to the caller, and outlive the vhca
  */
-int vdev_init(struct vdev *v, struct hca *hca, struct transport *t, const struct quota *quota,
+int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota,
 	      struct uar_records *records);
 
-/* vdev_fini - destroys everything that the guest had. No command may be at work any more. */
-void vdev_fini(struct vdev *v);
+/* vhca_fini - destroys everything that the guest had. No command may be at work any more. */
+void vhca_fini(struct vhca *v);
 
 /*
- * vdev_enter - uses a context, which is not closed meanwhile; NULL if there is none (any more).
- * Undone by vdev_leave(). Both take the lock themselves.
+ * vhca_enter - uses a context, which is not closed meanwhile; NULL if there is none (any more).
+ * Undone by vhca_leave(). Both take the lock themselves.
  */
-struct context *vdev_enter(struct vdev *v, xen_vhca_handle_t handle);
-void vdev_leave(struct vdev *v, struct context *ctx);
+struct context *vhca_enter(struct vhca *v, xen_vhca_handle_t handle);
+void vhca_leave(struct vhca *v, struct context *ctx);
 
 /*
- * vdev_fault - there was one. Under the lock.
+ * vhca_fault - there was one. Under the lock.
  * @own: nobody else could have caused it. Those that a peer on the fabric can cause slow the guest
  *       down, but do not have it closed.
  */
-void vdev_fault(struct vdev *v, bool own);
+void vhca_fault(struct vhca *v, bool own);
 
-/* vdev_pause_ms - how long the next command has to wait; 0: it need not. Takes the lock. */
-uint64_t vdev_pause_ms(struct vdev *v);
+/* vhca_pause_ms - how long the next command has to wait; 0: it need not. Takes the lock. */
+uint64_t vhca_pause_ms(struct vhca *v);
 
-/* vdev_is_faulty - there were too many. Takes the lock. */
-bool vdev_is_faulty(struct vdev *v);
+/* vhca_is_faulty - there were too many. Takes the lock. */
+bool vhca_is_faulty(struct vhca *v);
 
-/* vdev_owes_ms - after vdev_fini(): after how long the guest may be served again. */
-uint64_t vdev_owes_ms(const struct vdev *v);
+/* vhca_owes_ms - after vhca_fini(): after how long the guest may be served again. */
+uint64_t vhca_owes_ms(const struct vhca *v);
 
-/* vdev_forget_mcast - the QP is not in this group any more; _mcasts: in none. Under the lock. */
-void vdev_forget_mcast(struct vdev *v, struct mcast *mcast);
-void vdev_forget_mcasts(struct vdev *v, struct qp *qp);
+/* vhca_forget_mcast - the QP is not in this group any more; _mcasts: in none. Under the lock. */
+void vhca_forget_mcast(struct vhca *v, struct mcast *mcast);
+void vhca_forget_mcasts(struct vhca *v, struct qp *qp);
 
 /*
- * vdev_destroy_context - destroys a context and all that is in it: first on the HCA, then the
+ * vhca_destroy_context - destroys a context and all that is in it: first on the HCA, then the
  * mappings, then the handles. Nobody uses it and its handle is unpublished or it is dying. Takes
  * the lock itself.
  */
-void vdev_destroy_context(struct vdev *v, struct context *ctx);
+void vhca_destroy_context(struct vhca *v, struct context *ctx);
 
 #endif

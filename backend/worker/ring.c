@@ -25,7 +25,7 @@
 static const struct pace_rate idle_rate = { .burst = 64, .interval_ms = 2 };
 
 struct session {
-	struct vdev *v;
+	struct vhca *v;
 	struct vhca_back back;
 	unsigned int entries;
 	void *ring;
@@ -132,7 +132,7 @@ static int take(struct session *s)
 /* Too much of what the guest did was refused by the HCA, or ended in an error. */
 static bool must_wait(struct session *s)
 {
-	if (!vdev_pause_ms(s->v))
+	if (!vhca_pause_ms(s->v))
 		return false;
 	if (!s->slowed)
 		log_warning("the guest is slowed down: the HCA refuses its commands, or its queues end in errors");
@@ -207,7 +207,7 @@ int session_service(struct session *s)
 
 int session_timeout_ms(const struct session *s)
 {
-	uint64_t now = clock_ms(), pause = vdev_pause_ms(s->v);
+	uint64_t now = clock_ms(), pause = vhca_pause_ms(s->v);
 	int timeout = pause ? (int)pause : -1;
 
 	if (s->done_at_ms)
@@ -253,7 +253,7 @@ static int map_data(struct session *s, uint32_t dir_ref)
 	return err;
 }
 
-struct session *session_new(struct vdev *v, const struct session_params *params, char *why,
+struct session *session_new(struct vhca *v, const struct session_params *params, char *why,
 			    size_t size)
 {
 	struct session *s;

@@ -23,15 +23,15 @@ struct session_params {
 };
 
 /*
- * session_new - maps ring and data pages, binds the event channel. The vdev and its transport
+ * session_new - maps ring and data pages, binds the event channel. The vhca and its transport
  * belong to the caller. NULL, with the reason in why.
  */
-struct session *session_new(struct vdev *v, const struct session_params *params, char *why,
+struct session *session_new(struct vhca *v, const struct session_params *params, char *why,
 			    size_t size);
 
 /*
  * session_free - waits for the commands that are at work, answers nobody any more, and unmaps.
- * After this vdev_fini() may be called. NULL is fine.
+ * After this vhca_fini() may be called. NULL is fine.
  */
 void session_free(struct session *session);
 

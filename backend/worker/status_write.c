@@ -35,9 +35,9 @@ void status_init(struct status *status, const char *dir, uint32_t domid, uint32_
 }
 
 /* A number that is another one after each change. */
-static uint64_t changes(const struct vdev *v)
+static uint64_t changes(const struct vhca *v)
 {
-	const struct vdev_counters *c = &v->counters;
+	const struct vhca_counters *c = &v->counters;
 	uint64_t sum = 1 + c->kicks + c->notifies + c->unknown + c->completions + c->asyncs +
 		       c->asyncs_lost + c->event_notifies;
 	unsigned int op;
@@ -74,7 +74,7 @@ static void write_latency(FILE *file, const char *key, const char *of, const str
 	fputc('\n', file);
 }
 
-static void write_counters(FILE *file, const struct vdev_counters *c)
+static void write_counters(FILE *file, const struct vhca_counters *c)
 {
 	const uint64_t numbers[STATUS_COUNTERS] = {
 		[STATUS_KICKS] = c->kicks, [STATUS_NOTIFIES] = c->notifies,
@@ -100,7 +100,7 @@ static void write_counters(FILE *file, const struct vdev_counters *c)
 }
 
 /* Into memory, under the lock; the file is written afterwards. */
-static void describe(FILE *file, const struct status *status, struct vdev *v)
+static void describe(FILE *file, const struct status *status, struct vhca *v)
 {
 	struct context *ctx;
 	unsigned int type;
@@ -132,7 +132,7 @@ static void replace_file(const struct status *status, const char *text, size_t s
 		rename(status->temporary, status->path);
 }
 
-static void write_file(const struct status *status, struct vdev *v)
+static void write_file(const struct status *status, struct vhca *v)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -153,7 +153,7 @@ static void write_file(const struct status *status, struct vdev *v)
 	free(text);
 }
 
-int status_update(struct status *status, struct vdev *v)
+int status_update(struct status *status, struct vhca *v)
 {
 	uint64_t now = now_ms(), number;
 	bool early = status->written && now - status->last_ms < STATUS_INTERVAL_MS;

@@ -57,7 +57,7 @@ void status_init(struct status *status, const char *dir, uint32_t domid, uint32_
  * status_update - writes the file if there is something new and the last time is long enough ago.
  * Returns in how many milliseconds it should be called again, or -1 if nothing is pending.
  */
-int status_update(struct status *status, struct vdev *v);
+int status_update(struct status *status, struct vhca *v);
 
 /* status_remove - removes the file. */
 void status_remove(const struct status *status);

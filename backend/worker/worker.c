@@ -58,7 +58,7 @@ struct worker {
 	struct uar_records *records;
 	struct hca *hca;
 	struct quota quota;
-	struct vdev v;
+	struct vhca v;
 	struct session *session;
 	struct status status;
 
@@ -166,13 +166,13 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "frontend specifies no valid %s", bad);
 		return;
 	}
-	err = vdev_init(&w->v, w->hca, w->t, &w->quota, w->records);
+	err = vhca_init(&w->v, w->hca, w->t, &w->quota, w->records);
 	if (err) {
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
 	}
 	if (!start_session(w, &params, wants_events ? &events : NULL)) {
-		vdev_fini(&w->v);
+		vhca_fini(&w->v);
 		return;
 	}
 	status_init(&w->status, STATUS_DIR, w->domid, w->devid, w->hca_name);
@@ -192,7 +192,7 @@ static void disconnect_frontend(struct worker *w)
 	session_free(w->session);
 	w->session = NULL;
 	events_free(w->v.events);
-	vdev_fini(&w->v);
+	vhca_fini(&w->v);
 	status_remove(&w->status);
 	log_info("disconnected");
 }
@@ -350,7 +350,7 @@ static void loop(struct worker *w)
 		if (polls[POLL_COUNTED].revents)
 			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)
-			fail(w, WORKER_FAILED, vdev_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
+			fail(w, WORKER_FAILED, vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
 			     "the guest makes events without end");
 		if (!w->stop && polls[POLL_HCA].revents)
 			look_at_hca(w);
@@ -593,6 +593,6 @@ int worker_main(const char *path, unsigned int domid, unsigned int devid)
 	tear_down(&w);
 	if (w.result == WORKER_REFUSED)
 		return WORKER_REFUSED;
-	pause_s = vdev_owes_ms(&w.v) / 1000;
+	pause_s = vhca_owes_ms(&w.v) / 1000;
 	return WORKER_STATUS(w.result, pause_s < WORKER_PAUSE_MOST ? pause_s : WORKER_PAUSE_MOST);
 }

@@ -78,7 +78,7 @@ int __real_vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req);
 void __real_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *rsp);
 void __real_umem_fini(struct umem *umem);
 void __real_events_free(struct events *events);
-struct events *__real_events_new(struct vdev *v, const struct events_params *params, char *why, size_t size);
+struct events *__real_events_new(struct vhca *v, const struct events_params *params, char *why, size_t size);
 void __real_vhca_async_back_init(struct vhca_async_back *back, void *page);
 
 int __wrap_vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req)
@@ -164,7 +164,7 @@ void __wrap_vhca_async_back_init(struct vhca_async_back *back, void *page)
 }
 
 /* The page of bits is mapped once more, as where the honest part has it is its own affair. */
-struct events *__wrap_events_new(struct vdev *v, const struct events_params *params, char *why, size_t size)
+struct events *__wrap_events_new(struct vhca *v, const struct events_params *params, char *why, size_t size)
 {
 	struct events *events = __real_events_new(v, params, why, size);
 	static pthread_t liar;

@@ -21,7 +21,7 @@ void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota)
 	rig->cmd = calloc(1, sizeof(*rig->cmd));
 	CHECK(rig->records && rig->cmd);
 	quota_setup(&defaults, NULL, NULL);
-	CHECK(!vdev_init(&rig->v, &rig->fake.hca, &rig->shm->t, quota ? quota : &defaults,
+	CHECK(!vhca_init(&rig->v, &rig->fake.hca, &rig->shm->t, quota ? quota : &defaults,
 			 rig->records));
 	for (i = 0; i < XEN_VHCA_DATA_REFS; i++)
 		rig->refs[i] = 16 + i;
@@ -40,7 +40,7 @@ void rig_events(struct rig *rig)
 void rig_fini(struct rig *rig)
 {
 	events_free(rig->v.events);
-	vdev_fini(&rig->v);
+	vhca_fini(&rig->v);
 	fake_fini(&rig->fake);
 	CHECK(!rig->fake.live && !rig->fake.contexts && !rig->shm->allowed);
 	free(rig->cmd);

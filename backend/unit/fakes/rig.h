@@ -27,7 +27,7 @@ struct rig {
 	struct uar_records *records;
 	struct quota quota;
 	uint32_t event_bit; /* of the CQs to be made: none, unless a test asks for it */
-	struct vdev v;
+	struct vhca v;
 	struct cmd *cmd;
 	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of rig_do() */
 	xen_vhca_handle_t handle;          /* of the last object made */
