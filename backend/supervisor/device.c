@@ -31,7 +31,7 @@
 #define SHORT_LIFE_MS 1000      /* a worker that dies so young was of no use */
 
 /* A guest that connects and disconnects in a loop has a worker started each time. */
-static const struct pace_rate start_rate = { .burst = 16, .interval_ms = 500 };
+static const struct ratelimit_rate start_rate = { .burst = 16, .interval_ms = 500 };
 
 static void close_fd(int *fd)
 {
@@ -280,7 +280,7 @@ void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose)
 	if (life < 0)
 		goto err;
 	slot->started_ms = clock_ms();
-	pace_spend(&slot->starts, &start_rate, slot->started_ms);
+	ratelimit_spend(&slot->starts, &start_rate, slot->started_ms);
 	slot->pid = fork();
 	if (!slot->pid)
 		become_worker(slot, bank, life, verbose);
@@ -375,7 +375,7 @@ void slot_ended(struct slot *slot, struct xs_handle *xs, int status)
 	}
 	if (exited)
 		not_within(slot, 1000 * WORKER_PAUSE_S(WEXITSTATUS(status)));
-	not_within(slot, pace_wait_ms(&slot->starts, &start_rate, clock_ms()));
+	not_within(slot, ratelimit_wait_ms(&slot->starts, &start_rate, clock_ms()));
 	slot->pid = 0;
 	slot->ended_ms = clock_ms();
 }

@@ -35,7 +35,7 @@ struct slot {
 	struct banks banks;
 	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */
-	struct pace starts;
+	struct ratelimit starts;
 	unsigned int failures;  /* in a row */
 	char said[256];         /* why there is no worker; said once */
 	uint64_t ended_ms;      /* the last worker, when the rest of its family was last killed; 0: it has not */

@@ -289,14 +289,14 @@ static int look_after(struct supervisor *s)
 
 	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
 		next = LIST_NEXT(slot, link);
-		pace_sooner(&due, slot_clear(slot));
+		ratelimit_sooner(&due, slot_clear(slot));
 		if (!domain_runs(s, slot->domid, &slot->banks.revocable)) {
-			pace_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
+			ratelimit_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
 			bury(s, slot);
 		} else if (slot->detach) {
-			pace_sooner(&due, detach(s, slot));
+			ratelimit_sooner(&due, detach(s, slot));
 		} else if (wants_worker(s, slot)) {
-			pace_sooner(&due, start_worker(s, slot));
+			ratelimit_sooner(&due, start_worker(s, slot));
 		}
 	}
 	return due;
@@ -474,9 +474,9 @@ static void loop(struct supervisor *s)
 	while (!s->stop) {
 		service_vhcas(count_vhcas(s));
 		due = keep_holder(s);
-		pace_sooner(&due, look_after(s));
-		pace_sooner(&due, lender_service(s->lender));
-		pace_sooner(&due, service_alive());
+		ratelimit_sooner(&due, look_after(s));
+		ratelimit_sooner(&due, lender_service(s->lender));
+		ratelimit_sooner(&due, service_alive());
 		wait_for_events(s, due);
 	}
 	service_stopping();

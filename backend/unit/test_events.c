@@ -280,7 +280,7 @@ static void flood(void)
  * notification again, gets 2,048 of them at once and 32 in each millisecond; and each bit it waits
  * for comes. 64 completions that are read together are worth another one.
  */
-static void pace(void)
+static void rate(void)
 {
 	const uint64_t begun = clock_ns();
 	struct rig_process p[PROCESSES];
@@ -369,7 +369,7 @@ static void faults_at_the_end(void)
 	CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
 	events_free(rig.v.events);
 	rig.v.events = NULL;
-	CHECK(rig.v.faults.even_ms >= begun + (2 * ROUNDS + 1) * VHCA_FAULT_MS);
+	CHECK(rig.v.faults.tat_ms >= begun + (2 * ROUNDS + 1) * VHCA_FAULT_MS);
 	rig_fini(&rig);
 }
 
@@ -609,7 +609,7 @@ int main(void)
 	flood();
 	faults();
 	faults_at_the_end();
-	pace();
+	rate();
 	asyncs();
 	full_ring();
 	hostile_guest();

@@ -717,7 +717,7 @@ static void test_names(void)
 }
 
 /* Backends wait for their turn, and dom0's daemon does other things meanwhile. */
-static void test_pace(void)
+static void test_rate(void)
 {
 	uint64_t start, spent;
 	int rest;
@@ -897,7 +897,7 @@ int main(void)
 	test_nodes_gone();
 	test_detached();
 	test_names();
-	test_pace();
+	test_rate();
 	test_touched();
 	test_lines();
 	test_no_guests();

@@ -105,7 +105,7 @@ static void check_limit(void)
 	for (i = 0; i < LOG_BURST; i++)
 		CHECK(log_allowed(&limit, &suppressed) && !suppressed);
 	CHECK(!log_allowed(&limit, &suppressed) && !log_allowed(&limit, &suppressed));
-	limit.pace.even_ms -= LOG_INTERVAL_MS;
+	limit.ratelimit.tat_ms -= LOG_INTERVAL_MS;
 	CHECK(log_allowed(&limit, &suppressed) && suppressed == 2);
 	CHECK(!log_allowed(&limit, &suppressed));
 }

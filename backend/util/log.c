@@ -102,14 +102,14 @@ static uint64_t now_ms(void)
 
 int log_allowed(struct log_limit *limit, unsigned int *suppressed)
 {
-	static const struct pace_rate rate = { .burst = LOG_BURST, .interval_ms = LOG_INTERVAL_MS };
+	static const struct ratelimit_rate rate = { .burst = LOG_BURST, .interval_ms = LOG_INTERVAL_MS };
 	uint64_t now = now_ms();
 
-	if (pace_wait_ms(&limit->pace, &rate, now)) {
+	if (ratelimit_wait_ms(&limit->ratelimit, &rate, now)) {
 		limit->suppressed++;
 		return 0;
 	}
-	pace_spend(&limit->pace, &rate, now);
+	ratelimit_spend(&limit->ratelimit, &rate, now);
 	*suppressed = limit->suppressed;
 	limit->suppressed = 0;
 	return 1;

@@ -48,7 +48,7 @@ void log_to(bool (*writer)(const struct log_entry *entry));
 #define LOG_INTERVAL_MS 1000
 
 struct log_limit {
-	struct pace pace;
+	struct ratelimit ratelimit;
 	unsigned int suppressed;
 };
 

@@ -8,41 +8,41 @@
 
 #include <stdint.h>
 
-struct pace_rate {
+struct ratelimit_rate {
 	unsigned int burst, interval_ms;
-	unsigned int parts; /* of one, for pace_spend_parts(): what may be done more than once a millisecond */
+	unsigned int parts; /* of one, for ratelimit_spend_parts(): what may be done more than once a millisecond */
 };
 
 /* Zeroed memory is ready, with all of the burst. */
-struct pace {
-	uint64_t even_ms; /* when all that was spent is regained */
+struct ratelimit {
+	uint64_t tat_ms; /* theoretical arrival time (GCRA): when all that was spent is regained */
 	unsigned int parts; /* spent, and less than one */
 };
 
-/* pace_wait_ms - in how many milliseconds it may be done again; 0: now. */
-static inline uint64_t pace_wait_ms(const struct pace *pace, const struct pace_rate *rate, uint64_t now_ms)
+/* ratelimit_wait_ms - in how many milliseconds it may be done again; 0: now. */
+static inline uint64_t ratelimit_wait_ms(const struct ratelimit *ratelimit, const struct ratelimit_rate *rate, uint64_t now_ms)
 {
 	uint64_t ahead = (uint64_t)(rate->burst - 1) * rate->interval_ms;
 
-	return pace->even_ms > now_ms + ahead ? pace->even_ms - now_ms - ahead : 0;
+	return ratelimit->tat_ms > now_ms + ahead ? ratelimit->tat_ms - now_ms - ahead : 0;
 }
 
-/* pace_spend - it is done now. */
-static inline void pace_spend(struct pace *pace, const struct pace_rate *rate, uint64_t now_ms)
+/* ratelimit_spend - it is done now. */
+static inline void ratelimit_spend(struct ratelimit *ratelimit, const struct ratelimit_rate *rate, uint64_t now_ms)
 {
-	pace->even_ms = (pace->even_ms > now_ms ? pace->even_ms : now_ms) + rate->interval_ms;
+	ratelimit->tat_ms = (ratelimit->tat_ms > now_ms ? ratelimit->tat_ms : now_ms) + rate->interval_ms;
 }
 
-/* pace_spend_parts - so many parts are done now. */
-static inline void pace_spend_parts(struct pace *pace, const struct pace_rate *rate, unsigned int parts,
-				    uint64_t now_ms)
+/* ratelimit_spend_parts - so many parts are done now. */
+static inline void ratelimit_spend_parts(struct ratelimit *ratelimit, const struct ratelimit_rate *rate, unsigned int parts,
+					 uint64_t now_ms)
 {
-	for (pace->parts += parts; pace->parts >= rate->parts; pace->parts -= rate->parts)
-		pace_spend(pace, rate, now_ms);
+	for (ratelimit->parts += parts; ratelimit->parts >= rate->parts; ratelimit->parts -= rate->parts)
+		ratelimit_spend(ratelimit, rate, now_ms);
 }
 
-/* pace_sooner - timeouts as poll() takes them, -1: for ever; *timeout becomes ms if that is sooner. */
-static inline void pace_sooner(int *timeout, int ms)
+/* ratelimit_sooner - timeouts as poll() takes them, -1: for ever; *timeout becomes ms if that is sooner. */
+static inline void ratelimit_sooner(int *timeout, int ms)
 {
 	if (ms >= 0 && (*timeout < 0 || ms < *timeout))
 		*timeout = ms;

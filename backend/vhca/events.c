@@ -7,7 +7,7 @@
  * or, after BATCHES of them, put behind the others.
  *
  * Each completion may wake the thread and notify the guest. A guest that clears its bits and arms
- * its CQs as fast as it can would have the thread do nothing else, so it reads at a pace: beyond
+ * its CQs as fast as it can would have the thread do nothing else, so it reads at a limited rate: beyond
  * that it sleeps for a millisecond or two when it has read all, and what comes meanwhile is read
  * together. The kernel keeps it until then, so none is lost, and it is no more than the HCA can
  * tell of in that time.
@@ -34,7 +34,7 @@
 #define STREAK 4096 /* times BATCHES and BATCH, 4 Mi events, without an end: a flood */
 
 /* Descriptors that had something: 2,048 at once, and 32 in each millisecond. */
-static const struct pace_rate read_rate = { .burst = 64, .interval_ms = 1, .parts = 32 };
+static const struct ratelimit_rate read_rate = { .burst = 64, .interval_ms = 1, .parts = 32 };
 
 /* How long to wait for room in the ring. */
 #define RETRY_MS 1
@@ -55,7 +55,7 @@ struct events {
 	/* Of the thread alone: */
 	unsigned int retry_ms;
 	uint64_t retry_at_ms;
-	struct pace reads;
+	struct ratelimit reads;
 	bool more; /* a descriptor was left with something in it */
 };
 
@@ -372,15 +372,15 @@ static bool is_stopped(struct events *e)
 }
 
 /* After a look at n descriptors. Who is behind is not to be held up: what waits is in the kernel. */
-static void keep_pace(struct events *e, unsigned int n)
+static void keep_rate(struct events *e, unsigned int n)
 {
 	uint64_t now = now_ms();
 
 	if (e->more)
 		return;
-	pace_spend_parts(&e->reads, &read_rate, n, now);
-	if (pace_wait_ms(&e->reads, &read_rate, now))
-		poll(NULL, 0, pace_wait_ms(&e->reads, &read_rate, now));
+	ratelimit_spend_parts(&e->reads, &read_rate, n, now);
+	if (ratelimit_wait_ms(&e->reads, &read_rate, now))
+		poll(NULL, 0, ratelimit_wait_ms(&e->reads, &read_rate, now));
 }
 
 static void *run(void *arg)
@@ -400,7 +400,7 @@ static void *run(void *arg)
 				serve(e, ready[i].data.u64);
 		}
 		if (n > 0)
-			keep_pace(e, n);
+			keep_rate(e, n);
 	}
 	return NULL;
 }

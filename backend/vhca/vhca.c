@@ -86,14 +86,14 @@ int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct
 	return 0;
 }
 
-static const struct pace_rate fault_rate = { .burst = VHCA_FAULTS, .interval_ms = VHCA_FAULT_MS };
+static const struct ratelimit_rate fault_rate = { .burst = VHCA_FAULTS, .interval_ms = VHCA_FAULT_MS };
 
 void vhca_fault(struct vhca *v, bool own)
 {
 	uint64_t now = clock_ms();
 
-	if (own || !pace_wait_ms(&v->faults, &fault_rate, now))
-		pace_spend(&v->faults, &fault_rate, now);
+	if (own || !ratelimit_wait_ms(&v->faults, &fault_rate, now))
+		ratelimit_spend(&v->faults, &fault_rate, now);
 }
 
 uint64_t vhca_pause_ms(struct vhca *v)
@@ -101,7 +101,7 @@ uint64_t vhca_pause_ms(struct vhca *v)
 	uint64_t pause;
 
 	pthread_mutex_lock(&v->lock);
-	pause = v->faults.even_ms ? pace_wait_ms(&v->faults, &fault_rate, clock_ms()) : 0;
+	pause = v->faults.tat_ms ? ratelimit_wait_ms(&v->faults, &fault_rate, clock_ms()) : 0;
 	pthread_mutex_unlock(&v->lock);
 	return pause;
 }
@@ -115,7 +115,7 @@ uint64_t vhca_owes_ms(const struct vhca *v)
 {
 	uint64_t now = clock_ms();
 
-	return v->faults.even_ms > now ? v->faults.even_ms - now : 0;
+	return v->faults.tat_ms > now ? v->faults.tat_ms - now : 0;
 }
 
 struct context *vhca_enter(struct vhca *v, xen_vhca_handle_t handle)

@@ -118,7 +118,7 @@ struct vhca {
 	struct vhca_counters counters;
 	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
-	struct pace faults;
+	struct ratelimit faults;
 };
 
 /*

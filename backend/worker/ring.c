@@ -22,7 +22,7 @@
 #define BATCH 64
 
 /* Notifications that bring no request; one that brings some makes up for them. */
-static const struct pace_rate idle_rate = { .burst = 64, .interval_ms = 2 };
+static const struct ratelimit_rate idle_rate = { .burst = 64, .interval_ms = 2 };
 
 struct session {
 	struct vhca *v;
@@ -34,7 +34,7 @@ struct session {
 	struct pool *pool;
 	struct cmd *cmds; /* one for each id */
 	bool answered; /* responses wait to be pushed */
-	struct pace idle;
+	struct ratelimit idle;
 	uint64_t done_at_ms; /* when the event is to be ended; 0: there is none */
 	bool slowed; /* which has been said */
 	bool broken;
@@ -174,11 +174,11 @@ static void end_event(struct session *s, bool pending, bool any)
 	uint64_t now = clock_ms();
 
 	if (any)
-		s->idle = (struct pace){ 0 };
+		s->idle = (struct ratelimit){ 0 };
 	if (pending) {
-		s->done_at_ms = now + pace_wait_ms(&s->idle, &idle_rate, now);
+		s->done_at_ms = now + ratelimit_wait_ms(&s->idle, &idle_rate, now);
 		if (!any)
-			pace_spend(&s->idle, &idle_rate, now);
+			ratelimit_spend(&s->idle, &idle_rate, now);
 		count_kick(s);
 	}
 	if (!s->done_at_ms || (!any && s->done_at_ms > now))
@@ -211,7 +211,7 @@ int session_timeout_ms(const struct session *s)
 	int timeout = pause ? (int)pause : -1;
 
 	if (s->done_at_ms)
-		pace_sooner(&timeout, s->done_at_ms > now ? s->done_at_ms - now : 0);
+		ratelimit_sooner(&timeout, s->done_at_ms > now ? s->done_at_ms - now : 0);
 	return timeout;
 }
 

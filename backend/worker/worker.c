@@ -36,7 +36,7 @@
 #include "xen/xenbus.h"
 
 /* A look at xenstore costs it five requests, and each write of the guest to its own node asks for one. */
-static const struct pace_rate look_rate = { .burst = 32, .interval_ms = 20 };
+static const struct ratelimit_rate look_rate = { .burst = 32, .interval_ms = 20 };
 
 enum phase {
 	PHASE_WAIT,      /* for the frontend to let go of an earlier connection */
@@ -64,7 +64,7 @@ struct worker {
 
 	enum phase phase;
 	bool look; /* at xenstore, where something has changed */
-	struct pace looks;
+	struct ratelimit looks;
 	bool stop;
 	int result;
 };
@@ -266,10 +266,10 @@ static int look_if_changed(struct worker *w)
 
 	if (!w->look)
 		return -1;
-	wait = pace_wait_ms(&w->looks, &look_rate, now);
+	wait = ratelimit_wait_ms(&w->looks, &look_rate, now);
 	if (wait)
 		return wait;
-	pace_spend(&w->looks, &look_rate, now);
+	ratelimit_spend(&w->looks, &look_rate, now);
 	w->look = false;
 	look_at_xenstore(w);
 	return -1;
@@ -334,8 +334,8 @@ static void loop(struct worker *w)
 			session_fds(w->session, fds);
 			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
 			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
-			pace_sooner(&timeout, status_update(&w->status, &w->v));
-			pace_sooner(&timeout, session_timeout_ms(w->session));
+			ratelimit_sooner(&timeout, status_update(&w->status, &w->v));
+			ratelimit_sooner(&timeout, session_timeout_ms(w->session));
 		}
 		for (i = 0; i < SESSION_FDS; i++)
 			polls[POLL_SESSION + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };

@@ -19,7 +19,7 @@
 #include "xen/xenbus.h"
 
 /* Backends can cause so many lines of the log. */
-static const struct pace_rate line_rate = { .burst = 10, .interval_ms = 1000 };
+static const struct ratelimit_rate line_rate = { .burst = 10, .interval_ms = 1000 };
 
 /* Of its time, one part in so many is for driver domains, after so much at once. */
 #define SHARE 4
@@ -41,8 +41,8 @@ struct lender {
 	struct touched touched[TOUCHED_MOST];
 	unsigned int n_touched;
 	bool all; /* is to be looked at */
-	uint64_t even_ms; /* when the time that was spent is regained */
-	struct pace lines; /* of the log, that a backend can cause */
+	uint64_t tat_ms; /* when the time that was spent is regained */
+	struct ratelimit lines; /* of the log, that a backend can cause */
 	unsigned char seen[DOMAINS]; /* in which look; 0: it is not watched */
 	unsigned int seen_end; /* from here on all are 0 */
 	unsigned char look;
@@ -65,9 +65,9 @@ static bool may_say(struct lender *l)
 {
 	uint64_t now = clock_ms();
 
-	if (pace_wait_ms(&l->lines, &line_rate, now))
+	if (ratelimit_wait_ms(&l->lines, &line_rate, now))
 		return false;
-	pace_spend(&l->lines, &line_rate, now);
+	ratelimit_spend(&l->lines, &line_rate, now);
 	return true;
 }
 
@@ -535,7 +535,7 @@ static int rest_ms(const struct lender *l)
 {
 	uint64_t now = clock_ms();
 
-	return l->even_ms > now + BURST_MS ? l->even_ms - now - BURST_MS : 0;
+	return l->tat_ms > now + BURST_MS ? l->tat_ms - now - BURST_MS : 0;
 }
 
 int lender_service(struct lender *l)
@@ -552,7 +552,7 @@ int lender_service(struct lender *l)
 	if (!l->all && !l->n_touched)
 		return -1;
 	look(l);
-	l->even_ms = (l->even_ms > start ? l->even_ms : start) + SHARE * (clock_ms() - start);
+	l->tat_ms = (l->tat_ms > start ? l->tat_ms : start) + SHARE * (clock_ms() - start);
 	rest = rest_ms(l);
 	return rest ? rest : -1;
 }
