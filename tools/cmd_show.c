@@ -64,13 +64,13 @@ static void print_processes(const struct status_view *s)
 	table_print(table);
 }
 
-static void print_latency(struct table *table, const struct latency *latency)
+static void print_latency(struct table *table, const struct histogram *latency)
 {
 	char text[TEXT_MAX];
 
 	table_cell(table, "%s", text_of_ns(text, latency->count ? latency->sum_ns / latency->count : 0));
-	table_cell(table, "%s", text_of_ns(text, latency_quantile_ns(latency, 500)));
-	table_cell(table, "%s", text_of_ns(text, latency_quantile_ns(latency, 990)));
+	table_cell(table, "%s", text_of_ns(text, histogram_quantile_ns(latency, 500)));
+	table_cell(table, "%s", text_of_ns(text, histogram_quantile_ns(latency, 990)));
 	table_cell(table, "%s", text_of_ns(text, latency->max_ns));
 }
 

@@ -96,9 +96,9 @@ static void json_item(const struct status_object *item)
 	json_number("limit", item->limit);
 }
 
-static void json_latency(const char *key, const struct latency *latency)
+static void json_latency(const char *key, const struct histogram *latency)
 {
-	unsigned int n = LATENCY_BUCKETS, i;
+	unsigned int n = HISTOGRAM_BUCKETS, i;
 
 	json_open(key, '{');
 	json_number("count", latency->count);

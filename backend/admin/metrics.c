@@ -135,12 +135,12 @@ static void refusals(const struct set *set, const struct listing *l, const char 
 
 /* Every second bucket, in seconds: 1 us, 4 us, 16 us ... */
 static void histogram(const struct set *set, const struct listing *l, const char *name, const char *op,
-		      const struct latency *latency)
+		      const struct histogram *latency)
 {
 	uint64_t seen = 0;
 	unsigned int i;
 
-	for (i = 0; i < LATENCY_BUCKETS - 1; i++) {
+	for (i = 0; i < HISTOGRAM_BUCKETS - 1; i++) {
 		seen += latency->buckets[i];
 		if (i % 2)
 			continue;

@@ -114,15 +114,15 @@ static void read_command(struct status_view *view, char *rest)
 		take_number(&rest, UINT64_MAX, &op->count);
 }
 
-static bool take_latency(char *rest, struct latency *to)
+static bool take_latency(char *rest, struct histogram *to)
 {
-	struct latency read = { 0 };
+	struct histogram read = { 0 };
 	unsigned int i;
 
 	if (!take_number(&rest, UINT64_MAX, &read.count) || !take_number(&rest, UINT64_MAX, &read.sum_ns) ||
 	    !take_number(&rest, UINT64_MAX, &read.max_ns))
 		return false;
-	for (i = 0; i < LATENCY_BUCKETS && *rest; i++)
+	for (i = 0; i < HISTOGRAM_BUCKETS && *rest; i++)
 		if (!take_number(&rest, UINT64_MAX, &read.buckets[i]))
 			return false;
 	*to = read;

@@ -28,7 +28,7 @@ struct status_object {
 struct status_op {
 	char name[STATUS_WORD];
 	uint64_t count;
-	struct latency latency;
+	struct histogram latency;
 };
 
 struct status_refusal {
@@ -54,7 +54,7 @@ struct status_view {
 	struct status_object bytes, objects[STATUS_TYPES];
 	struct status_op ops[STATUS_OPS];
 	struct status_refusal refusals[STATUS_REFUSALS];
-	struct latency events;
+	struct histogram events;
 	struct status_context *contexts; /* ours */
 	unsigned int n_objects, n_ops, n_refusals, n_contexts;
 };

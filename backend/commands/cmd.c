@@ -408,7 +408,7 @@ static void account(struct cmd *cmd, enum xen_vhca_status status)
 	} else {
 		v->counters.commands[op]++;
 		v->counters.refused[op][status] += status != XEN_VHCA_OK;
-		latency_add(&v->counters.latency[op], took);
+		histogram_add(&v->counters.latency[op], took);
 	}
 	if (status)
 		allowed = log_allowed(&v->refusals, &suppressed);

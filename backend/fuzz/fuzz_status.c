@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_word(view.objects[i].type);
 	for (i = 0; i < view.n_ops; i++) {
 		check_word(view.ops[i].name);
-		latency_quantile_ns(&view.ops[i].latency, 990);
+		histogram_quantile_ns(&view.ops[i].latency, 990);
 	}
 	for (i = 0; i < view.n_refusals; i++) {
 		check_word(view.refusals[i].op);

@@ -45,7 +45,7 @@ static void test_round_trip(void)
 	CHECK(!rig_process(&rig, &p));
 	CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, 0xdead) == XEN_VHCA_E_HANDLE);
 	rig.v.counters.kicks = 7;
-	latency_add(&rig.v.counters.event_latency, 3000);
+	histogram_add(&rig.v.counters.event_latency, 3000);
 	status_init(&status, dir, 5, 1, "mlx5_0");
 	CHECK(status_update(&status, &rig.v) == -1);
 
@@ -56,7 +56,7 @@ static void test_round_trip(void)
 	CHECK(view.counters[STATUS_KICKS] == 7 && !view.counters[STATUS_UNKNOWN]);
 	CHECK(op(&view, "QP_CREATE")->count == 1 && op(&view, "QP_DESTROY")->count == 1);
 	CHECK(!memcmp(&op(&view, "QP_CREATE")->latency, &rig.v.counters.latency[XEN_VHCA_OP_QP_CREATE],
-		      sizeof(struct latency)));
+		      sizeof(struct histogram)));
 	CHECK(op(&view, "QP_CREATE")->latency.count == 1 && op(&view, "QP_CREATE")->latency.sum_ns);
 	CHECK(view.events.count == 1 && view.events.max_ns == 3000 && view.events.buckets[2] == 1);
 	CHECK(view.n_refusals == 1 && !strcmp(view.refusals[0].op, "QP_DESTROY") &&
@@ -136,16 +136,16 @@ static void test_hostile_files(void)
 
 static void test_latency(void)
 {
-	struct latency latency = { 0 };
+	struct histogram latency = { 0 };
 	unsigned int i;
 
-	CHECK(!latency_quantile_ns(&latency, 500));
+	CHECK(!histogram_quantile_ns(&latency, 500));
 	for (i = 0; i < 99; i++)
-		latency_add(&latency, 900);
-	latency_add(&latency, UINT64_MAX / 1000);
-	CHECK(latency.count == 100 && latency.buckets[0] == 99 && latency.buckets[LATENCY_BUCKETS - 1] == 1);
-	CHECK(latency_quantile_ns(&latency, 500) == 1000 && latency_quantile_ns(&latency, 990) == 1000);
-	CHECK(latency_quantile_ns(&latency, 999) == latency.max_ns);
+		histogram_add(&latency, 900);
+	histogram_add(&latency, UINT64_MAX / 1000);
+	CHECK(latency.count == 100 && latency.buckets[0] == 99 && latency.buckets[HISTOGRAM_BUCKETS - 1] == 1);
+	CHECK(histogram_quantile_ns(&latency, 500) == 1000 && histogram_quantile_ns(&latency, 990) == 1000);
+	CHECK(histogram_quantile_ns(&latency, 999) == latency.max_ns);
 }
 
 int main(void)

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 /* Bucket 0 counts what took less than 1 us, bucket i less than 2^i us, the last one all that took longer. */
-#define LATENCY_BUCKETS 24
+#define HISTOGRAM_BUCKETS 24
 
-struct latency {
+struct histogram {
 	uint64_t count, sum_ns, max_ns;
-	uint64_t buckets[LATENCY_BUCKETS];
+	uint64_t buckets[HISTOGRAM_BUCKETS];
 };
 
-static inline void latency_add(struct latency *latency, uint64_t ns)
+static inline void histogram_add(struct histogram *latency, uint64_t ns)
 {
 	uint64_t us = ns / 1000;
 	unsigned int bucket = us ? 64 - __builtin_clzll(us) : 0;
@@ -25,19 +25,19 @@ static inline void latency_add(struct latency *latency, uint64_t ns)
 	latency->sum_ns += ns;
 	if (ns > latency->max_ns)
 		latency->max_ns = ns;
-	latency->buckets[bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1]++;
+	latency->buckets[bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1]++;
 }
 
 /*
- * latency_quantile_ns - no more than this took the given share (0 to 1000 permille) of all: the upper end of
+ * histogram_quantile_ns - no more than this took the given share (0 to 1000 permille) of all: the upper end of
  * its bucket, or the longest if that is less. 0 if nothing was measured.
  */
-static inline uint64_t latency_quantile_ns(const struct latency *latency, unsigned int permille)
+static inline uint64_t histogram_quantile_ns(const struct histogram *latency, unsigned int permille)
 {
 	uint64_t seen = 0, end;
 	unsigned int i;
 
-	for (i = 0; i < LATENCY_BUCKETS - 1; i++) {
+	for (i = 0; i < HISTOGRAM_BUCKETS - 1; i++) {
 		seen += latency->buckets[i];
 		end = 1000ull << i;
 		if (seen && seen >= latency->count / 1000.0 * permille)

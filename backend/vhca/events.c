@@ -120,7 +120,7 @@ static void count_notify(struct events *e, uint64_t begun_ns)
 {
 	e->v->counters.event_notifies++;
 	tell_of_counters(e);
-	latency_add(&e->v->counters.event_latency, clock_ns() - begun_ns);
+	histogram_add(&e->v->counters.event_latency, clock_ns() - begun_ns);
 }
 
 /* Under the lock. Returns whether the guest is to be notified of what came after prod. */

@@ -59,9 +59,9 @@ static void write_number(FILE *file, const char *what, uint64_t number)
 }
 
 /* Without the empty buckets at the end. */
-static void write_latency(FILE *file, const char *key, const char *of, const struct latency *latency)
+static void write_latency(FILE *file, const char *key, const char *of, const struct histogram *latency)
 {
-	unsigned int n = LATENCY_BUCKETS, i;
+	unsigned int n = HISTOGRAM_BUCKETS, i;
 
 	if (!latency->count)
 		return;
