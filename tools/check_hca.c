@@ -74,7 +74,7 @@ static bool check_hca(const char *hca)
 	uname(&kernel);
 	read_attribute(hca, "fw_ver", firmware, sizeof(firmware));
 	check_report(CHECK_OK, hca, NULL, "firmware %s, driver %s of Linux %s", firmware, driver, kernel.release);
-	if (guard_check(hca, why, sizeof(why)))
+	if (dma_check(hca, why, sizeof(why)))
 		check_report(CHECK_PROBLEM, hca, "modprobe xen-ibdma", "%s", why);
 	check_ports(hca);
 	return true;

@@ -88,7 +88,7 @@ static void look_at_host(struct host *host, const struct options *options)
 
 	memset(host, 0, sizeof(*host));
 	host->options = options;
-	host->pv = guard_is_pv();
+	host->pv = dma_domain_is_pv();
 	host->own = own_domain();
 	/* It complains where there is nothing to open. */
 	host->xc = host->own || access("/dev/xen/privcmd", W_OK) ? NULL : xc_interface_open(NULL, NULL, 0);

@@ -12,7 +12,7 @@
 #define GUEST_TYPE "/sys/hypervisor/guest_type"
 #define COVERED "/sys/module/xen_ibdma/parameters/devices"
 
-bool guard_is_pv(void)
+bool dma_domain_is_pv(void)
 {
 	char type[16] = "";
 	FILE *file = fopen(GUEST_TYPE, "re");
@@ -42,12 +42,12 @@ static bool is_covered(const char *pci_name)
 	return covered;
 }
 
-int guard_check(const char *ibdev, char *why, size_t size)
+int dma_check(const char *ibdev, char *why, size_t size)
 {
 	char pci_name[64];
 	int err;
 
-	if (!guard_is_pv())
+	if (!dma_domain_is_pv())
 		return 0;
 	err = hca_sysfs_pci_name(ibdev, pci_name, sizeof(pci_name));
 	if (err) {

@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* guard_is_pv - this is a PV domain, or that cannot be told. */
-bool guard_is_pv(void);
+/* dma_domain_is_pv - this is a PV domain, or that cannot be told. */
+bool dma_domain_is_pv(void);
 
 /*
- * guard_check - 0 if it is safe; else -EPERM (or -errno), and why says what to do.
+ * dma_check - 0 if it is safe; else -EPERM (or -errno), and why says what to do.
  * @ibdev: name of the RDMA device
  */
-int guard_check(const char *ibdev, char *why, size_t size);
+int dma_check(const char *ibdev, char *why, size_t size);
 
 #endif

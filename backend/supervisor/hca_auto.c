@@ -38,7 +38,7 @@ static bool can_serve(const char *hca, unsigned int port)
 
 	return strlen(hca) < CONFIG_NAME_MAX && port_says(hca, port, "link_layer", "InfiniBand") &&
 	       !hca_sysfs_driver(hca, driver, sizeof(driver)) && !strcmp(driver, DRIVER) &&
-	       !guard_check(hca, why, sizeof(why));
+	       !dma_check(hca, why, sizeof(why));
 }
 
 static bool is_better(const struct offer *a, const struct offer *b)

@@ -23,7 +23,7 @@ int hca_sysfs_driver(const char *ibdev, char *driver, size_t size)
 	return strstr(ibdev, "gone") ? -ENOENT : 0;
 }
 
-int guard_check(const char *ibdev, char *why, size_t size)
+int dma_check(const char *ibdev, char *why, size_t size)
 {
 	snprintf(why, size, "not safe");
 	return strstr(ibdev, "unsafe") ? -EPERM : 0;

@@ -463,7 +463,7 @@ static bool check_hca(struct worker *w)
 		fail(w, WORKER_REFUSED, "HCA %s: %s", w->hca_name, strerror(-err));
 		return false;
 	}
-	if (!guard_check(w->hca_name, why, sizeof(why)))
+	if (!dma_check(w->hca_name, why, sizeof(why)))
 		return true;
 	fail(w, WORKER_REFUSED, "%s", why);
 	return false;
