@@ -15,7 +15,7 @@ struct queue {
 	struct cmd *first, **last;
 };
 
-struct pool {
+struct slow_commands {
 	void (*run)(struct cmd *cmd, void *context);
 	void *context;
 	pthread_mutex_t lock; /* all below */
@@ -54,97 +54,97 @@ static struct cmd *queue_get(struct queue *queue)
 
 static void *worker(void *arg)
 {
-	struct pool *pool = arg;
+	struct slow_commands *slow = arg;
 	struct cmd *cmd;
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&slow->lock);
 	for (;;) {
-		cmd = queue_get(&pool->waiting);
+		cmd = queue_get(&slow->waiting);
 		if (!cmd) {
-			if (pool->stop)
+			if (slow->stop)
 				break;
-			pthread_cond_wait(&pool->work, &pool->lock);
+			pthread_cond_wait(&slow->work, &slow->lock);
 			continue;
 		}
-		pthread_mutex_unlock(&pool->lock);
-		pool->run(cmd, pool->context);
-		pthread_mutex_lock(&pool->lock);
-		queue_put(&pool->done, cmd);
-		eventfd_write(pool->event, 1);
+		pthread_mutex_unlock(&slow->lock);
+		slow->run(cmd, slow->context);
+		pthread_mutex_lock(&slow->lock);
+		queue_put(&slow->done, cmd);
+		eventfd_write(slow->event, 1);
 	}
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&slow->lock);
 	return NULL;
 }
 
-struct pool *pool_new(unsigned int threads, void (*run)(struct cmd *cmd, void *context),
-		      void *context)
+struct slow_commands *slow_commands_new(unsigned int threads, void (*run)(struct cmd *cmd, void *context),
+					void *context)
 {
-	struct pool *pool = calloc(1, sizeof(*pool) + threads * sizeof(pool->threads[0]));
+	struct slow_commands *slow = calloc(1, sizeof(*slow) + threads * sizeof(slow->threads[0]));
 
-	if (!pool)
+	if (!slow)
 		return NULL;
-	pool->run = run;
-	pool->context = context;
-	queue_init(&pool->waiting);
-	queue_init(&pool->done);
-	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->work, NULL);
-	pool->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (pool->event < 0)
+	slow->run = run;
+	slow->context = context;
+	queue_init(&slow->waiting);
+	queue_init(&slow->done);
+	pthread_mutex_init(&slow->lock, NULL);
+	pthread_cond_init(&slow->work, NULL);
+	slow->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (slow->event < 0)
 		goto err_free;
-	while (pool->n_threads < threads &&
-	       !pthread_create(&pool->threads[pool->n_threads], NULL, worker, pool))
-		pool->n_threads++;
-	if (pool->n_threads)
-		return pool;
-	close(pool->event);
+	while (slow->n_threads < threads &&
+	       !pthread_create(&slow->threads[slow->n_threads], NULL, worker, slow))
+		slow->n_threads++;
+	if (slow->n_threads)
+		return slow;
+	close(slow->event);
 err_free:
-	pthread_cond_destroy(&pool->work);
-	pthread_mutex_destroy(&pool->lock);
-	free(pool);
+	pthread_cond_destroy(&slow->work);
+	pthread_mutex_destroy(&slow->lock);
+	free(slow);
 	return NULL;
 }
 
-void pool_free(struct pool *pool)
+void slow_commands_free(struct slow_commands *slow)
 {
 	unsigned int i;
 
-	if (!pool)
+	if (!slow)
 		return;
-	pthread_mutex_lock(&pool->lock);
-	pool->stop = true;
-	pthread_cond_broadcast(&pool->work);
-	pthread_mutex_unlock(&pool->lock);
-	for (i = 0; i < pool->n_threads; i++)
-		pthread_join(pool->threads[i], NULL);
-	close(pool->event);
-	pthread_cond_destroy(&pool->work);
-	pthread_mutex_destroy(&pool->lock);
-	free(pool);
+	pthread_mutex_lock(&slow->lock);
+	slow->stop = true;
+	pthread_cond_broadcast(&slow->work);
+	pthread_mutex_unlock(&slow->lock);
+	for (i = 0; i < slow->n_threads; i++)
+		pthread_join(slow->threads[i], NULL);
+	close(slow->event);
+	pthread_cond_destroy(&slow->work);
+	pthread_mutex_destroy(&slow->lock);
+	free(slow);
 }
 
-void pool_submit(struct pool *pool, struct cmd *cmd)
+void slow_commands_submit(struct slow_commands *slow, struct cmd *cmd)
 {
-	pthread_mutex_lock(&pool->lock);
-	queue_put(&pool->waiting, cmd);
-	pthread_cond_signal(&pool->work);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_lock(&slow->lock);
+	queue_put(&slow->waiting, cmd);
+	pthread_cond_signal(&slow->work);
+	pthread_mutex_unlock(&slow->lock);
 }
 
-struct cmd *pool_take(struct pool *pool)
+struct cmd *slow_commands_take(struct slow_commands *slow)
 {
 	struct cmd *cmd;
 	eventfd_t count;
 
-	pthread_mutex_lock(&pool->lock);
-	cmd = queue_get(&pool->done);
+	pthread_mutex_lock(&slow->lock);
+	cmd = queue_get(&slow->done);
 	if (!cmd)
-		eventfd_read(pool->event, &count);
-	pthread_mutex_unlock(&pool->lock);
+		eventfd_read(slow->event, &count);
+	pthread_mutex_unlock(&slow->lock);
 	return cmd;
 }
 
-int pool_fd(const struct pool *pool)
+int slow_commands_fd(const struct slow_commands *slow)
 {
-	return pool->event;
+	return slow->event;
 }

@@ -6,22 +6,22 @@
 #define XEN_IB_COMMANDS_SLOW_COMMANDS_H
 
 struct cmd;
-struct pool;
+struct slow_commands;
 
-/* pool_new - run is called in one of the threads for each command. NULL: no memory, no threads. */
-struct pool *pool_new(unsigned int threads, void (*run)(struct cmd *cmd, void *context),
-		      void *context);
+/* slow_commands_new - run is called in one of the threads for each command. NULL: no memory, no threads. */
+struct slow_commands *slow_commands_new(unsigned int threads, void (*run)(struct cmd *cmd, void *context),
+					void *context);
 
-/* pool_free - lets the commands that wait or run come to their end first. NULL is fine. */
-void pool_free(struct pool *pool);
+/* slow_commands_free - lets the commands that wait or run come to their end first. NULL is fine. */
+void slow_commands_free(struct slow_commands *slow);
 
-/* pool_submit - the command belongs to the pool until pool_take() returns it. */
-void pool_submit(struct pool *pool, struct cmd *cmd);
+/* slow_commands_submit - the command belongs to the pool until slow_commands_take() returns it. */
+void slow_commands_submit(struct slow_commands *slow, struct cmd *cmd);
 
-/* pool_take - a command that has come to its end, NULL if there is none. */
-struct cmd *pool_take(struct pool *pool);
+/* slow_commands_take - a command that has come to its end, NULL if there is none. */
+struct cmd *slow_commands_take(struct slow_commands *slow);
 
-/* pool_fd - readable once a command has come to its end; pool_take() until NULL clears it. */
-int pool_fd(const struct pool *pool);
+/* slow_commands_fd - readable once a command has come to its end; slow_commands_take() until NULL clears it. */
+int slow_commands_fd(const struct slow_commands *slow);
 
 #endif

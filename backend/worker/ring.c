@@ -15,8 +15,8 @@
 #include "util/ratelimit.h"
 #include "worker/ring.h"
 
-#ifndef POOL_THREADS
-#define POOL_THREADS 4
+#ifndef SLOW_THREADS
+#define SLOW_THREADS 4
 #endif
 /* Requests before the caller gets a chance to look at something else. */
 #define BATCH 64
@@ -31,7 +31,7 @@ struct session {
 	void *ring;
 	size_t ring_bytes;
 	uint8_t *data; /* the data pages, in the order of ids */
-	struct pool *pool;
+	struct slow_commands *slow;
 	struct cmd *cmds; /* one for each id */
 	bool answered; /* responses wait to be pushed */
 	struct ratelimit idle;
@@ -100,7 +100,7 @@ static void answer_slow(struct session *s)
 {
 	struct cmd *cmd;
 
-	while ((cmd = pool_take(s->pool)))
+	while ((cmd = slow_commands_take(s->slow)))
 		answer(s, cmd);
 	push(s);
 }
@@ -120,7 +120,7 @@ static int take(struct session *s)
 	cmd->req = req;
 	cmd->taken_ns = clock_ns();
 	if (cmd_is_slow(s->v, &req)) {
-		pool_submit(s->pool, cmd);
+		slow_commands_submit(s->slow, cmd);
 		return 1;
 	}
 	run_command(cmd, s);
@@ -218,7 +218,7 @@ int session_timeout_ms(const struct session *s)
 void session_fds(const struct session *s, int fds[SESSION_FDS])
 {
 	fds[0] = s->v->t->ops->fd(s->v->t);
-	fds[1] = pool_fd(s->pool);
+	fds[1] = slow_commands_fd(s->slow);
 }
 
 static int map_ring(struct session *s, const struct session_params *params)
@@ -287,8 +287,8 @@ struct session *session_new(struct vhca *v, const struct session_params *params,
 			 strerror(-err));
 		goto err_data;
 	}
-	s->pool = pool_new(POOL_THREADS, run_command, s);
-	if (!s->pool) {
+	s->slow = slow_commands_new(SLOW_THREADS, run_command, s);
+	if (!s->slow) {
 		snprintf(why, size, "no threads for commands");
 		goto err_data;
 	}
@@ -313,7 +313,7 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
-	pool_free(s->pool);
+	slow_commands_free(s->slow);
 	munmap(s->data, (size_t)s->entries * XEN_VHCA_PAGE_SIZE);
 	munmap(s->ring, s->ring_bytes);
 	free(s->cmds);
