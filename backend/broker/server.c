@@ -60,12 +60,12 @@ static int serve_one(struct serving *s, int socket)
 }
 
 /* Until the worker is gone. Its way to xenstore may end before that, and it has to bear it. */
-static void serve(struct serving *s, struct xenstore_gate *gate, int socket)
+static void serve(struct serving *s, struct xenstore_filter *filter, int socket)
 {
 	struct pollfd polls[] = {
 		{ .fd = socket, .events = POLLIN },
-		{ .fd = gate->worker, .events = POLLIN },
-		{ .fd = gate->xenstore, .events = POLLIN },
+		{ .fd = filter->worker, .events = POLLIN },
+		{ .fd = filter->xenstore, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -73,27 +73,27 @@ static void serve(struct serving *s, struct xenstore_gate *gate, int socket)
 			return;
 		if (polls[0].revents && serve_one(s, socket))
 			return;
-		if ((polls[1].revents && gate_request(gate)) ||
-		    (polls[2].revents && gate_reply(gate))) {
-			shutdown(gate->worker, SHUT_RDWR);
+		if ((polls[1].revents && xenstore_filter_request(filter)) ||
+		    (polls[2].revents && xenstore_filter_reply(filter))) {
+			shutdown(filter->worker, SHUT_RDWR);
 			polls[1].fd = polls[2].fd = -1;
 			polls[1].revents = polls[2].revents = 0;
 		}
 	}
 }
 
-static bool open_gate(struct xenstore_gate *gate, const struct broker_setup *setup, int listener)
+static bool open_filter(struct xenstore_filter *filter, const struct broker_setup *setup, int listener)
 {
-	gate->backend = setup->backend;
-	gate->frontend = setup->frontend;
-	gate->xenstore = gate_open();
-	if (gate->xenstore < 0) {
-		log_error("xenstore: %s", strerror(-gate->xenstore));
+	filter->backend = setup->backend;
+	filter->frontend = setup->frontend;
+	filter->xenstore = xenstore_filter_open();
+	if (filter->xenstore < 0) {
+		log_error("xenstore: %s", strerror(-filter->xenstore));
 		return false;
 	}
-	gate->worker = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	filter->worker = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	close(listener);
-	return gate->worker >= 0;
+	return filter->worker >= 0;
 }
 
 static bool find_frames(struct serving *s, const char *hca)
@@ -135,7 +135,7 @@ static bool enter_sandbox(const struct broker_setup *setup)
 _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
 	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev, .bank = setup->bank };
-	struct xenstore_gate gate;
+	struct xenstore_filter filter;
 
 	prctl(PR_SET_NAME, "xen-ib-broker");
 	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
@@ -145,11 +145,11 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
-	if (!map_records(&s, setup->records) || !find_frames(&s, setup->hca) || !open_gate(&gate, setup, listener) ||
+	if (!map_records(&s, setup->records) || !find_frames(&s, setup->hca) || !open_filter(&filter, setup, listener) ||
 	    !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
 	await_domain(&s);
-	serve(&s, &gate, socket);
+	serve(&s, &filter, socket);
 	unlink(s.path);
 	_exit(EXIT_SUCCESS);
 }

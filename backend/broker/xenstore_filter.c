@@ -26,7 +26,7 @@ struct message {
 	char payload[XENSTORE_PAYLOAD_MAX];
 };
 
-int gate_open(void)
+int xenstore_filter_open(void)
 {
 	struct sockaddr_un where = { .sun_family = AF_UNIX };
 	int fd, err;
@@ -49,16 +49,16 @@ static bool starts_with_path(const struct xsd_sockmsg *msg, const char *payload)
 	return payload[0] == '/' && memchr(payload, 0, msg->len);
 }
 
-static bool is_own(const struct xenstore_gate *gate, const char *path)
+static bool is_own(const struct xenstore_filter *filter, const char *path)
 {
-	return xs_path_is_subpath(gate->backend, path) || xs_path_is_subpath(gate->frontend, path);
+	return xs_path_is_subpath(filter->backend, path) || xs_path_is_subpath(filter->frontend, path);
 }
 
-static bool is_to_say(const struct xenstore_gate *gate, const char *path)
+static bool is_to_say(const struct xenstore_filter *filter, const char *path)
 {
-	size_t length = strlen(gate->backend), i;
+	size_t length = strlen(filter->backend), i;
 
-	if (strncmp(path, gate->backend, length) || path[length] != '/')
+	if (strncmp(path, filter->backend, length) || path[length] != '/')
 		return false;
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (!strcmp(path + length + 1, keys[i]))
@@ -66,8 +66,8 @@ static bool is_to_say(const struct xenstore_gate *gate, const char *path)
 	return false;
 }
 
-bool gate_allows(const struct xenstore_gate *gate, const struct xsd_sockmsg *msg,
-		 const char *payload)
+bool xenstore_filter_allows(const struct xenstore_filter *filter, const struct xsd_sockmsg *msg,
+			    const char *payload)
 {
 	if (msg->tx_id)
 		return false;
@@ -76,12 +76,12 @@ bool gate_allows(const struct xenstore_gate *gate, const struct xsd_sockmsg *msg
 	case XS_UNWATCH:
 		if (memchr(payload, 0, msg->len) && !strcmp(payload, "@releaseDomain"))
 			return true;
-		return starts_with_path(msg, payload) && is_own(gate, payload);
+		return starts_with_path(msg, payload) && is_own(filter, payload);
 	case XS_READ:
-		return starts_with_path(msg, payload) && is_own(gate, payload);
+		return starts_with_path(msg, payload) && is_own(filter, payload);
 	case XS_WRITE:
 	case XS_RM:
-		return starts_with_path(msg, payload) && is_to_say(gate, payload);
+		return starts_with_path(msg, payload) && is_to_say(filter, payload);
 	default:
 		return false;
 	}
@@ -145,22 +145,22 @@ static int refuse(int fd, struct message *message)
 	return send_message(fd, message);
 }
 
-int gate_request(const struct xenstore_gate *gate)
+int xenstore_filter_request(const struct xenstore_filter *filter)
 {
 	struct message message;
 	int err;
 
-	err = receive_message(gate->worker, &message);
+	err = receive_message(filter->worker, &message);
 	if (err)
 		return err;
-	if (gate_allows(gate, &message.head, message.payload))
-		return send_message(gate->xenstore, &message);
-	return refuse(gate->worker, &message);
+	if (xenstore_filter_allows(filter, &message.head, message.payload))
+		return send_message(filter->xenstore, &message);
+	return refuse(filter->worker, &message);
 }
 
-int gate_reply(const struct xenstore_gate *gate)
+int xenstore_filter_reply(const struct xenstore_filter *filter)
 {
 	struct message message;
 
-	return receive_message(gate->xenstore, &message) ?: send_message(gate->worker, &message);
+	return receive_message(filter->xenstore, &message) ?: send_message(filter->worker, &message);
 }

@@ -14,23 +14,23 @@
 #include <stdint.h>
 #include <xen/io/xs_wire.h>
 
-struct xenstore_gate {
+struct xenstore_filter {
 	const char *backend, *frontend; /* the two directories */
 	int worker, xenstore;           /* sockets */
 };
 
-/* gate_open - connects to xenstore, as root: a descriptor, or -errno. */
-int gate_open(void);
+/* xenstore_filter_open - connects to xenstore, as root: a descriptor, or -errno. */
+int xenstore_filter_open(void);
 
-/* gate_allows - whether a request may pass; payload: msg->len bytes. */
-bool gate_allows(const struct xenstore_gate *gate, const struct xsd_sockmsg *msg,
-		 const char *payload);
+/* xenstore_filter_allows - whether a request may pass; payload: msg->len bytes. */
+bool xenstore_filter_allows(const struct xenstore_filter *filter, const struct xsd_sockmsg *msg,
+			    const char *payload);
 
 /*
- * gate_request, gate_reply - pass on one message of the worker, or one of xenstore; they wait until
+ * xenstore_filter_request, xenstore_filter_reply - pass on one message of the worker, or one of xenstore; they wait until
  * it is there as a whole. 0, or -errno: it is over.
  */
-int gate_request(const struct xenstore_gate *gate);
-int gate_reply(const struct xenstore_gate *gate);
+int xenstore_filter_request(const struct xenstore_filter *filter);
+int xenstore_filter_reply(const struct xenstore_filter *filter);
 
 #endif

@@ -98,19 +98,19 @@ static void check_passed(const char *got, size_t size)
 
 static void be_worker(const uint8_t *data, size_t size)
 {
-	struct xenstore_gate gate = { .backend = BACK, .frontend = FRONT };
+	struct xenstore_filter filter = { .backend = BACK, .frontend = FRONT };
 	static char got[1 << 17];
 	int worker[2], store[2];
 	ssize_t n;
 
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, worker) && !socketpair(AF_UNIX, SOCK_STREAM, 0, store));
-	gate.worker = worker[1];
-	gate.xenstore = store[1];
+	filter.worker = worker[1];
+	filter.xenstore = store[1];
 	if (size > 1 << 16) /* what the sockets take */
 		size = 1 << 16;
 	CHECK(send(worker[0], data, size, MSG_NOSIGNAL) == (ssize_t)size);
 	shutdown(worker[0], SHUT_WR);
-	while (!gate_request(&gate))
+	while (!xenstore_filter_request(&filter))
 		/* Answers are not what this is about, and must not fill the socket. */
 		while (recv(worker[0], got, sizeof(got), MSG_DONTWAIT) > 0)
 			;

@@ -15,7 +15,7 @@
 #define BACK "/local/domain/0/backend/vhca/5/0"
 #define FRONT "/local/domain/5/device/vhca/0"
 
-static struct xenstore_gate gate = { .backend = BACK, .frontend = FRONT };
+static struct xenstore_filter filter = { .backend = BACK, .frontend = FRONT };
 
 static bool allows(uint32_t type, uint32_t tx, const char *payload, uint32_t length)
 {
@@ -26,7 +26,7 @@ static bool allows(uint32_t type, uint32_t tx, const char *payload, uint32_t len
 	CHECK(copy);
 	copy[0] = 0;
 	memcpy(copy, payload, length);
-	allowed = gate_allows(&gate, &msg, copy);
+	allowed = xenstore_filter_allows(&filter, &msg, copy);
 	free(copy);
 	return allowed;
 }
@@ -102,23 +102,23 @@ static void check_passing(void)
 	char byte;
 
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, worker) && !socketpair(AF_UNIX, SOCK_STREAM, 0, store));
-	gate.worker = worker[1];
-	gate.xenstore = store[1];
+	filter.worker = worker[1];
+	filter.xenstore = store[1];
 	put(worker[0], XS_READ, 1, own, sizeof(own));
-	CHECK(!gate_request(&gate));
+	CHECK(!xenstore_filter_request(&filter));
 	get(store[0], XS_READ, 1, own, sizeof(own));
 	put(store[0], XS_READ, 1, "1", 1);
-	CHECK(!gate_reply(&gate));
+	CHECK(!xenstore_filter_reply(&filter));
 	get(worker[0], XS_READ, 1, "1", 1);
 	put(worker[0], XS_READ, 2, other, sizeof(other));
-	CHECK(!gate_request(&gate));
+	CHECK(!xenstore_filter_request(&filter));
 	get(worker[0], XS_ERROR, 2, "EACCES", 7);
 	CHECK(recv(store[0], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
-	CHECK(write(worker[0], &huge, sizeof(huge)) == sizeof(huge) && gate_request(&gate) == -EPROTO);
+	CHECK(write(worker[0], &huge, sizeof(huge)) == sizeof(huge) && xenstore_filter_request(&filter) == -EPROTO);
 	close(worker[0]);
-	CHECK(gate_request(&gate) == -EPIPE);
+	CHECK(xenstore_filter_request(&filter) == -EPIPE);
 	close(store[0]);
-	CHECK(gate_reply(&gate) == -EPIPE);
+	CHECK(xenstore_filter_reply(&filter) == -EPIPE);
 	close(worker[1]);
 	close(store[1]);
 }
