@@ -47,7 +47,7 @@ static struct {
 
 struct guest {
 	struct rig rig;
-	struct session *session;
+	struct ring *ring;
 	struct xen_vhca_sring *sring;
 	RING_IDX prod, seen; /* requests put, answers looked at */
 	xen_vhca_handle_t recent[RECENT];
@@ -138,12 +138,12 @@ static void guest_init(struct guest *g, struct input *in)
 
 static void guest_connect(struct guest *g)
 {
-	const struct session_params params = { .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
+	const struct ring_params params = { .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
 		.data_dir_ref = DIR_REF, .event_channel = 9 };
 	char why[96];
 
-	g->session = session_new(&g->rig.v, &params, why, sizeof(why));
-	g->broken = !g->session;
+	g->ring = ring_new(&g->rig.v, &params, why, sizeof(why));
+	g->broken = !g->ring;
 }
 
 static void serve(struct guest *g)
@@ -152,7 +152,7 @@ static void serve(struct guest *g)
 
 	eventfd_write(g->rig.shm->to_back, 1);
 	do {
-		more = session_service(g->session);
+		more = ring_service(g->ring);
 	} while (more > 0);
 	g->broken = more < 0;
 }
@@ -175,17 +175,17 @@ static void look_at_answers(struct guest *g)
 /* Until all is answered, so that ids are free again. */
 static void settle(struct guest *g)
 {
-	struct pollfd polls[SESSION_FDS];
-	int fds[SESSION_FDS], i, ms;
+	struct pollfd polls[RING_FDS];
+	int fds[RING_FDS], i, ms;
 
-	session_fds(g->session, fds);
-	for (i = 0; i < SESSION_FDS; i++)
+	ring_fds(g->ring, fds);
+	for (i = 0; i < RING_FDS; i++)
 		polls[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 	for (ms = 0; ms < PATIENCE && !g->broken; ms++) {
 		look_at_answers(g);
 		if (g->seen == g->prod)
 			return;
-		poll(polls, SESSION_FDS, 1);
+		poll(polls, RING_FDS, 1);
 		serve(g);
 	}
 }
@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	guest_connect(&g);
 	for (n = 0; in.size && n < STEPS && !g.broken; n++)
 		step(&g, &in);
-	session_free(g.session);
+	ring_free(g.ring);
 	end_flips();
 	rig_close_all(&g.rig);
 	rig_fini(&g.rig);

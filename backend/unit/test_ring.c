@@ -30,16 +30,16 @@ struct guest {
 	bool busy[ENTRIES];
 };
 
-static struct session *session;
+static struct ring *ring;
 static int stop = -1;
 
 static void *serve(void *unused)
 {
-	int fds[SESSION_FDS], more = 0;
-	struct pollfd polls[SESSION_FDS + 1];
+	int fds[RING_FDS], more = 0;
+	struct pollfd polls[RING_FDS + 1];
 
 	(void)unused;
-	session_fds(session, fds);
+	ring_fds(ring, fds);
 	polls[0] = (struct pollfd){ .fd = fds[0], .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = fds[1], .events = POLLIN };
 	polls[2] = (struct pollfd){ .fd = stop, .events = POLLIN };
@@ -47,7 +47,7 @@ static void *serve(void *unused)
 		poll(polls, 3, more ? 0 : -1);
 		if (polls[2].revents)
 			return NULL;
-		more = session_service(session);
+		more = ring_service(ring);
 		CHECK(more >= 0);
 	}
 }
@@ -69,23 +69,23 @@ static void guest_init(struct guest *g, struct rig *rig)
 	vhca_front_init(&g->front, shm_page(rig->shm, RING_REF), ORDER);
 }
 
-static void params_init(struct session_params *params)
+static void params_init(struct ring_params *params)
 {
-	*params = (struct session_params){ .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
+	*params = (struct ring_params){ .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
 		.data_dir_ref = DIR_REF, .event_channel = 9 };
 }
 
 /* A guest that is connected. */
-static struct session *connect_guest(struct guest *g, struct rig *rig)
+static struct ring *connect_guest(struct guest *g, struct rig *rig)
 {
-	struct session_params params;
-	struct session *s;
+	struct ring_params params;
+	struct ring *s;
 	char why[96];
 
 	rig_init(rig, false, NULL);
 	guest_init(g, rig);
 	params_init(&params);
-	s = session_new(&rig->v, &params, why, sizeof(why));
+	s = ring_new(&rig->v, &params, why, sizeof(why));
 	CHECK(s);
 	return s;
 }
@@ -244,7 +244,7 @@ static void working(void)
 	struct guest g;
 	struct rig rig;
 
-	session = connect_guest(&g, &rig);
+	ring = connect_guest(&g, &rig);
 	stop = eventfd(0, EFD_CLOEXEC);
 	CHECK(!pthread_create(&thread, NULL, serve, NULL));
 	device_attr(&g);
@@ -252,12 +252,12 @@ static void working(void)
 	overtaking(&g);
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
-	session_free(session);
+	ring_free(ring);
 	CHECK(rig_is_empty(&rig));
 	rig_fini(&rig);
 }
 
-/* The session ends while commands are at work. */
+/* The ring ends while commands are at work. */
 static void sudden_end(void)
 {
 	xen_vhca_handle_t pd;
@@ -266,7 +266,7 @@ static void sudden_end(void)
 	struct rig rig;
 	unsigned int id;
 
-	session = connect_guest(&g, &rig);
+	ring = connect_guest(&g, &rig);
 	stop = eventfd(0, EFD_CLOEXEC);
 	CHECK(!pthread_create(&thread, NULL, serve, NULL));
 	open_process(&g, &pd);
@@ -276,13 +276,13 @@ static void sudden_end(void)
 	}
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
-	session_free(session);
+	ring_free(ring);
 	rig_fini(&rig);
 }
 
 static void bad_parameters(void)
 {
-	struct session_params params;
+	struct ring_params params;
 	struct guest g;
 	struct rig rig;
 	char why[96];
@@ -291,48 +291,48 @@ static void bad_parameters(void)
 	guest_init(&g, &rig);
 	params_init(&params);
 	params.ring_order = 5;
-	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
 	params_init(&params);
 	params.ring_refs[3] = SHM_PAGES;
-	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
 	params_init(&params);
 	params.data_dir_ref = ~0u;
-	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
 	params_init(&params);
 	((uint32_t *)shm_page(rig.shm, DIR_REF))[31] = SHM_PAGES;
-	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
 	guest_init(&g, &rig);
 	params.event_channel = 0;
-	CHECK(!session_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
 	rig_fini(&rig);
 }
 
 static void broken_ring(void)
 {
 	struct xen_vhca_sring *sring;
-	struct session *s;
+	struct ring *s;
 	struct guest g;
 	struct rig rig;
 
 	s = connect_guest(&g, &rig);
-	CHECK(!session_service(s));
+	CHECK(!ring_service(s));
 	sring = shm_page(rig.shm, RING_REF);
 	sring->req_prod = 1000;
-	CHECK(session_service(s) == -EPROTO);
+	CHECK(ring_service(s) == -EPROTO);
 	sring->req_prod = 0;
-	CHECK(session_service(s) == -EPROTO); /* for good */
-	session_free(s);
+	CHECK(ring_service(s) == -EPROTO); /* for good */
+	ring_free(s);
 	rig_fini(&rig);
 }
 
-static unsigned int ring_until_late(struct session *s, struct rig *rig)
+static unsigned int ring_until_late(struct ring *s, struct rig *rig)
 {
 	unsigned int n;
 
-	for (n = 0; session_timeout_ms(s) < 0; n++) {
+	for (n = 0; ring_timeout_ms(s) < 0; n++) {
 		CHECK(n < 100000);
 		eventfd_write(rig->shm->to_back, 1);
-		CHECK(!session_service(s));
+		CHECK(!ring_service(s));
 	}
 	return n;
 }
@@ -341,23 +341,23 @@ static unsigned int ring_until_late(struct session *s, struct rig *rig)
 static void idle_kicks(void)
 {
 	unsigned int heard, i;
-	struct session *s;
+	struct ring *s;
 	struct guest g;
 	struct rig rig;
 
 	s = connect_guest(&g, &rig);
-	CHECK(!session_service(s) && session_timeout_ms(s) == -1);
+	CHECK(!ring_service(s) && ring_timeout_ms(s) == -1);
 	i = ring_until_late(s, &rig);
 	heard = rig.shm->done;
 	CHECK(i >= 64 && heard == i - 1 && rig.v.counters.kicks == i);
-	while (session_timeout_ms(s))
+	while (ring_timeout_ms(s))
 		;
-	CHECK(!session_service(s) && rig.shm->done == heard + 1 && session_timeout_ms(s) == -1);
+	CHECK(!ring_service(s) && rig.shm->done == heard + 1 && ring_timeout_ms(s) == -1);
 	ring_until_late(s, &rig);
 	heard = rig.shm->done;
 	send(&g, 0, (struct xen_vhca_req){ .op = XEN_VHCA_OP_DEVICE_QUERY });
-	CHECK(!session_service(s) && rig.shm->done == heard + 1 && session_timeout_ms(s) == -1);
-	session_free(s);
+	CHECK(!ring_service(s) && rig.shm->done == heard + 1 && ring_timeout_ms(s) == -1);
+	ring_free(s);
 	rig_fini(&rig);
 }
 
@@ -368,7 +368,7 @@ static void faults(void)
 	const uint64_t begun = clock_ns();
 	unsigned int refused = 0, i;
 	struct rig_process p;
-	struct session *s;
+	struct ring *s;
 	struct guest g;
 	struct rig rig;
 	uint64_t ms;
@@ -388,7 +388,7 @@ static void faults(void)
 	for (i = 0; i < 4; i++, refused++) {
 		send(&g, i, req);
 		do
-			CHECK(!session_service(s));
+			CHECK(!ring_service(s));
 		while (rig.v.counters.commands[req.op] == refused + 2 * VHCA_FAULTS);
 		collect(&g);
 		CHECK(g.rsp[i].status == XEN_VHCA_E_HCA);
@@ -396,7 +396,7 @@ static void faults(void)
 	ms = (clock_ns() - begun) / 1000000;
 	printf("%u commands refused in %u ms\n", refused, (unsigned int)ms);
 	CHECK(refused <= VHCA_FAULTS + ms / VHCA_FAULT_MS + 1);
-	session_free(s);
+	ring_free(s);
 	rig_fini(&rig);
 }
 

@@ -24,7 +24,7 @@
 /* Notifications that bring no request; one that brings some makes up for them. */
 static const struct ratelimit_rate idle_rate = { .burst = 64, .interval_ms = 2 };
 
-struct session {
+struct ring {
 	struct vhca *v;
 	struct vhca_back back;
 	unsigned int entries;
@@ -40,14 +40,14 @@ struct session {
 	bool broken;
 };
 
-static uint8_t *data_page(const struct session *s, unsigned int id)
+static uint8_t *data_page(const struct ring *r, unsigned int id)
 {
-	return s->data + (size_t)id * XEN_VHCA_PAGE_SIZE;
+	return r->data + (size_t)id * XEN_VHCA_PAGE_SIZE;
 }
 
 /* References are read once, whatever the guest does to the page meanwhile. */
 struct data_source {
-	const struct session *s;
+	const struct ring *r;
 	unsigned int id;
 };
 
@@ -64,7 +64,7 @@ static void fetch_refs(void *from, uint32_t *refs, uint32_t n)
 {
 	const struct data_source *source = from;
 
-	copy_refs(data_page(source->s, source->id), refs, n);
+	copy_refs(data_page(source->r, source->id), refs, n);
 }
 
 static void run_command(struct cmd *cmd, void *context)
@@ -75,169 +75,169 @@ static void run_command(struct cmd *cmd, void *context)
 }
 
 /* What is behind the answer in the data page is the guest's own, from before. */
-static void answer(struct session *s, struct cmd *cmd)
+static void answer(struct ring *r, struct cmd *cmd)
 {
 	if (cmd->data)
-		memcpy(data_page(s, cmd->req.id), cmd->data, cmd->data_len);
-	vhca_back_put(&s->back, &cmd->rsp);
-	s->answered = true;
+		memcpy(data_page(r, cmd->req.id), cmd->data, cmd->data_len);
+	vhca_back_put(&r->back, &cmd->rsp);
+	r->answered = true;
 }
 
-static void push(struct session *s)
+static void push(struct ring *r)
 {
-	if (!s->answered)
+	if (!r->answered)
 		return;
-	s->answered = false;
-	if (!vhca_back_push(&s->back))
+	r->answered = false;
+	if (!vhca_back_push(&r->back))
 		return;
-	s->v->t->ops->notify(s->v->t, CHANNEL_COMMANDS);
-	pthread_mutex_lock(&s->v->lock);
-	s->v->counters.notifies++;
-	pthread_mutex_unlock(&s->v->lock);
+	r->v->t->ops->notify(r->v->t, CHANNEL_COMMANDS);
+	pthread_mutex_lock(&r->v->lock);
+	r->v->counters.notifies++;
+	pthread_mutex_unlock(&r->v->lock);
 }
 
-static void answer_slow(struct session *s)
+static void answer_slow(struct ring *r)
 {
 	struct cmd *cmd;
 
-	while ((cmd = slow_commands_take(s->slow)))
-		answer(s, cmd);
-	push(s);
+	while ((cmd = slow_commands_take(r->slow)))
+		answer(r, cmd);
+	push(r);
 }
 
 /* 1: took one, 0: there is none. */
-static int take(struct session *s)
+static int take(struct ring *r)
 {
 	struct xen_vhca_req req;
 	struct cmd *cmd;
 	int got;
 
-	got = vhca_back_next(&s->back, &req);
+	got = vhca_back_next(&r->back, &req);
 	if (got <= 0)
 		return got;
-	cmd = &s->cmds[req.id];
-	cmd->v = s->v;
+	cmd = &r->cmds[req.id];
+	cmd->v = r->v;
 	cmd->req = req;
 	cmd->taken_ns = clock_ns();
-	if (cmd_is_slow(s->v, &req)) {
-		slow_commands_submit(s->slow, cmd);
+	if (cmd_is_slow(r->v, &req)) {
+		slow_commands_submit(r->slow, cmd);
 		return 1;
 	}
-	run_command(cmd, s);
-	answer(s, cmd);
-	push(s);
+	run_command(cmd, r);
+	answer(r, cmd);
+	push(r);
 	return 1;
 }
 
 /* Too much of what the guest did was refused by the HCA, or ended in an error. */
-static bool must_wait(struct session *s)
+static bool must_wait(struct ring *r)
 {
-	if (!vhca_pause_ms(s->v))
+	if (!vhca_pause_ms(r->v))
 		return false;
-	if (!s->slowed)
+	if (!r->slowed)
 		log_warning("the guest is slowed down: the HCA refuses its commands, or its queues end in errors");
-	s->slowed = true;
+	r->slowed = true;
 	return true;
 }
 
-static int take_batch(struct session *s, bool *any)
+static int take_batch(struct ring *r, bool *any)
 {
 	unsigned int i;
 	int got;
 
 	for (i = 0; i < BATCH; i++) {
-		if (must_wait(s))
+		if (must_wait(r))
 			return 0;
-		got = take(s);
+		got = take(r);
 		if (got < 0)
 			return got;
 		*any |= got;
-		if (!got && !vhca_back_more(&s->back))
+		if (!got && !vhca_back_more(&r->back))
 			return 0;
 	}
 	return 1;
 }
 
-static void count_kick(struct session *s)
+static void count_kick(struct ring *r)
 {
-	pthread_mutex_lock(&s->v->lock);
-	s->v->counters.kicks++;
-	pthread_mutex_unlock(&s->v->lock);
+	pthread_mutex_lock(&r->v->lock);
+	r->v->counters.kicks++;
+	pthread_mutex_unlock(&r->v->lock);
 }
 
 /*
  * An event is ended only after the ring has been looked at, and later if too many brought nothing:
  * a guest that rings without cause is slowed down by that, and not the daemon.
  */
-static void end_event(struct session *s, bool pending, bool any)
+static void end_event(struct ring *r, bool pending, bool any)
 {
 	uint64_t now = clock_ms();
 
 	if (any)
-		s->idle = (struct ratelimit){ 0 };
+		r->idle = (struct ratelimit){ 0 };
 	if (pending) {
-		s->done_at_ms = now + ratelimit_wait_ms(&s->idle, &idle_rate, now);
+		r->done_at_ms = now + ratelimit_wait_ms(&r->idle, &idle_rate, now);
 		if (!any)
-			ratelimit_spend(&s->idle, &idle_rate, now);
-		count_kick(s);
+			ratelimit_spend(&r->idle, &idle_rate, now);
+		count_kick(r);
 	}
-	if (!s->done_at_ms || (!any && s->done_at_ms > now))
+	if (!r->done_at_ms || (!any && r->done_at_ms > now))
 		return;
-	s->done_at_ms = 0;
-	s->v->t->ops->done(s->v->t);
+	r->done_at_ms = 0;
+	r->v->t->ops->done(r->v->t);
 }
 
-int session_service(struct session *s)
+int ring_service(struct ring *r)
 {
-	struct transport *t = s->v->t;
+	struct transport *t = r->v->t;
 	int pending, more;
 	bool any = false;
 
-	if (s->broken)
+	if (r->broken)
 		return -EPROTO;
 	pending = t->ops->pending(t);
 	if (pending < 0)
 		return pending;
-	answer_slow(s);
-	more = take_batch(s, &any);
-	s->broken = more < 0;
-	end_event(s, pending, any);
+	answer_slow(r);
+	more = take_batch(r, &any);
+	r->broken = more < 0;
+	end_event(r, pending, any);
 	return more;
 }
 
-int session_timeout_ms(const struct session *s)
+int ring_timeout_ms(const struct ring *r)
 {
-	uint64_t now = clock_ms(), pause = vhca_pause_ms(s->v);
+	uint64_t now = clock_ms(), pause = vhca_pause_ms(r->v);
 	int timeout = pause ? (int)pause : -1;
 
-	if (s->done_at_ms)
-		ratelimit_sooner(&timeout, s->done_at_ms > now ? s->done_at_ms - now : 0);
+	if (r->done_at_ms)
+		ratelimit_sooner(&timeout, r->done_at_ms > now ? r->done_at_ms - now : 0);
 	return timeout;
 }
 
-void session_fds(const struct session *s, int fds[SESSION_FDS])
+void ring_fds(const struct ring *r, int fds[RING_FDS])
 {
-	fds[0] = s->v->t->ops->fd(s->v->t);
-	fds[1] = slow_commands_fd(s->slow);
+	fds[0] = r->v->t->ops->fd(r->v->t);
+	fds[1] = slow_commands_fd(r->slow);
 }
 
-static int map_ring(struct session *s, const struct session_params *params)
+static int map_ring(struct ring *r, const struct ring_params *params)
 {
 	unsigned int pages = 1u << params->ring_order;
 	int err;
 
-	err = s->v->t->ops->map(s->v->t, params->ring_refs, pages, false, NULL, &s->ring);
+	err = r->v->t->ops->map(r->v->t, params->ring_refs, pages, false, NULL, &r->ring);
 	if (err)
 		return err;
-	s->ring_bytes = (size_t)pages * XEN_VHCA_PAGE_SIZE;
-	vhca_back_init(&s->back, s->ring, params->ring_order);
+	r->ring_bytes = (size_t)pages * XEN_VHCA_PAGE_SIZE;
+	vhca_back_init(&r->back, r->ring, params->ring_order);
 	return 0;
 }
 
 /* The directory is needed but once. */
-static int map_data(struct session *s, uint32_t dir_ref)
+static int map_data(struct ring *r, uint32_t dir_ref)
 {
-	struct transport *t = s->v->t;
+	struct transport *t = r->v->t;
 	uint32_t refs[VHCA_RING_MAX_ENTRIES];
 	void *dir, *data;
 	int err;
@@ -245,38 +245,38 @@ static int map_data(struct session *s, uint32_t dir_ref)
 	err = t->ops->map(t, &dir_ref, 1, true, NULL, &dir);
 	if (err)
 		return err;
-	copy_refs(dir, refs, s->entries);
+	copy_refs(dir, refs, r->entries);
 	munmap(dir, XEN_VHCA_PAGE_SIZE);
-	err = t->ops->map(t, refs, s->entries, false, NULL, &data);
+	err = t->ops->map(t, refs, r->entries, false, NULL, &data);
 	if (!err)
-		s->data = data;
+		r->data = data;
 	return err;
 }
 
-struct session *session_new(struct vhca *v, const struct session_params *params, char *why,
-			    size_t size)
+struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *why,
+		      size_t size)
 {
-	struct session *s;
+	struct ring *r;
 	int err;
 
 	if (params->ring_order > XEN_VHCA_MAX_RING_PAGE_ORDER) {
 		snprintf(why, size, "frontend specifies ring-page-order %u", params->ring_order);
 		return NULL;
 	}
-	s = calloc(1, sizeof(*s));
-	if (!s)
+	r = calloc(1, sizeof(*r));
+	if (!r)
 		goto err_memory;
-	s->v = v;
-	s->entries = vhca_ring_entries(params->ring_order);
-	s->cmds = calloc(s->entries, sizeof(s->cmds[0]));
-	if (!s->cmds)
-		goto err_session;
-	err = map_ring(s, params);
+	r->v = v;
+	r->entries = vhca_ring_entries(params->ring_order);
+	r->cmds = calloc(r->entries, sizeof(r->cmds[0]));
+	if (!r->cmds)
+		goto err_free;
+	err = map_ring(r, params);
 	if (err) {
 		snprintf(why, size, "mapping the ring: %s", strerror(-err));
 		goto err_cmds;
 	}
-	err = map_data(s, params->data_dir_ref);
+	err = map_data(r, params->data_dir_ref);
 	if (err) {
 		snprintf(why, size, "mapping the data pages: %s", strerror(-err));
 		goto err_ring;
@@ -287,35 +287,35 @@ struct session *session_new(struct vhca *v, const struct session_params *params,
 			 strerror(-err));
 		goto err_data;
 	}
-	s->slow = slow_commands_new(SLOW_THREADS, run_command, s);
-	if (!s->slow) {
+	r->slow = slow_commands_new(SLOW_THREADS, run_command, r);
+	if (!r->slow) {
 		snprintf(why, size, "no threads for commands");
 		goto err_data;
 	}
-	return s;
+	return r;
 
 err_data:
-	munmap(s->data, (size_t)s->entries * XEN_VHCA_PAGE_SIZE);
+	munmap(r->data, (size_t)r->entries * XEN_VHCA_PAGE_SIZE);
 err_ring:
-	munmap(s->ring, s->ring_bytes);
+	munmap(r->ring, r->ring_bytes);
 err_cmds:
-	free(s->cmds);
-	free(s);
+	free(r->cmds);
+	free(r);
 	return NULL;
-err_session:
-	free(s);
+err_free:
+	free(r);
 err_memory:
 	snprintf(why, size, "no memory");
 	return NULL;
 }
 
-void session_free(struct session *s)
+void ring_free(struct ring *r)
 {
-	if (!s)
+	if (!r)
 		return;
-	slow_commands_free(s->slow);
-	munmap(s->data, (size_t)s->entries * XEN_VHCA_PAGE_SIZE);
-	munmap(s->ring, s->ring_bytes);
-	free(s->cmds);
-	free(s);
+	slow_commands_free(r->slow);
+	munmap(r->data, (size_t)r->entries * XEN_VHCA_PAGE_SIZE);
+	munmap(r->ring, r->ring_bytes);
+	free(r->cmds);
+	free(r);
 }

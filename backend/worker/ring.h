@@ -12,10 +12,10 @@
 #include "vhca/transport.h"
 #include "vhca/vhca.h"
 
-struct session;
+struct ring;
 
 /* What the frontend has published, as it stands in xenstore: nothing of it has been checked. */
-struct session_params {
+struct ring_params {
 	unsigned int ring_order;
 	uint32_t ring_refs[1 << XEN_VHCA_MAX_RING_PAGE_ORDER];
 	uint32_t data_dir_ref;
@@ -23,32 +23,32 @@ struct session_params {
 };
 
 /*
- * session_new - maps ring and data pages, binds the event channel. The vhca and its transport
+ * ring_new - maps ring and data pages, binds the event channel. The vhca and its transport
  * belong to the caller. NULL, with the reason in why.
  */
-struct session *session_new(struct vhca *v, const struct session_params *params, char *why,
-			    size_t size);
+struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *why,
+		      size_t size);
 
 /*
- * session_free - waits for the commands that are at work, answers nobody any more, and unmaps.
+ * ring_free - waits for the commands that are at work, answers nobody any more, and unmaps.
  * After this vhca_fini() may be called. NULL is fine.
  */
-void session_free(struct session *session);
+void ring_free(struct ring *ring);
 
-/* The descriptors to poll for input; after either session_service() is to be called. */
-#define SESSION_FDS 2
-void session_fds(const struct session *session, int fds[SESSION_FDS]);
+/* The descriptors to poll for input; after either ring_service() is to be called. */
+#define RING_FDS 2
+void ring_fds(const struct ring *ring, int fds[RING_FDS]);
 
 /*
- * session_service - does what there is to do, up to a bound. Returns 1 if there is more, 0 if not,
- * and -EPROTO if the guest broke the ring: the session must be ended.
+ * ring_service - does what there is to do, up to a bound. Returns 1 if there is more, 0 if not,
+ * and -EPROTO if the guest broke the ring: the ring must be ended.
  */
-int session_service(struct session *session);
+int ring_service(struct ring *ring);
 
 /*
- * session_timeout_ms - in how many milliseconds session_service() is to be called although nothing
+ * ring_timeout_ms - in how many milliseconds ring_service() is to be called although nothing
  * came; -1: not at all.
  */
-int session_timeout_ms(const struct session *session);
+int ring_timeout_ms(const struct ring *ring);
 
 #endif

@@ -59,7 +59,7 @@ struct worker {
 	struct hca *hca;
 	struct quota quota;
 	struct vhca v;
-	struct session *session;
+	struct ring *ring;
 	struct status status;
 
 	enum phase phase;
@@ -98,7 +98,7 @@ static bool read_u32(struct worker *w, const char *key, uint32_t *value)
 	return true;
 }
 
-static const char *read_params(struct worker *w, struct session_params *p)
+static const char *read_params(struct worker *w, struct ring_params *p)
 {
 	uint32_t version, order, i;
 	char key[24];
@@ -131,16 +131,16 @@ static const char *read_event_params(struct worker *w, struct events_params *p, 
 
 /* The state machine */
 
-static bool start_session(struct worker *w, const struct session_params *params,
-			  const struct events_params *events)
+static bool start_ring(struct worker *w, const struct ring_params *params,
+		       const struct events_params *events)
 {
 	char why[128];
 
 	w->v.events = events_new(&w->v, events, why, sizeof(why));
 	if (!w->v.events)
 		goto err;
-	w->session = session_new(&w->v, params, why, sizeof(why));
-	if (w->session)
+	w->ring = ring_new(&w->v, params, why, sizeof(why));
+	if (w->ring)
 		return true;
 	events_free(w->v.events);
 err:
@@ -155,7 +155,7 @@ static void publish_status(void *broker, const char *text, size_t size)
 
 static void connect_frontend(struct worker *w)
 {
-	struct session_params params = { 0 };
+	struct ring_params params = { 0 };
 	struct events_params events = { 0 };
 	bool wants_events;
 	const char *bad;
@@ -171,7 +171,7 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
 	}
-	if (!start_session(w, &params, wants_events ? &events : NULL)) {
+	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
 		vhca_fini(&w->v);
 		return;
 	}
@@ -189,8 +189,8 @@ static void disconnect_frontend(struct worker *w)
 {
 	if (w->phase != PHASE_CONNECTED)
 		return;
-	session_free(w->session);
-	w->session = NULL;
+	ring_free(w->ring);
+	w->ring = NULL;
 	events_free(w->v.events);
 	vhca_fini(&w->v);
 	status_remove(&w->status);
@@ -278,8 +278,8 @@ static int look_if_changed(struct worker *w)
 /* The loop */
 
 enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD, POLL_COUNTED,
-	POLL_SESSION,
-	POLLS = POLL_SESSION + SESSION_FDS };
+	POLL_RING,
+	POLLS = POLL_RING + RING_FDS };
 
 /* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
 static void look_at_hca(struct worker *w)
@@ -299,9 +299,9 @@ static void look_at_hca(struct worker *w)
 		fail(w, WORKER_REFUSED, "HCA %s has failed, or has been taken away", w->hca_name);
 }
 
-static void look_at_session(struct worker *w, bool *more)
+static void serve_ring(struct worker *w, bool *more)
 {
-	int got = session_service(w->session);
+	int got = ring_service(w->ring);
 
 	*more = got > 0;
 	if (got == -EPROTO)
@@ -321,7 +321,7 @@ static void loop(struct worker *w)
 		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
 		[POLL_COUNTED] = { .fd = -1, .events = POLLIN },
 	};
-	int fds[SESSION_FDS] = { -1, -1 }, timeout, i;
+	int fds[RING_FDS] = { -1, -1 }, timeout, i;
 	eventfd_t count;
 	bool more = false;
 
@@ -330,15 +330,15 @@ static void loop(struct worker *w)
 		timeout = look_if_changed(w);
 		if (w->stop)
 			break;
-		if (w->session) {
-			session_fds(w->session, fds);
+		if (w->ring) {
+			ring_fds(w->ring, fds);
 			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
 			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
 			ratelimit_sooner(&timeout, status_update(&w->status, &w->v));
-			ratelimit_sooner(&timeout, session_timeout_ms(w->session));
+			ratelimit_sooner(&timeout, ring_timeout_ms(w->ring));
 		}
-		for (i = 0; i < SESSION_FDS; i++)
-			polls[POLL_SESSION + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+		for (i = 0; i < RING_FDS; i++)
+			polls[POLL_RING + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 		if (poll(polls, POLLS, more ? 0 : timeout) < 0 && errno != EINTR)
 			fail(w, WORKER_FAILED, "poll: %s", strerror(errno));
 		if (polls[POLL_KEEPER].revents)
@@ -356,8 +356,8 @@ static void loop(struct worker *w)
 			look_at_hca(w);
 		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
 			w->look = true;
-		if (!w->stop && w->session)
-			look_at_session(w, &more);
+		if (!w->stop && w->ring)
+			serve_ring(w, &more);
 	}
 }
 
