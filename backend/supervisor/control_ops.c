@@ -32,13 +32,13 @@ struct question {
 
 static void add_worker(struct listing *listing, const struct answer_source *source)
 {
-	const struct slot *slot;
+	const struct device *device;
 
-	LIST_FOREACH(slot, source->slots, link) {
-		if (slot->domid != listing->domid || slot->devid != listing->devid)
+	LIST_FOREACH(device, source->devices, link) {
+		if (device->domid != listing->domid || device->devid != listing->devid)
 			continue;
-		listing->worker = slot->pid;
-		listing->failures = slot->failures;
+		listing->worker = device->pid;
+		listing->failures = device->failures;
 	}
 }
 

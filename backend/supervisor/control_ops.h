@@ -14,7 +14,7 @@ struct answer_source {
 	unsigned int own; /* domain */
 	const char *root; /* ".../backend/vhca" */
 	const char *dir;  /* of the status files */
-	const struct slot_list *slots;
+	const struct device_list *devices;
 };
 
 /* answer_request - from is a struct answer_source. */

@@ -20,14 +20,14 @@
 #include "util/ratelimit.h"
 #include "xen/xenbus.h"
 
-enum slot_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE, DETACH_DONE };
+enum device_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE, DETACH_DONE };
 
-struct slot {
+struct device {
 	char path[XB_PATH_MAX]; /* of the backend's directory */
 	unsigned int domid, devid;
 	bool listed;    /* xenstore has it */
 	bool was_listed; /* at the last look */
-	enum slot_detach detach; /* it is to be taken away */
+	enum device_detach detach; /* it is to be taken away */
 	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
 	int pidfd;      /* of one that another supervisor has started; -1 */
 	bool crashed;   /* the last one did not say Closed itself */
@@ -40,53 +40,53 @@ struct slot {
 	char said[256];         /* why there is no worker; said once */
 	uint64_t ended_ms;      /* the last worker, when the rest of its family was last killed; 0: it has not */
 	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */
-	LIST_ENTRY(slot) link;
+	LIST_ENTRY(device) link;
 };
 
-LIST_HEAD(slot_list, slot);
+LIST_HEAD(device_list, device);
 
-extern const char *slot_dir; /* another one than STATUS_DIR in tests */
+extern const char *device_dir; /* another one than STATUS_DIR in tests */
 
 /*
- * slot_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
+ * device_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
  * @store: see uar_store.h
  */
-struct slot *slot_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store);
+struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store);
 
-/* slot_free - the domain is gone, and so is the worker: files and banks go as well. */
-void slot_free(struct slot *slot);
+/* device_free - the domain is gone, and so is the worker: files and banks go as well. */
+void device_free(struct device *device);
 
-/* slot_busy - whether there is a worker, or one that is not yet cleaned up after. */
-bool slot_busy(const struct slot *slot);
+/* device_busy - whether there is a worker, or one that is not yet cleaned up after. */
+bool device_busy(const struct device *device);
 
-/* slot_start - starts a worker, which it may do if the slot is not busy. */
-void slot_start(struct slot *slot, struct xs_handle *xs, bool verbose);
+/* device_start - starts a worker, which it may do if the device is not busy. */
+void device_start(struct device *device, struct xs_handle *xs, bool verbose);
 
-/* slot_put_off - no worker can be started now, for this reason; tried again in a second. */
-void slot_put_off(struct slot *slot, struct xs_handle *xs, const char *why);
+/* device_put_off - no worker can be started now, for this reason; tried again in a second. */
+void device_put_off(struct device *device, struct xs_handle *xs, const char *why);
 
 /*
- * slot_must_end - kills a worker that has not ended within a grace, after this was called first.
+ * device_must_end - kills a worker that has not ended within a grace, after this was called first.
  * Returns in how many milliseconds to call again, -1 if no worker is left.
  */
-#define SLOT_GRACE_MS 30000
-#define SLOT_FORCE_MS 2000
-int slot_must_end(struct slot *slot, unsigned int grace_ms);
+#define DEVICE_GRACE_MS 30000
+#define DEVICE_FORCE_MS 2000
+int device_must_end(struct device *device, unsigned int grace_ms);
 
-/* slot_ended - the worker, our child, ended with this wait status; decides about the next one. */
-void slot_ended(struct slot *slot, struct xs_handle *xs, int status);
+/* device_ended - the worker, our child, ended with this wait status; decides about the next one. */
+void device_ended(struct device *device, struct xs_handle *xs, int status);
 
 /*
- * slot_fd - to poll for reading; -1: not now. slot_event - it is readable: a worker from before, or
+ * device_fd - to poll for reading; -1: not now. device_event - it is readable: a worker from before, or
  * all the family of one, has ended.
  */
-int slot_fd(const struct slot *slot);
-void slot_event(struct slot *slot, struct xs_handle *xs);
+int device_fd(const struct device *device);
+void device_event(struct device *device, struct xs_handle *xs);
 
 /*
- * slot_clear - kills those of a worker's family that outlive it. Returns in how many milliseconds to
+ * device_clear - kills those of a worker's family that outlive it. Returns in how many milliseconds to
  * call again, or -1.
  */
-int slot_clear(struct slot *slot);
+int device_clear(struct device *device);
 
 #endif

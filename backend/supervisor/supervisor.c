@@ -39,7 +39,7 @@
 #include "xen/iomem.h"
 #include "xen/iomem_server.h"
 
-#define MAX_SLOTS 1024
+#define MAX_DEVICES 1024
 #define LOCK STATUS_DIR "/xen-ibback.lock"
 #define HOLDER_RETRY_MS 1000
 #define DETACH_LOOK_MS 250
@@ -54,8 +54,8 @@ struct supervisor {
 	bool verbose, stop;
 	unsigned int own; /* our domain */
 	char root[64]; /* /local/domain/0/backend/vhca */
-	struct slot_list slots;
-	unsigned int n_slots;
+	struct device_list devices;
+	unsigned int n_devices;
 	struct domains domains;
 	struct answer_source answers;
 	struct control *control; /* NULL: nobody can ask */
@@ -70,13 +70,13 @@ static bool domain_runs(const struct supervisor *s, unsigned int domid, bool *re
 
 /* Finding vHCAs */
 
-static struct slot *find_slot(struct supervisor *s, unsigned int domid, unsigned int devid)
+static struct device *find_device(struct supervisor *s, unsigned int domid, unsigned int devid)
 {
-	struct slot *slot;
+	struct device *device;
 
-	LIST_FOREACH(slot, &s->slots, link)
-		if (slot->domid == domid && slot->devid == devid)
-			return slot;
+	LIST_FOREACH(device, &s->devices, link)
+		if (device->domid == domid && device->devid == devid)
+			return device;
 	return NULL;
 }
 
@@ -85,23 +85,23 @@ static void vhca_path(const struct supervisor *s, char path[XB_PATH_MAX], unsign
 	snprintf(path, XB_PATH_MAX, "%s/%u/%u", s->root, domid, devid);
 }
 
-static struct slot *get_slot(struct supervisor *s, unsigned int domid, unsigned int devid)
+static struct device *get_device(struct supervisor *s, unsigned int domid, unsigned int devid)
 {
-	struct slot *slot = find_slot(s, domid, devid);
+	struct device *device = find_device(s, domid, devid);
 	char path[XB_PATH_MAX];
 
-	if (slot || s->n_slots >= MAX_SLOTS)
-		return slot;
+	if (device || s->n_devices >= MAX_DEVICES)
+		return device;
 	vhca_path(s, path, domid, devid);
-	slot = slot_new(path, domid, devid, &s->store);
-	if (!slot)
+	device = device_new(path, domid, devid, &s->store);
+	if (!device)
 		return NULL;
-	LIST_INSERT_HEAD(&s->slots, slot, link);
-	s->n_slots++;
-	return slot;
+	LIST_INSERT_HEAD(&s->devices, device, link);
+	s->n_devices++;
+	return device;
 }
 
-static enum slot_detach read_detach(struct supervisor *s, const char *path)
+static enum device_detach read_detach(struct supervisor *s, const char *path)
 {
 	char how[8];
 
@@ -115,31 +115,31 @@ static enum slot_detach read_detach(struct supervisor *s, const char *path)
 static void note_vhca(void *supervisor, const char *root, unsigned int domid, unsigned int devid)
 {
 	struct supervisor *s = supervisor;
-	enum slot_detach detach;
+	enum device_detach detach;
 	char path[XB_PATH_MAX];
-	struct slot *slot;
+	struct device *device;
 
 	(void)root;
 	vhca_path(s, path, domid, devid);
 	detach = read_detach(s, path);
 	/* What dom0 is about to remove is none. */
-	slot = detach == DETACH_DONE ? NULL : get_slot(s, domid, devid);
-	if (!slot)
+	device = detach == DETACH_DONE ? NULL : get_device(s, domid, devid);
+	if (!device)
 		return;
-	if (!slot->listed && !slot->was_listed)
+	if (!device->listed && !device->was_listed)
 		log_info("domain %u has vHCA %u", domid, devid);
-	slot->listed = true;
-	slot->detach = detach;
+	device->listed = true;
+	device->detach = detach;
 }
 
 static void scan(struct supervisor *s)
 {
-	struct slot *slot;
+	struct device *device;
 
-	LIST_FOREACH(slot, &s->slots, link) {
-		slot->was_listed = slot->listed;
-		slot->listed = false;
-		slot->detach = DETACH_NO;
+	LIST_FOREACH(device, &s->devices, link) {
+		device->was_listed = device->listed;
+		device->listed = false;
+		device->detach = DETACH_NO;
 	}
 	listing_each(s->xs, s->root, note_vhca, s);
 }
@@ -157,146 +157,146 @@ static void scan_files(struct supervisor *s)
 		return;
 	while ((entry = readdir(dir)))
 		if (sscanf(entry->d_name, "%u-%u.lif%c", &domid, &devid, &end) == 3 && end == 'e')
-			get_slot(s, domid, devid);
+			get_device(s, domid, devid);
 	closedir(dir);
 }
 
 /* Looking after them */
 
-static bool wants_worker(struct supervisor *s, const struct slot *slot)
+static bool wants_worker(struct supervisor *s, const struct device *device)
 {
 	uint64_t online;
 
-	if (s->stop || !slot->listed || slot_busy(slot))
+	if (s->stop || !device->listed || device_busy(device))
 		return false;
-	return xb_read_number(s->xs, slot->path, "online", 1, &online) && online;
+	return xb_read_number(s->xs, device->path, "online", 1, &online) && online;
 }
 
-static void forget_domain_nodes(struct supervisor *s, const struct slot *slot)
+static void forget_domain_nodes(struct supervisor *s, const struct device *device)
 {
 	char parent[XB_PATH_MAX];
 	unsigned int n;
 	char **left;
 
-	xs_rm(s->xs, XBT_NULL, slot->path);
-	snprintf(parent, sizeof(parent), "%s/%u", s->root, slot->domid);
+	xs_rm(s->xs, XBT_NULL, device->path);
+	snprintf(parent, sizeof(parent), "%s/%u", s->root, device->domid);
 	left = xs_directory(s->xs, XBT_NULL, parent, &n);
 	if (left && !n)
 		xs_rm(s->xs, XBT_NULL, parent);
 	free(left);
 }
 
-static void remove_slot(struct supervisor *s, struct slot *slot)
+static void remove_device(struct supervisor *s, struct device *device)
 {
-	LIST_REMOVE(slot, link);
-	s->n_slots--;
-	slot_free(slot);
+	LIST_REMOVE(device, link);
+	s->n_devices--;
+	device_free(device);
 }
 
 /* Of a domain that is gone: its worker sees that itself and ends; then nodes and bank can go. */
-static void bury(struct supervisor *s, struct slot *slot)
+static void bury(struct supervisor *s, struct device *device)
 {
-	if (slot_busy(slot))
+	if (device_busy(device))
 		return;
-	forget_domain_nodes(s, slot);
-	log_info("domain %u is gone, and its vHCA %u", slot->domid, slot->devid);
-	remove_slot(s, slot);
+	forget_domain_nodes(s, device);
+	log_info("domain %u is gone, and its vHCA %u", device->domid, device->devid);
+	remove_device(s, device);
 }
 
 static unsigned int vhcas_of(void *supervisor, const char *hca)
 {
 	struct supervisor *s = supervisor;
 	char name[CONFIG_NAME_MAX];
-	struct slot *slot;
+	struct device *device;
 	unsigned int n = 0;
 
-	LIST_FOREACH(slot, &s->slots, link)
-		n += slot->listed && xb_read(s->xs, slot->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) && !strcmp(name, hca);
+	LIST_FOREACH(device, &s->devices, link)
+		n += device->listed && xb_read(s->xs, device->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) && !strcmp(name, hca);
 	return n;
 }
 
 /* "hca=auto" becomes a name, once: the vHCA stays with that HCA. False: there is none yet. */
-static bool choose_hca(struct supervisor *s, struct slot *slot)
+static bool choose_hca(struct supervisor *s, struct device *device)
 {
 	char name[CONFIG_NAME_MAX];
 	uint64_t port;
 
-	if (!xb_read(s->xs, slot->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
+	if (!xb_read(s->xs, device->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
 		return true;
-	if (!xb_read_number(s->xs, slot->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
+	if (!xb_read_number(s->xs, device->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
 	if (!hca_auto(port, vhcas_of, s, name, sizeof(name))) {
-		slot_put_off(slot, s->xs, "no HCA here can serve: see xen-ib check");
+		device_put_off(device, s->xs, "no HCA here can serve: see xen-ib check");
 		return false;
 	}
-	log_info("%s: HCA %s", slot->path, name);
-	return xb_write(s->xs, slot->path, XEN_VHCA_FIELD_HCA, "%s", name);
+	log_info("%s: HCA %s", device->path, name);
+	return xb_write(s->xs, device->path, XEN_VHCA_FIELD_HCA, "%s", name);
 }
 
 /* Starts the worker if it is time to. Returns in how many milliseconds it will be, or -1. */
-static int start_worker(struct supervisor *s, struct slot *slot)
+static int start_worker(struct supervisor *s, struct device *device)
 {
 	uint64_t now = clock_ms();
 
 	if (s->store.holder < 0)
 		return -1; /* soon, and that wakes us */
-	if (slot->not_before_ms <= now && choose_hca(s, slot))
-		slot_start(slot, s->xs, s->verbose);
-	if (slot->pid)
+	if (device->not_before_ms <= now && choose_hca(s, device))
+		device_start(device, s->xs, s->verbose);
+	if (device->pid)
 		return -1;
-	return slot->not_before_ms > now ? (int)(slot->not_before_ms - now) : 0;
+	return device->not_before_ms > now ? (int)(device->not_before_ms - now) : 0;
 }
 
 /* Whether the guest's driver still has its device, so that it would miss the nodes. */
-static bool guest_has_device(struct supervisor *s, const struct slot *slot)
+static bool guest_has_device(struct supervisor *s, const struct device *device)
 {
 	char path[XB_PATH_MAX];
 	enum xb_state state;
 
-	snprintf(path, sizeof(path), "/local/domain/%u/device/vhca/%u", slot->domid, slot->devid);
+	snprintf(path, sizeof(path), "/local/domain/%u/device/vhca/%u", device->domid, device->devid);
 	state = xb_state(s->xs, path);
 	return state >= XB_INIT_WAIT && state <= XB_CLOSING;
 }
 
-static bool remove_nodes(struct supervisor *s, const struct slot *slot)
+static bool remove_nodes(struct supervisor *s, const struct device *device)
 {
-	return (s->own ? attach_done : attach_remove)(s->xs, s->own, slot->domid, slot->devid);
+	return (s->own ? attach_done : attach_remove)(s->xs, s->own, device->domid, device->devid);
 }
 
 /* A vHCA that is being taken away. Its worker sees that by itself. Returns as look_after(). */
-static int detach(struct supervisor *s, struct slot *slot)
+static int detach(struct supervisor *s, struct device *device)
 {
-	bool force = slot->detach == DETACH_FORCE;
+	bool force = device->detach == DETACH_FORCE;
 
-	if (slot_busy(slot))
-		return slot_must_end(slot, force ? SLOT_FORCE_MS : SLOT_GRACE_MS);
-	if (!force && guest_has_device(s, slot))
+	if (device_busy(device))
+		return device_must_end(device, force ? DEVICE_FORCE_MS : DEVICE_GRACE_MS);
+	if (!force && guest_has_device(s, device))
 		return DETACH_LOOK_MS;
-	if (!remove_nodes(s, slot))
+	if (!remove_nodes(s, device))
 		return DETACH_LOOK_MS;
-	log_info("vHCA %u of domain %u is taken away", slot->devid, slot->domid);
-	slot->listed = false;
-	slot->detach = DETACH_NO;
-	banks_trim(&slot->banks);
+	log_info("vHCA %u of domain %u is taken away", device->devid, device->domid);
+	device->listed = false;
+	device->detach = DETACH_NO;
+	banks_trim(&device->banks);
 	return -1;
 }
 
 /* Returns in how many milliseconds something is due, or -1. */
 static int look_after(struct supervisor *s)
 {
-	struct slot *slot, *next;
+	struct device *device, *next;
 	int due = -1;
 
-	for (slot = LIST_FIRST(&s->slots); slot; slot = next) {
-		next = LIST_NEXT(slot, link);
-		ratelimit_sooner(&due, slot_clear(slot));
-		if (!domain_runs(s, slot->domid, &slot->banks.revocable)) {
-			ratelimit_sooner(&due, slot_must_end(slot, SLOT_GRACE_MS));
-			bury(s, slot);
-		} else if (slot->detach) {
-			ratelimit_sooner(&due, detach(s, slot));
-		} else if (wants_worker(s, slot)) {
-			ratelimit_sooner(&due, start_worker(s, slot));
+	for (device = LIST_FIRST(&s->devices); device; device = next) {
+		next = LIST_NEXT(device, link);
+		ratelimit_sooner(&due, device_clear(device));
+		if (!domain_runs(s, device->domid, &device->banks.revocable)) {
+			ratelimit_sooner(&due, device_must_end(device, DEVICE_GRACE_MS));
+			bury(s, device);
+		} else if (device->detach) {
+			ratelimit_sooner(&due, detach(s, device));
+		} else if (wants_worker(s, device)) {
+			ratelimit_sooner(&due, start_worker(s, device));
 		}
 	}
 	return due;
@@ -305,14 +305,14 @@ static int look_after(struct supervisor *s)
 /* Keepers of dead workers become children of ours, too; nobody waits for them. */
 static void reap(struct supervisor *s)
 {
-	struct slot *slot;
+	struct device *device;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		LIST_FOREACH(slot, &s->slots, link)
-			if (slot->pid == pid && slot->pidfd < 0)
-				slot_ended(slot, s->xs, status);
+		LIST_FOREACH(device, &s->devices, link)
+			if (device->pid == pid && device->pidfd < 0)
+				device_ended(device, s->xs, status);
 }
 
 static void look_at_signals(struct supervisor *s)
@@ -329,12 +329,12 @@ static void look_at_signals(struct supervisor *s)
 
 static void adopt_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
 {
-	struct slot *slot = get_slot(to, msg->domid, msg->devid);
+	struct device *device = get_device(to, msg->domid, msg->devid);
 
-	if (slot && !banks_adopt(&slot->banks, msg->hca, fds))
+	if (device && !banks_adopt(&device->banks, msg->hca, fds))
 		return;
 	log_error("no room for the bank of domain %u, vHCA %u", msg->domid, msg->devid);
-	if (!slot) {
+	if (!device) {
 		close(fds[HOLDER_FILE]);
 		close(fds[HOLDER_RECORDS]);
 	}
@@ -365,14 +365,14 @@ static int meet_holder(struct supervisor *s, int sock, holder_bank_fn *fn)
 
 static int replace_holder(struct supervisor *s)
 {
-	struct slot *slot;
+	struct device *device;
 	int err;
 
 	err = meet_holder(s, holder_start(), forget_bank);
 	if (err)
 		return err;
-	LIST_FOREACH(slot, &s->slots, link)
-		banks_tell(&slot->banks);
+	LIST_FOREACH(device, &s->devices, link)
+		banks_tell(&device->banks);
 	return 0;
 }
 
@@ -416,13 +416,13 @@ static void lose_holder(struct supervisor *s)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_LENDER, POLL_SLOTS };
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_LENDER, POLL_DEVICES };
 
 static void wait_for_events(struct supervisor *s, int timeout)
 {
-	static struct pollfd polls[POLL_SLOTS + MAX_SLOTS];
-	static struct slot *whose[MAX_SLOTS];
-	struct slot *slot;
+	static struct pollfd polls[POLL_DEVICES + MAX_DEVICES];
+	static struct device *whose[MAX_DEVICES];
+	struct device *device;
 	int n = 0, i;
 
 	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
@@ -430,18 +430,18 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
 	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->store.holder, .events = POLLIN };
 	polls[POLL_LENDER] = (struct pollfd){ .fd = lender_fd(s->lender), .events = POLLIN };
-	LIST_FOREACH(slot, &s->slots, link) {
-		if (slot_fd(slot) < 0)
+	LIST_FOREACH(device, &s->devices, link) {
+		if (device_fd(device) < 0)
 			continue;
-		polls[POLL_SLOTS + n] = (struct pollfd){ .fd = slot_fd(slot), .events = POLLIN };
-		whose[n++] = slot;
+		polls[POLL_DEVICES + n] = (struct pollfd){ .fd = device_fd(device), .events = POLLIN };
+		whose[n++] = device;
 	}
-	if (poll(polls, POLL_SLOTS + n, timeout) <= 0)
+	if (poll(polls, POLL_DEVICES + n, timeout) <= 0)
 		return;
 	look_at_signals(s);
 	for (i = 0; i < n; i++)
-		if (polls[POLL_SLOTS + i].revents)
-			slot_event(whose[i], s->xs);
+		if (polls[POLL_DEVICES + i].revents)
+			device_event(whose[i], s->xs);
 	if (polls[POLL_HOLDER].revents)
 		lose_holder(s);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
@@ -452,14 +452,14 @@ static void wait_for_events(struct supervisor *s, int timeout)
 		control_service(s->control);
 }
 
-/* Slots are kept for banks, too, when their vHCAs have been taken away. */
+/* Devices are kept for banks, too, when their vHCAs have been taken away. */
 static unsigned int count_vhcas(const struct supervisor *s)
 {
-	const struct slot *slot;
+	const struct device *device;
 	unsigned int n = 0;
 
-	LIST_FOREACH(slot, &s->slots, link)
-		n += slot->listed;
+	LIST_FOREACH(device, &s->devices, link)
+		n += device->listed;
 	return n;
 }
 
@@ -527,7 +527,7 @@ static bool open_xen(struct supervisor *s)
 		return false;
 	}
 	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", s->own);
-	s->answers = (struct answer_source){ s->xs, s->own, s->root, STATUS_DIR, &s->slots };
+	s->answers = (struct answer_source){ s->xs, s->own, s->root, STATUS_DIR, &s->devices };
 	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@introduceDomain", "introduce") &&
 	    xs_watch(s->xs, "@releaseDomain", "release"))
 		return true;
@@ -551,7 +551,7 @@ int supervisor_main(bool verbose)
 	s.verbose = verbose;
 	s.store.holder = -1;
 	LIST_INIT(&s.store.vhcas);
-	LIST_INIT(&s.slots);
+	LIST_INIT(&s.devices);
 	if (!open_lock(&s))
 		return EXIT_FAILURE;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -123,13 +123,13 @@ int detach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, uns
 
 /* Asking */
 
-static struct slot_list slots;
+static struct device_list devices;
 static enum control_error error;
 static char said[16384];
 
 static const char *ask(const char *line)
 {
-	const struct answer_source source = { store, own, own ? DRIVER : ROOT, dir, &slots };
+	const struct answer_source source = { store, own, own ? DRIVER : ROOT, dir, &devices };
 	struct control_reply reply = { 0 };
 	struct control_request req;
 	char copy[256];
@@ -207,11 +207,11 @@ static unsigned int count(const char *what)
 /* Dom0 sees what driver domains serve, and neither its own worker nor its own status file is of that. */
 static void test_driver(void)
 {
-	struct slot slot = { .domid = 5, .devid = 3, .pid = 813 };
+	struct device device = { .domid = 5, .devid = 3, .pid = 813 };
 	char path[96];
 	FILE *file;
 
-	LIST_INSERT_HEAD(&slots, &slot, link);
+	LIST_INSERT_HEAD(&devices, &device, link);
 	snprintf(path, sizeof(path), "%s/5-3.status", dir);
 	file = fopen(path, "w");
 	CHECK(file && fputs("kicks 5\n", file) >= 0 && !fclose(file));
@@ -234,18 +234,18 @@ static void test_driver(void)
 	ask("attach guest1 hca=mlx5_0");
 	CHECK(error == CONTROL_REFUSED && strstr(said, "backend=3") && !changed[0]);
 	own = 0;
-	LIST_REMOVE(&slot, link);
+	LIST_REMOVE(&device, link);
 	unlink(path);
 }
 
 int main(void)
 {
-	struct slot slot = { .domid = 5, .pid = 812, .failures = 2 };
+	struct device device = { .domid = 5, .pid = 812, .failures = 2 };
 
 	log_setup("test", 0);
 	CHECK(mkdtemp(dir));
-	LIST_INIT(&slots);
-	LIST_INSERT_HEAD(&slots, &slot, link);
+	LIST_INIT(&devices);
+	LIST_INSERT_HEAD(&devices, &device, link);
 	test_looking();
 	test_changing();
 	test_driver();

@@ -24,7 +24,7 @@
 
 #define PATH "/local/domain/0/backend/vhca/7/0"
 
-static char dir[] = "/tmp/xen-ib-slot-XXXXXX";
+static char dir[] = "/tmp/xen-ib-device-XXXXXX";
 static struct bank_store store = { .holder = -1 };
 
 /* Xenstore, and the HCA, of which there is one. */
@@ -98,8 +98,8 @@ int hca_sysfs_bar0(const char *ibdev, uint64_t *address, uint64_t *bytes)
 }
 
 /* What a worker that was taken over does: the others of its family go on, and it lets go of its life. */
-#define STAYS "TEST_SLOT_STAYS"
-#define LETS_GO "TEST_SLOT_LETS_GO"
+#define STAYS "TEST_DEVICE_STAYS"
+#define LETS_GO "TEST_DEVICE_LETS_GO"
 
 static void relative(const char *name)
 {
@@ -131,69 +131,69 @@ static int worker(void)
 
 /* The supervisor */
 
-static struct slot *new_slot(void)
+static struct device *new_device(void)
 {
-	struct slot *slot = slot_new(PATH, 7, 0, &store);
+	struct device *device = device_new(PATH, 7, 0, &store);
 
-	CHECK(slot);
-	slot->listed = true;
+	CHECK(device);
+	device->listed = true;
 	n_states = 0;
-	return slot;
+	return device;
 }
 
 /* As if the supervisor had died: nothing of it is left but files. */
-static void forget(struct slot *slot)
+static void forget(struct device *device)
 {
 	struct bank *bank;
 
-	while ((bank = LIST_FIRST(&slot->banks.list))) {
+	while ((bank = LIST_FIRST(&device->banks.list))) {
 		LIST_REMOVE(bank, link);
 		close(bank->file);
 		close(bank->records);
 		free(bank);
 	}
-	LIST_REMOVE(&slot->banks, link);
-	if (slot->life >= 0)
-		close(slot->life);
-	if (slot->pidfd >= 0)
-		close(slot->pidfd);
-	free(slot);
+	LIST_REMOVE(&device->banks, link);
+	if (device->life >= 0)
+		close(device->life);
+	if (device->pidfd >= 0)
+		close(device->pidfd);
+	free(device);
 }
 
-static bool life_ends(const struct slot *slot, int ms)
+static bool life_ends(const struct device *device, int ms)
 {
-	struct pollfd life = { .fd = slot->life, .events = POLLIN };
+	struct pollfd life = { .fd = device->life, .events = POLLIN };
 
 	return poll(&life, 1, ms) == 1;
 }
 
-static void reap(struct slot *slot)
+static void reap(struct device *device)
 {
-	pid_t pid = slot->pid;
+	pid_t pid = device->pid;
 	int status;
 
 	CHECK(waitpid(pid, &status, 0) == pid);
-	slot_ended(slot, NULL, status);
+	device_ended(device, NULL, status);
 }
 
 /* Until nothing of it is left. */
-static void settle(struct slot *slot)
+static void settle(struct device *device)
 {
 	struct pollfd event = { .events = POLLIN };
 
-	while (slot_busy(slot)) {
-		event.fd = slot_fd(slot);
+	while (device_busy(device)) {
+		event.fd = device_fd(device);
 		CHECK(event.fd >= 0 && poll(&event, 1, 10000) == 1);
-		slot_event(slot, NULL);
+		device_event(device, NULL);
 	}
-	CHECK(slot_clear(slot) == -1);
+	CHECK(device_clear(device) == -1);
 }
 
-static uint64_t due_in(const struct slot *slot)
+static uint64_t due_in(const struct device *device)
 {
 	uint64_t now = clock_ms();
 
-	return slot->not_before_ms > now ? slot->not_before_ms - now : 0;
+	return device->not_before_ms > now ? device->not_before_ms - now : 0;
 }
 
 /* Waits until the child has become the worker. While it is at that it has no command line. */
@@ -216,25 +216,25 @@ static void await_worker(pid_t pid)
 
 static void test_crash(void)
 {
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 	unsigned int i;
 
-	CHECK(!slot_busy(slot));
+	CHECK(!device_busy(device));
 	for (i = 0; i < 4; i++) {
-		slot_start(slot, NULL, false);
-		CHECK(slot->pid > 0 && slot_busy(slot) && !life_ends(slot, 0));
-		await_worker(slot->pid);
-		slot->started_ms -= 5000; /* it has been at work for a while */
+		device_start(device, NULL, false);
+		CHECK(device->pid > 0 && device_busy(device) && !life_ends(device, 0));
+		await_worker(device->pid);
+		device->started_ms -= 5000; /* it has been at work for a while */
 		n_states = 0;
-		CHECK(!kill(slot->pid, SIGKILL));
-		CHECK(life_ends(slot, 10000));
-		reap(slot);
-		CHECK(n_states == 1 && states[0] == XB_CLOSING && slot_busy(slot));
-		settle(slot);
-		CHECK(n_states == 2 && states[1] == XB_CLOSED && !slot_busy(slot));
-		CHECK(!due_in(slot)); /* however often */
+		CHECK(!kill(device->pid, SIGKILL));
+		CHECK(life_ends(device, 10000));
+		reap(device);
+		CHECK(n_states == 1 && states[0] == XB_CLOSING && device_busy(device));
+		settle(device);
+		CHECK(n_states == 2 && states[1] == XB_CLOSED && !device_busy(device));
+		CHECK(!due_in(device)); /* however often */
 	}
-	slot_free(slot);
+	device_free(device);
 	CHECK(!rmdir(dir)); /* no file is left */
 	CHECK(!mkdir(dir, 0700));
 }
@@ -242,81 +242,81 @@ static void test_crash(void)
 /* A worker that is of no use is tried again, ever less often. */
 static void test_young(void)
 {
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 	uint64_t last = 0;
 	unsigned int i;
 
 	for (i = 0; i < 5; i++) {
-		slot_start(slot, NULL, false);
-		CHECK(!kill(slot->pid, SIGKILL) && life_ends(slot, 10000));
-		reap(slot);
-		settle(slot);
-		CHECK(due_in(slot) > last);
-		last = due_in(slot);
+		device_start(device, NULL, false);
+		CHECK(!kill(device->pid, SIGKILL) && life_ends(device, 10000));
+		reap(device);
+		settle(device);
+		CHECK(due_in(device) > last);
+		last = due_in(device);
 	}
-	slot_free(slot);
+	device_free(device);
 }
 
 /* A guest that connects and disconnects as fast as it can: some at once, then a few a second. */
 static void test_paced(void)
 {
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 	unsigned int at_once = 0, paced = 0;
 
 	while (paced < 3) {
-		slot_start(slot, NULL, false);
-		CHECK(!kill(slot->pid, SIGKILL) && waitpid(slot->pid, NULL, 0) == slot->pid);
-		slot_ended(slot, NULL, W_EXITCODE(WORKER_DONE, 0));
-		CHECK(life_ends(slot, 10000));
-		settle(slot);
-		if (due_in(slot))
+		device_start(device, NULL, false);
+		CHECK(!kill(device->pid, SIGKILL) && waitpid(device->pid, NULL, 0) == device->pid);
+		device_ended(device, NULL, W_EXITCODE(WORKER_DONE, 0));
+		CHECK(life_ends(device, 10000));
+		settle(device);
+		if (due_in(device))
 			paced++;
 		else
 			at_once++;
-		CHECK(due_in(slot) <= paced * 500);
+		CHECK(due_in(device) <= paced * 500);
 	}
 	CHECK(at_once >= 15); /* and more if the test itself takes its time */
-	slot_free(slot);
+	device_free(device);
 }
 
 /* A guest that has caused too much is not connected again before it has made up for that. */
 static void test_pause(void)
 {
 	const int results[] = { WORKER_DONE, WORKER_FAILED };
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		slot_start(slot, NULL, false);
-		CHECK(!kill(slot->pid, SIGKILL) && waitpid(slot->pid, NULL, 0) == slot->pid);
-		slot_ended(slot, NULL, W_EXITCODE(WORKER_STATUS(results[i], 7), 0));
-		CHECK(life_ends(slot, 10000));
-		settle(slot);
-		CHECK(due_in(slot) > 5000 && due_in(slot) <= 7000);
-		slot->not_before_ms = 0;
+		device_start(device, NULL, false);
+		CHECK(!kill(device->pid, SIGKILL) && waitpid(device->pid, NULL, 0) == device->pid);
+		device_ended(device, NULL, W_EXITCODE(WORKER_STATUS(results[i], 7), 0));
+		CHECK(life_ends(device, 10000));
+		settle(device);
+		CHECK(due_in(device) > 5000 && due_in(device) <= 7000);
+		device->not_before_ms = 0;
 	}
-	CHECK(slot->failures == 1); /* the first one was none */
-	slot_free(slot);
+	CHECK(device->failures == 1); /* the first one was none */
+	device_free(device);
 }
 
 static void test_no_hca(void)
 {
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 
 	hca_err = -ENOENT;
-	slot_start(slot, NULL, false);
-	CHECK(!slot_busy(slot) && due_in(slot) > 0 && due_in(slot) <= 1000);
+	device_start(device, NULL, false);
+	CHECK(!device_busy(device) && due_in(device) > 0 && due_in(device) <= 1000);
 	CHECK(!strcmp(error, "there is no HCA mlx5_0"));
 	error[0] = 0;
-	slot_start(slot, NULL, false);
-	CHECK(!error[0] && due_in(slot) <= 1000); /* said once */
+	device_start(device, NULL, false);
+	CHECK(!error[0] && due_in(device) <= 1000); /* said once */
 	hca_err = 0;
-	slot_start(slot, NULL, false);
-	CHECK(slot->pid > 0);
-	kill(slot->pid, SIGKILL);
-	reap(slot);
-	settle(slot);
-	slot_free(slot);
+	device_start(device, NULL, false);
+	CHECK(device->pid > 0);
+	kill(device->pid, SIGKILL);
+	reap(device);
+	settle(device);
+	device_free(device);
 }
 
 /* A supervisor that starts a worker and dies. Returns the worker's pid. */
@@ -328,11 +328,11 @@ static pid_t leave_worker(void)
 	CHECK(!pipe2(say, O_CLOEXEC));
 	supervisor = fork();
 	if (!supervisor) {
-		struct slot *slot = new_slot();
+		struct device *device = new_device();
 
-		slot_start(slot, NULL, false);
-		await_worker(slot->pid);
-		CHECK(write(say[1], &slot->pid, sizeof(pid)) == sizeof(pid));
+		device_start(device, NULL, false);
+		await_worker(device->pid);
+		CHECK(write(say[1], &device->pid, sizeof(pid)) == sizeof(pid));
 		kill(getpid(), SIGKILL);
 	}
 	close(say[1]);
@@ -345,52 +345,52 @@ static pid_t leave_worker(void)
 static void test_adopted(void)
 {
 	pid_t pid = leave_worker();
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 
-	CHECK(slot->pid == pid && slot->pidfd >= 0 && slot_busy(slot) && !life_ends(slot, 0));
-	forget(slot); /* and once more */
-	slot = new_slot();
-	CHECK(slot->pid == pid && slot_busy(slot) && !life_ends(slot, 100));
-	CHECK(!kill(pid, SIGKILL) && life_ends(slot, 10000));
-	settle(slot);
+	CHECK(device->pid == pid && device->pidfd >= 0 && device_busy(device) && !life_ends(device, 0));
+	forget(device); /* and once more */
+	device = new_device();
+	CHECK(device->pid == pid && device_busy(device) && !life_ends(device, 100));
+	CHECK(!kill(pid, SIGKILL) && life_ends(device, 10000));
+	settle(device);
 	CHECK(n_states == 2 && states[0] == XB_CLOSING && states[1] == XB_CLOSED);
-	CHECK(!slot_busy(slot) && !slot->pid && !due_in(slot));
+	CHECK(!device_busy(device) && !device->pid && !due_in(device));
 	/* Now it is our turn. */
-	slot_start(slot, NULL, false);
-	CHECK(slot->pid > 0 && slot->pid != pid);
-	kill(slot->pid, SIGKILL);
-	reap(slot);
-	settle(slot);
-	slot_free(slot);
+	device_start(device, NULL, false);
+	CHECK(device->pid > 0 && device->pid != pid);
+	kill(device->pid, SIGKILL);
+	reap(device);
+	settle(device);
+	device_free(device);
 }
 
 /* It ended, and said so itself, while nobody looked. */
 static void test_gone_meanwhile(void)
 {
 	pid_t pid = leave_worker();
-	struct slot *slot;
+	struct device *device;
 
 	CHECK(!kill(pid, SIGKILL));
 	waitpid(pid, NULL, 0);
-	slot = new_slot();
-	CHECK(!slot_busy(slot) && !slot->pid && slot->pidfd < 0);
-	slot_free(slot);
+	device = new_device();
+	CHECK(!device_busy(device) && !device->pid && device->pidfd < 0);
+	device_free(device);
 }
 
 /* One that does not end is killed; also if another supervisor started it. */
 static void test_stubborn(void)
 {
 	pid_t pid = leave_worker();
-	struct slot *slot = new_slot();
+	struct device *device = new_device();
 
-	CHECK(slot_must_end(slot, 100) == 100);
-	CHECK(!life_ends(slot, 150));
-	CHECK(slot_must_end(slot, 100) == 100);
-	CHECK(life_ends(slot, 10000));
-	settle(slot);
-	CHECK(slot_must_end(slot, 100) == -1);
+	CHECK(device_must_end(device, 100) == 100);
+	CHECK(!life_ends(device, 150));
+	CHECK(device_must_end(device, 100) == 100);
+	CHECK(life_ends(device, 10000));
+	settle(device);
+	CHECK(device_must_end(device, 100) == -1);
 	waitpid(pid, NULL, 0);
-	slot_free(slot);
+	device_free(device);
 }
 
 /* What the file says is another process by now: it must not be harmed, and the worker not doubled. */
@@ -398,7 +398,7 @@ static void test_wrong_pid(void)
 {
 	static const char *const lies[] = { "ours", "0\n", "-1\n", "99999999999\n", "", "x\n" };
 	pid_t pid = leave_worker();
-	struct slot *slot;
+	struct device *device;
 	char path[128];
 	unsigned int i;
 	FILE *file;
@@ -412,18 +412,18 @@ static void test_wrong_pid(void)
 		else
 			fprintf(file, "%d\n", getpid());
 		fclose(file);
-		slot = new_slot();
-		CHECK(slot_busy(slot) && !slot->pid && slot->pidfd < 0 && slot_fd(slot) == slot->life);
-		CHECK(!life_ends(slot, 20) && slot_clear(slot) == -1);
-		forget(slot);
+		device = new_device();
+		CHECK(device_busy(device) && !device->pid && device->pidfd < 0 && device_fd(device) == device->life);
+		CHECK(!life_ends(device, 20) && device_clear(device) == -1);
+		forget(device);
 	}
 	/* When it has to end it is found by what it holds. */
-	slot = new_slot();
-	CHECK(slot_must_end(slot, 100) == 100 && !life_ends(slot, 150) && slot_must_end(slot, 100) == 100);
-	CHECK(life_ends(slot, 10000) && waitpid(pid, NULL, 0) == pid);
-	settle(slot);
-	CHECK(!slot_busy(slot) && n_states == 2);
-	slot_free(slot);
+	device = new_device();
+	CHECK(device_must_end(device, 100) == 100 && !life_ends(device, 150) && device_must_end(device, 100) == 100);
+	CHECK(life_ends(device, 10000) && waitpid(pid, NULL, 0) == pid);
+	settle(device);
+	CHECK(!device_busy(device) && n_states == 2);
+	device_free(device);
 }
 
 static bool is_there(const char *name, pid_t worker)
@@ -463,59 +463,59 @@ static void await(bool there, const char *name, pid_t worker)
 /* Who outlives a worker that is killed is killed as well, the keeper last; only then comes the next worker. */
 static void test_family(bool adopted)
 {
-	struct slot *slot;
+	struct device *device;
 	pid_t pid;
 
 	CHECK(!setenv(STAYS, "1", 1));
 	if (adopted) {
 		pid = leave_worker();
-		slot = new_slot();
+		device = new_device();
 	} else {
-		slot = new_slot();
-		slot_start(slot, NULL, false);
-		pid = slot->pid;
+		device = new_device();
+		device_start(device, NULL, false);
+		pid = device->pid;
 	}
 	await(true, "xen-ib-keeper", pid);
-	CHECK(!unsetenv(STAYS) && slot_clear(slot) == -1 && !kill(pid, SIGKILL));
+	CHECK(!unsetenv(STAYS) && device_clear(device) == -1 && !kill(pid, SIGKILL));
 	if (adopted)
-		slot_event(slot, NULL);
+		device_event(device, NULL);
 	else
-		reap(slot);
+		reap(device);
 	waitpid(pid, NULL, 0);
-	CHECK(!slot->pid && slot_busy(slot) && slot_clear(slot) > 0 && slot_fd(slot) == slot->life);
-	CHECK(!life_ends(slot, 20) && is_there("xen-ib-broker", pid));
-	slot->ended_ms -= 5000;
-	CHECK(slot_clear(slot) > 0);
+	CHECK(!device->pid && device_busy(device) && device_clear(device) > 0 && device_fd(device) == device->life);
+	CHECK(!life_ends(device, 20) && is_there("xen-ib-broker", pid));
+	device->ended_ms -= 5000;
+	CHECK(device_clear(device) > 0);
 	await(false, "xen-ib-broker", pid);
-	CHECK(is_there("xen-ib-keeper", pid) && !life_ends(slot, 0) && slot_busy(slot));
-	slot->ended_ms -= 5000;
-	CHECK(slot_clear(slot) > 0 && life_ends(slot, 10000));
-	settle(slot);
+	CHECK(is_there("xen-ib-keeper", pid) && !life_ends(device, 0) && device_busy(device));
+	device->ended_ms -= 5000;
+	CHECK(device_clear(device) > 0 && life_ends(device, 10000));
+	settle(device);
 	CHECK(n_states == 2 && states[1] == XB_CLOSED);
 	await(false, "xen-ib-keeper", pid);
-	slot_free(slot);
+	device_free(device);
 }
 
 /* It looks as if it were gone, to this supervisor and to the next one: it is not. */
 static void test_lets_go(void)
 {
-	struct slot *slot;
+	struct device *device;
 	pid_t pid;
 
 	CHECK(!setenv(LETS_GO, "1", 1));
 	pid = leave_worker();
-	slot = new_slot();
-	CHECK(slot_busy(slot) && slot->pid == pid && slot_fd(slot) == slot->pidfd);
-	CHECK(slot_must_end(slot, 0) == 0);
-	CHECK(slot_must_end(slot, 0) == 0);
-	settle(slot);
+	device = new_device();
+	CHECK(device_busy(device) && device->pid == pid && device_fd(device) == device->pidfd);
+	CHECK(device_must_end(device, 0) == 0);
+	CHECK(device_must_end(device, 0) == 0);
+	settle(device);
 	waitpid(pid, NULL, 0);
-	slot_start(slot, NULL, false);
-	CHECK(slot->pid > 0 && life_ends(slot, 10000) && slot_fd(slot) == -1 && slot_busy(slot));
-	CHECK(!kill(slot->pid, SIGKILL));
-	reap(slot);
-	settle(slot);
-	slot_free(slot);
+	device_start(device, NULL, false);
+	CHECK(device->pid > 0 && life_ends(device, 10000) && device_fd(device) == -1 && device_busy(device));
+	CHECK(!kill(device->pid, SIGKILL));
+	reap(device);
+	settle(device);
+	device_free(device);
 	CHECK(!unsetenv(LETS_GO));
 }
 
@@ -525,7 +525,7 @@ int main(int argc, char **argv)
 		return worker();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	CHECK(mkdtemp(dir));
-	slot_dir = dir;
+	device_dir = dir;
 	log_setup("test", 0);
 	test_crash();
 	test_young();
