@@ -18,7 +18,7 @@
  */
 int serving_domain(struct serving *s)
 {
-	int err = rights_domain(s->rights, s->domid, &s->auto_translated);
+	int err = iomem_domain(s->iomem, s->domid, &s->auto_translated);
 
 	if (!err)
 		s->known = true;
@@ -49,9 +49,9 @@ static int new_uar(struct serving *s, uint32_t type, uint64_t *index)
 	return 0;
 }
 
-static struct rights_frame frame_of(const struct serving *s, uint64_t mfn, uint64_t gfn)
+static struct iomem_frame frame_of(const struct serving *s, uint64_t mfn, uint64_t gfn)
 {
-	return (struct rights_frame){
+	return (struct iomem_frame){
 		.domid = s->domid, .devid = s->devid, .mfn = mfn, .gfn = s->auto_translated ? gfn : 0,
 		.auto_translated = s->auto_translated,
 	};
@@ -63,8 +63,8 @@ static struct rights_frame frame_of(const struct serving *s, uint64_t mfn, uint6
  */
 static int take(struct serving *s, struct uar_record *record)
 {
-	const struct rights_frame frame = frame_of(s, record->frame, record->gfn);
-	int err = rights_deny(s->rights, &frame);
+	const struct iomem_frame frame = frame_of(s, record->frame, record->gfn);
+	int err = iomem_deny(s->iomem, &frame);
 
 	if (err && err != -EINVAL)
 		return err;
@@ -81,7 +81,7 @@ static int take(struct serving *s, struct uar_record *record)
 static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 {
 	struct uar_record *record = uar_records_find(s->records, mfn);
-	struct rights_frame frame;
+	struct iomem_frame frame;
 	int err;
 
 	if (!record)
@@ -96,7 +96,7 @@ static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 	frame = frame_of(s, mfn, gfn);
 	record->gfn = frame.gfn;
 	record->allowed = 1;
-	err = rights_allow(s->rights, &frame);
+	err = iomem_allow(s->iomem, &frame);
 	if (err)
 		record->allowed = record->gfn = 0;
 	return err;

@@ -22,7 +22,7 @@ struct serving {
 	int gntdev;
 	bool auto_translated;
 	bool known; /* what type the domain is of */
-	struct rights *rights;
+	struct iomem *iomem;
 	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
 	uint64_t first_frame, end_frame; /* of those where doorbells can be */
 	int bank;

@@ -140,8 +140,8 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 	prctl(PR_SET_NAME, "xen-ib-broker");
 	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
 	snprintf(s.temporary, sizeof(s.temporary), "%s.new", s.path);
-	s.rights = rights_open();
-	if (!s.rights) {
+	s.iomem = iomem_open();
+	if (!s.iomem) {
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}

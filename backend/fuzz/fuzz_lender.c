@@ -42,7 +42,7 @@ static bool lives[7];
 static int next_err;
 
 /* What guests may map. */
-static struct rights_frame held[HELD_MOST];
+static struct iomem_frame held[HELD_MOST];
 static unsigned int n_held;
 
 /* Time stands still: the pace is not what this is about. */
@@ -86,7 +86,7 @@ static bool is_number(const struct store_node *node, uint64_t *number)
 	return !errno;
 }
 
-static bool is_wished(const struct rights_frame *frame)
+static bool is_wished(const struct iomem_frame *frame)
 {
 	struct store_node *wish;
 	uint64_t gfn;
@@ -95,7 +95,7 @@ static bool is_wished(const struct rights_frame *frame)
 	return is_number(wish, &gfn) && gfn == frame->gfn;
 }
 
-static bool is_named(const struct rights_frame *frame)
+static bool is_named(const struct iomem_frame *frame)
 {
 	struct store_node *node = find("/local/domain/%u/device/vhca/%u/backend", frame->domid, frame->devid);
 	char nodes[STORE_PATH];
@@ -104,7 +104,7 @@ static bool is_named(const struct rights_frame *frame)
 	return node && node->size == strlen(nodes) && !memcmp(node->value, nodes, node->size);
 }
 
-static bool is_place(const struct rights_frame *frame)
+static bool is_place(const struct iomem_frame *frame)
 {
 	uint64_t first, count;
 
@@ -115,33 +115,33 @@ static bool is_place(const struct rights_frame *frame)
 	       frame->gfn >= first && frame->gfn - first < count && count <= PLACES_MOST;
 }
 
-static struct store_node *record(const struct rights_frame *frame)
+static struct store_node *record(const struct iomem_frame *frame)
 {
 	return find(RECORDS "/3/%u/%u/%" PRIu64, frame->domid, frame->devid, frame->mfn);
 }
 
 /* Xen */
 
-struct rights {
+struct iomem {
 	int unused;
 };
 
-static struct rights rights;
+static struct iomem iomem;
 
-unsigned int rights_own(const struct rights *r)
+unsigned int iomem_own(const struct iomem *r)
 {
-	CHECK(r == &rights);
+	CHECK(r == &iomem);
 	return 0;
 }
 
-int rights_domain(struct rights *r, unsigned int domid, bool *auto_translated)
+int iomem_domain(struct iomem *r, unsigned int domid, bool *auto_translated)
 {
-	CHECK(r == &rights);
+	CHECK(r == &iomem);
 	*auto_translated = domid == 6;
 	return domid < sizeof(lives) && lives[domid] ? 0 : -ESRCH;
 }
 
-static unsigned int find_held(const struct rights_frame *frame)
+static unsigned int find_held(const struct iomem_frame *frame)
 {
 	unsigned int i;
 
@@ -151,11 +151,11 @@ static unsigned int find_held(const struct rights_frame *frame)
 	return i;
 }
 
-int rights_allow(struct rights *r, const struct rights_frame *frame)
+int iomem_allow(struct iomem *r, const struct iomem_frame *frame)
 {
 	int err = next_err;
 
-	CHECK(r == &rights && lives[3] && (frame->domid == 5 || frame->domid == 6) && lives[frame->domid]);
+	CHECK(r == &iomem && lives[3] && (frame->domid == 5 || frame->domid == 6) && lives[frame->domid]);
 	CHECK(frame->auto_translated == (frame->domid == 6));
 	CHECK(frame->mfn >= FIRST_FRAME && frame->mfn < FIRST_FRAME + FRAMES);
 	CHECK(is_named(frame) && is_wished(frame) && is_place(frame));
@@ -167,11 +167,11 @@ int rights_allow(struct rights *r, const struct rights_frame *frame)
 	return err;
 }
 
-int rights_deny(struct rights *r, const struct rights_frame *frame)
+int iomem_deny(struct iomem *r, const struct iomem_frame *frame)
 {
 	unsigned int i = find_held(frame);
 
-	CHECK(r == &rights && lives[frame->domid] && record(frame));
+	CHECK(r == &iomem && lives[frame->domid] && record(frame));
 	CHECK(i < n_held && held[i].gfn == frame->gfn);
 	held[i] = held[--n_held];
 	return 0;
@@ -202,7 +202,7 @@ static void serve(void)
 static void restart(void)
 {
 	lender_close(l);
-	l = lender_open(&rights);
+	l = lender_open(&iomem);
 	CHECK(l);
 }
 
@@ -311,7 +311,7 @@ static void begin(void)
 	put_vhca("/local/domain/3/backend/vhca/6/0", "/local/domain/6/device/vhca/0");
 	store_put("/local/domain/6/device/vhca/0/doorbell-gfn", "1048576");
 	store_put("/local/domain/6/device/vhca/0/doorbell-gfns", "16");
-	l = lender_open(&rights);
+	l = lender_open(&iomem);
 	CHECK(l);
 	serve();
 }

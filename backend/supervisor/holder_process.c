@@ -25,14 +25,14 @@ static bool domain_exists(void *from, unsigned int domid)
 {
 	bool unused;
 
-	return rights_domain(from, domid, &unused) != -ESRCH; /* who cannot know keeps what it has */
+	return iomem_domain(from, domid, &unused) != -ESRCH; /* who cannot know keeps what it has */
 }
 
 /* SIGTERM is for the supervisor; what this one has must stay. */
 int holder_main(void)
 {
 	struct rlimit files = { 16384, 16384 };
-	struct rights *rights;
+	struct iomem *iomem;
 
 	prctl(PR_SET_NAME, "xen-ib-holder");
 	setsid();
@@ -41,13 +41,13 @@ int holder_main(void)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	setrlimit(RLIMIT_NOFILE, &files);
-	rights = rights_open();
-	if (!rights) {
+	iomem = iomem_open();
+	if (!iomem) {
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		return EXIT_FAILURE;
 	}
-	holder_run(HOLDER_LISTENER, domain_exists, rights);
-	rights_close(rights);
+	holder_run(HOLDER_LISTENER, domain_exists, iomem);
+	iomem_close(iomem);
 	return EXIT_SUCCESS;
 }
 

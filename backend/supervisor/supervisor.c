@@ -46,7 +46,7 @@
 
 struct supervisor {
 	struct xs_handle *xs;
-	struct rights *rights;
+	struct iomem *iomem;
 	struct lender *lender; /* NULL: in a driver domain */
 	int signals, lock;
 	struct bank_store store;
@@ -65,7 +65,7 @@ struct supervisor {
 static bool domain_runs(const struct supervisor *s, unsigned int domid, bool *revocable)
 {
 	*revocable = false;
-	return rights_domain(s->rights, domid, revocable) != -ESRCH;
+	return iomem_domain(s->iomem, domid, revocable) != -ESRCH;
 }
 
 /* Finding vHCAs */
@@ -515,13 +515,13 @@ static bool open_signals(struct supervisor *s)
 static bool open_xen(struct supervisor *s)
 {
 	s->xs = xs_open(0);
-	s->rights = rights_open();
-	if (!s->xs || !s->rights) {
+	s->iomem = iomem_open();
+	if (!s->xs || !s->iomem) {
 		log_error("xenstore or the hypervisor: %s", strerror(errno));
 		return false;
 	}
-	s->own = rights_own(s->rights);
-	s->lender = lender_open(s->rights);
+	s->own = iomem_own(s->iomem);
+	s->lender = lender_open(s->iomem);
 	if (!s->lender && !s->own) {
 		log_error("xenstore, for driver domains: %s", strerror(errno));
 		return false;
@@ -563,7 +563,7 @@ int supervisor_main(bool verbose)
 		result = EXIT_SUCCESS;
 	}
 	lender_close(s.lender);
-	rights_close(s.rights);
+	iomem_close(s.iomem);
 	xs_close(s.xs);
 	return result;
 }

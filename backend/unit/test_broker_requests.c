@@ -35,15 +35,15 @@ static uint64_t may_map; /* of a PV guest, a bit for each page */
 static int allow_err, deny_err, domain_err;
 static bool is_auto;
 
-int rights_domain(struct rights *rights, unsigned int domid, bool *auto_translated)
+int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated)
 {
-	(void)rights;
+	(void)iomem;
 	CHECK(domid == DOMID);
 	*auto_translated = is_auto;
 	return domain_err;
 }
 
-static unsigned int place_of(const struct rights_frame *frame)
+static unsigned int place_of(const struct iomem_frame *frame)
 {
 	CHECK(frame->domid == DOMID && frame->auto_translated == is_auto);
 	CHECK(frame->mfn >= BAR + HCA_FIRST_UAR_PAGE && frame->mfn < BAR + PAGES);
@@ -51,11 +51,11 @@ static unsigned int place_of(const struct rights_frame *frame)
 	return is_auto ? frame->gfn - G0 : 0;
 }
 
-int rights_allow(struct rights *rights, const struct rights_frame *frame)
+int iomem_allow(struct iomem *iomem, const struct iomem_frame *frame)
 {
 	unsigned int at = place_of(frame);
 
-	(void)rights;
+	(void)iomem;
 	if (allow_err)
 		return allow_err;
 	if (is_auto) {
@@ -68,11 +68,11 @@ int rights_allow(struct rights *rights, const struct rights_frame *frame)
 	return 0;
 }
 
-int rights_deny(struct rights *rights, const struct rights_frame *frame)
+int iomem_deny(struct iomem *iomem, const struct iomem_frame *frame)
 {
 	unsigned int at = place_of(frame);
 
-	(void)rights;
+	(void)iomem;
 	if (deny_err)
 		return deny_err;
 	may_map &= ~(1ull << (frame->mfn - BAR));

@@ -18,7 +18,7 @@
 #define GUEST LEASE_RECORDS "/3/5"
 #define RECORD GUEST "/1/524288"
 
-static const struct rights_frame frame = {
+static const struct iomem_frame frame = {
 	.domid = 5, .devid = 1, .mfn = 524288, .gfn = 1048576, .auto_translated = true
 };
 
@@ -77,7 +77,7 @@ static int deny(void)
 
 static void test_paths(void)
 {
-	const struct rights_frame last = { .domid = 32767, .devid = UINT16_MAX, .mfn = UINT64_MAX };
+	const struct iomem_frame last = { .domid = 32767, .devid = UINT16_MAX, .mfn = UINT64_MAX };
 	char path[LEASE_PATH];
 
 	lease_wish(path, 3, &frame);

@@ -65,38 +65,38 @@ static void take_time(void)
 
 /* Xen */
 
-struct rights {
+struct iomem {
 	unsigned int own;
 };
 
 enum domain { GONE, IS_PV, IS_AUTO, UNKNOWN };
 
-static struct rights rights;
+static struct iomem iomem;
 static unsigned char domains[DOMAINS];
 
 #define CALLS 64
 
 static struct call {
 	bool allow;
-	struct rights_frame frame;
+	struct iomem_frame frame;
 } calls[CALLS];
 static unsigned int n_calls;
 static int allow_err, deny_err;
 
-unsigned int rights_own(const struct rights *r)
+unsigned int iomem_own(const struct iomem *r)
 {
 	return r->own;
 }
 
-int rights_domain(struct rights *r, unsigned int domid, bool *auto_translated)
+int iomem_domain(struct iomem *r, unsigned int domid, bool *auto_translated)
 {
-	CHECK(r == &rights && domid < DOMAINS);
+	CHECK(r == &iomem && domid < DOMAINS);
 	*auto_translated = domains[domid] == IS_AUTO;
 	return domains[domid] == GONE ? -ESRCH : domains[domid] == UNKNOWN ? -EIO : 0;
 }
 
 /* Before anything changes it stands in xenstore, so that a daemon that dies then leaves nothing behind. */
-static void note_call(bool allow, const struct rights_frame *frame)
+static void note_call(bool allow, const struct iomem_frame *frame)
 {
 	char path[LEASE_PATH], value[32];
 	struct store_node *record;
@@ -110,23 +110,23 @@ static void note_call(bool allow, const struct rights_frame *frame)
 	calls[n_calls++] = (struct call){ allow, *frame };
 }
 
-int rights_allow(struct rights *r, const struct rights_frame *frame)
+int iomem_allow(struct iomem *r, const struct iomem_frame *frame)
 {
-	CHECK(r == &rights);
+	CHECK(r == &iomem);
 	note_call(true, frame);
 	return allow_err;
 }
 
-int rights_deny(struct rights *r, const struct rights_frame *frame)
+int iomem_deny(struct iomem *r, const struct iomem_frame *frame)
 {
-	CHECK(r == &rights);
+	CHECK(r == &iomem);
 	note_call(false, frame);
 	return deny_err;
 }
 
 static bool was(unsigned int n, bool allow, unsigned int domid, uint64_t mfn, uint64_t gfn)
 {
-	const struct rights_frame *frame = &calls[n].frame;
+	const struct iomem_frame *frame = &calls[n].frame;
 
 	return n < n_calls && calls[n].allow == allow && frame->domid == domid && frame->devid == 0 &&
 	       frame->mfn == mfn && frame->gfn == gfn;
@@ -177,7 +177,7 @@ static void settle(void)
 
 static void open_lender(void)
 {
-	l = lender_open(&rights);
+	l = lender_open(&iomem);
 	CHECK(l && store_handles() == 1);
 	settle();
 }
@@ -270,17 +270,17 @@ static void test_open(void)
 {
 	store_clear();
 	memset(domains, GONE, sizeof(domains));
-	rights.own = 3;
+	iomem.own = 3;
 	errno = EIO;
-	CHECK(!lender_open(&rights) && !errno && !store_handles());
-	rights.own = 0;
+	CHECK(!lender_open(&iomem) && !errno && !store_handles());
+	iomem.own = 0;
 	CHECK(lender_service(NULL) == -1 && lender_fd(NULL) == -1);
 	lender_close(NULL);
 	store_faults.open = ENOENT;
-	CHECK(!lender_open(&rights) && errno == ENOENT);
+	CHECK(!lender_open(&iomem) && errno == ENOENT);
 	store_faults.open = 0;
 	store_faults.watch = EACCES;
-	CHECK(!lender_open(&rights) && errno == EACCES && !store_handles());
+	CHECK(!lender_open(&iomem) && errno == EACCES && !store_handles());
 	store_faults.watch = 0;
 	open_lender(); /* there is not even one domain */
 	CHECK(store_watched("@introduceDomain") && store_watched("@releaseDomain"));

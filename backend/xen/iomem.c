@@ -13,7 +13,7 @@
 #include "xen/iomem_remote.h"
 #include "xen/xenbus.h"
 
-struct rights {
+struct iomem {
 	unsigned int own;
 	xc_interface *xc;     /* in dom0 */
 	struct xs_handle *xs; /* in a driver domain */
@@ -26,91 +26,91 @@ static unsigned int own_domain(struct xs_handle *xs)
 	return xb_read_number(xs, NULL, "domid", UINT16_MAX, &own) ? own : 0;
 }
 
-struct rights *rights_open(void)
+struct iomem *iomem_open(void)
 {
-	struct rights *rights = calloc(1, sizeof(*rights));
+	struct iomem *iomem = calloc(1, sizeof(*iomem));
 	int err;
 
-	if (!rights)
+	if (!iomem)
 		return NULL;
-	rights->xs = xs_open(0);
-	if (!rights->xs)
+	iomem->xs = xs_open(0);
+	if (!iomem->xs)
 		goto err;
-	rights->own = own_domain(rights->xs);
-	if (rights->own)
-		return rights;
-	xs_close(rights->xs);
-	rights->xs = NULL;
-	rights->xc = xc_interface_open(NULL, NULL, 0);
-	if (rights->xc)
-		return rights;
+	iomem->own = own_domain(iomem->xs);
+	if (iomem->own)
+		return iomem;
+	xs_close(iomem->xs);
+	iomem->xs = NULL;
+	iomem->xc = xc_interface_open(NULL, NULL, 0);
+	if (iomem->xc)
+		return iomem;
 err:
 	err = errno;
-	free(rights);
+	free(iomem);
 	errno = err;
 	return NULL;
 }
 
-void rights_close(struct rights *rights)
+void iomem_close(struct iomem *iomem)
 {
-	if (!rights)
+	if (!iomem)
 		return;
-	xs_close(rights->xs);
-	xc_interface_close(rights->xc);
-	free(rights);
+	xs_close(iomem->xs);
+	xc_interface_close(iomem->xc);
+	free(iomem);
 }
 
-unsigned int rights_own(const struct rights *rights)
+unsigned int iomem_own(const struct iomem *iomem)
 {
-	return rights->own;
+	return iomem->own;
 }
 
-int rights_domain(struct rights *rights, unsigned int domid, bool *auto_translated)
+int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated)
 {
 	xc_domaininfo_t info;
 
-	if (!rights->xc)
-		return lease_domain(rights->xs, rights->own, domid, auto_translated);
-	if (xc_domain_getinfo_single(rights->xc, domid, &info))
+	if (!iomem->xc)
+		return lease_domain(iomem->xs, iomem->own, domid, auto_translated);
+	if (xc_domain_getinfo_single(iomem->xc, domid, &info))
 		return -errno;
 	*auto_translated = info.flags & XEN_DOMINF_hvm_guest;
 	return info.flags & XEN_DOMINF_dying ? -ESRCH : 0;
 }
 
-static int permission(struct rights *rights, const struct rights_frame *frame, bool allow)
+static int permission(struct iomem *iomem, const struct iomem_frame *frame, bool allow)
 {
-	return xc_domain_iomem_permission(rights->xc, frame->domid, frame->mfn, 1, allow) ? -errno : 0;
+	return xc_domain_iomem_permission(iomem->xc, frame->domid, frame->mfn, 1, allow) ? -errno : 0;
 }
 
-static int mapping(struct rights *rights, const struct rights_frame *frame, uint32_t add)
+static int mapping(struct iomem *iomem, const struct iomem_frame *frame, uint32_t add)
 {
 	if (!frame->auto_translated)
 		return 0;
-	return xc_domain_memory_mapping(rights->xc, frame->domid, frame->gfn, frame->mfn, 1, add) ? -errno : 0;
+	return xc_domain_memory_mapping(iomem->xc, frame->domid, frame->gfn, frame->mfn, 1, add) ? -errno : 0;
 }
 
-int rights_allow(struct rights *rights, const struct rights_frame *frame)
+int iomem_allow(struct iomem *iomem, const struct iomem_frame *frame)
 {
 	int err;
 
-	if (!rights->xc)
-		return lease_allow(rights->xs, rights->own, frame);
-	err = permission(rights, frame, true);
+	if (!iomem->xc)
+		return lease_allow(iomem->xs, iomem->own, frame);
+	err = permission(iomem, frame, true);
 	if (err)
 		return err;
-	err = mapping(rights, frame, DPCI_ADD_MAPPING);
+	err = mapping(iomem, frame, DPCI_ADD_MAPPING);
 	if (err)
-		permission(rights, frame, false);
+		permission(iomem, frame, false);
 	return err;
 }
 
 /* The permission goes, too, if the mapping cannot be removed: a guest may have done that itself. */
-int rights_deny(struct rights *rights, const struct rights_frame *frame)
+int iomem_deny(struct iomem *iomem, const struct iomem_frame *frame)
 {
 	int err;
 
-	if (!rights->xc)
-		return lease_deny(rights->xs, rights->own, frame);
-	err = mapping(rights, frame, DPCI_REMOVE_MAPPING);
-	return permission(rights, frame, false) ?: err;
+	if (!iomem->xc)
+		return lease_deny(iomem->xs, iomem->own, frame);
+	err = mapping(iomem, frame, DPCI_REMOVE_MAPPING);
+	return permission(iomem, frame, false) ?: err;
 }

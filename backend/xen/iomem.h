@@ -12,27 +12,27 @@
 
 #include "xen/iomem_frame.h"
 
-struct rights;
+struct iomem;
 
-/* rights_open - for one thread. NULL, with errno: neither Xen nor xenstore can be asked. */
-struct rights *rights_open(void);
-void rights_close(struct rights *rights);
+/* iomem_open - for one thread. NULL, with errno: neither Xen nor xenstore can be asked. */
+struct iomem *iomem_open(void);
+void iomem_close(struct iomem *iomem);
 
-/* rights_own - our own domain. */
-unsigned int rights_own(const struct rights *rights);
+/* iomem_own - our own domain. */
+unsigned int iomem_own(const struct iomem *iomem);
 
 /*
- * rights_domain - 0: it lives, and *auto_translated says of what type it is. -ESRCH: it is gone, or
+ * iomem_domain - 0: it lives, and *auto_translated says of what type it is. -ESRCH: it is gone, or
  * being destroyed. -EAGAIN: it lives, and dom0 has not said of what type it is. Another -errno: it
  * cannot be known.
  */
-int rights_domain(struct rights *rights, unsigned int domid, bool *auto_translated);
+int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated);
 
 /*
- * rights_allow, rights_deny - whether the domain may map the frame. What is denied is unmapped from
+ * iomem_allow, iomem_deny - whether the domain may map the frame. What is denied is unmapped from
  * an auto-translated domain; a PV domain keeps what it has mapped. 0 or -errno.
  */
-int rights_allow(struct rights *rights, const struct rights_frame *frame);
-int rights_deny(struct rights *rights, const struct rights_frame *frame);
+int iomem_allow(struct iomem *iomem, const struct iomem_frame *frame);
+int iomem_deny(struct iomem *iomem, const struct iomem_frame *frame);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* A frame of I/O memory (mfn), and where an auto-translated domain is to find it (gfn). */
-struct rights_frame {
+struct iomem_frame {
 	unsigned int domid, devid; /* of a vHCA */
 	uint64_t mfn, gfn;
 	bool auto_translated;

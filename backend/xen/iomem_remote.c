@@ -18,13 +18,13 @@
 #define ANSWER_MS 10000
 #define LOOK_MOST_MS 16
 
-void lease_record(char path[LEASE_PATH], unsigned int backend, const struct rights_frame *frame)
+void lease_record(char path[LEASE_PATH], unsigned int backend, const struct iomem_frame *frame)
 {
 	snprintf(path, LEASE_PATH, LEASE_RECORDS "/%u/%u/%u/%" PRIu64, backend, frame->domid, frame->devid,
 		 frame->mfn);
 }
 
-void lease_wish(char path[LEASE_PATH], unsigned int backend, const struct rights_frame *frame)
+void lease_wish(char path[LEASE_PATH], unsigned int backend, const struct iomem_frame *frame)
 {
 	snprintf(path, LEASE_PATH, "/local/domain/%u/backend/vhca/%u/%u/frames/%" PRIu64, backend, frame->domid,
 		 frame->devid, frame->mfn);
@@ -73,9 +73,9 @@ static void pause_ms(unsigned int ms)
 }
 
 /* True: there is an answer, in *err. */
-typedef bool answered_fn(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame, int *err);
+typedef bool answered_fn(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err);
 
-static int wait_for(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame,
+static int wait_for(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame,
 		    answered_fn *answered)
 {
 	uint64_t end = now_ms() + ANSWER_MS;
@@ -92,7 +92,7 @@ static int wait_for(struct xs_handle *xs, unsigned int own, const struct rights_
 	return err;
 }
 
-static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame, int *err)
+static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err)
 {
 	char path[LEASE_PATH];
 	uint64_t number;
@@ -108,7 +108,7 @@ static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct righ
 	return true;
 }
 
-static bool is_denied(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame, int *err)
+static bool is_denied(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err)
 {
 	char path[LEASE_PATH];
 
@@ -121,7 +121,7 @@ static bool is_denied(struct xs_handle *xs, unsigned int own, const struct right
 	return true;
 }
 
-static int withdraw(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame)
+static int withdraw(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
 {
 	char path[LEASE_PATH];
 
@@ -130,7 +130,7 @@ static int withdraw(struct xs_handle *xs, unsigned int own, const struct rights_
 }
 
 /* An error that is left of an earlier wish is no answer to this one; while it stands dom0 does not try this one. */
-int lease_allow(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame)
+int lease_allow(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
 {
 	char path[LEASE_PATH], error[LEASE_PATH + 8], gfn[24];
 	int err;
@@ -148,7 +148,7 @@ int lease_allow(struct xs_handle *xs, unsigned int own, const struct rights_fram
 	return err;
 }
 
-int lease_deny(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame)
+int lease_deny(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
 {
 	return withdraw(xs, own, frame) ?: wait_for(xs, own, frame, is_denied);
 }

@@ -29,15 +29,15 @@
 #define LEASE_PATH 128
 
 /* lease_record, lease_wish - the paths above, of frame->mfn; both end with it. */
-void lease_record(char path[LEASE_PATH], unsigned int backend, const struct rights_frame *frame);
-void lease_wish(char path[LEASE_PATH], unsigned int backend, const struct rights_frame *frame);
+void lease_record(char path[LEASE_PATH], unsigned int backend, const struct iomem_frame *frame);
+void lease_wish(char path[LEASE_PATH], unsigned int backend, const struct iomem_frame *frame);
 
 /*
  * As those of iomem.h, for the driver domain own. The latter two wait for dom0's daemon.
  * -ETIMEDOUT: it does not answer within ten seconds.
  */
 int lease_domain(struct xs_handle *xs, unsigned int own, unsigned int domid, bool *auto_translated);
-int lease_allow(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame);
-int lease_deny(struct xs_handle *xs, unsigned int own, const struct rights_frame *frame);
+int lease_allow(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame);
+int lease_deny(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame);
 
 #endif

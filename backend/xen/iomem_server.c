@@ -37,7 +37,7 @@ struct touched {
 
 struct lender {
 	struct xs_handle *xs;
-	struct rights *rights;
+	struct iomem *iomem;
 	struct touched touched[TOUCHED_MOST];
 	unsigned int n_touched;
 	bool all; /* is to be looked at */
@@ -73,9 +73,9 @@ static bool may_say(struct lender *l)
 
 /* Frames */
 
-static struct rights_frame frame_of(const struct lent *v, uint64_t mfn, uint64_t gfn)
+static struct iomem_frame frame_of(const struct lent *v, uint64_t mfn, uint64_t gfn)
 {
-	return (struct rights_frame){
+	return (struct iomem_frame){
 		.domid = v->domid, .devid = v->devid, .mfn = mfn, .gfn = gfn,
 		.auto_translated = v->auto_translated,
 	};
@@ -116,10 +116,10 @@ static void remove_node(struct lender *l, const char *dir, uint64_t key)
  */
 static bool take(struct lent *v, uint64_t mfn, uint64_t gfn)
 {
-	const struct rights_frame frame = frame_of(v, mfn, gfn);
+	const struct iomem_frame frame = frame_of(v, mfn, gfn);
 	int err;
 
-	err = rights_deny(v->l->rights, &frame);
+	err = iomem_deny(v->l->iomem, &frame);
 	if (err && err != -ESRCH && may_say(v->l))
 		log_warning("domain %u: taking frame %" PRIx64 " of domain %u's HCA from it: %s", v->domid, mfn,
 			    v->backend, strerror(-err));
@@ -154,7 +154,7 @@ static bool is_place(const struct lent *v, uint64_t gfn)
 /* What may have been left half done is done again. */
 static int give(struct lent *v, uint64_t mfn, uint64_t gfn)
 {
-	const struct rights_frame frame = frame_of(v, mfn, gfn);
+	const struct iomem_frame frame = frame_of(v, mfn, gfn);
 	int err;
 
 	if (!is_assigned(v, mfn))
@@ -163,7 +163,7 @@ static int give(struct lent *v, uint64_t mfn, uint64_t gfn)
 		return -EINVAL;
 	if (!write_record(v, mfn, "?", gfn))
 		return -EIO;
-	err = rights_allow(v->l->rights, &frame);
+	err = iomem_allow(v->l->iomem, &frame);
 	if (err)
 		remove_node(v->l, v->records, mfn);
 	else if (!write_record(v, mfn, "", gfn))
@@ -378,7 +378,7 @@ static void walk_guest(void *walk, uint64_t domid)
 	if (!domid || domid >= DOMAINS || domid == w->backend)
 		return;
 	w->domid = domid;
-	err = rights_domain(w->l->rights, domid, &w->auto_translated);
+	err = iomem_domain(w->l->iomem, domid, &w->auto_translated);
 	if (err == -ESRCH)
 		forget_guest(w->l, w->backend, domid);
 	if (err) {
@@ -398,7 +398,7 @@ static bool is_gone(struct lender *l, unsigned int domid)
 {
 	bool unused;
 
-	return rights_domain(l->rights, domid, &unused) == -ESRCH;
+	return iomem_domain(l->iomem, domid, &unused) == -ESRCH;
 }
 
 /* Each domain is watched: it may become a backend. One that is gone wishes nothing, whatever stands there. */
@@ -460,7 +460,7 @@ static void look_at_touched(struct lender *l, const struct touched *t)
 	struct walk w = { .l = l, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
 	struct lent v;
 
-	if (is_gone(l, t->backend) || rights_domain(l->rights, t->domid, &w.auto_translated))
+	if (is_gone(l, t->backend) || iomem_domain(l->iomem, t->domid, &w.auto_translated))
 		return;
 	v = lent_of(&w, t->devid);
 	if (!t->one_frame || !is_agreed(&v)) {
@@ -562,18 +562,18 @@ int lender_fd(const struct lender *l)
 	return l && !rest_ms(l) ? xs_fileno(l->xs) : -1;
 }
 
-struct lender *lender_open(struct rights *rights)
+struct lender *lender_open(struct iomem *iomem)
 {
 	struct lender *l;
 	int err;
 
 	errno = 0;
-	if (rights_own(rights))
+	if (iomem_own(iomem))
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return NULL;
-	l->rights = rights;
+	l->iomem = iomem;
 	l->all = true;
 	l->xs = xs_open(0);
 	if (l->xs && xs_watch(l->xs, "@introduceDomain", "") && xs_watch(l->xs, "@releaseDomain", "") &&

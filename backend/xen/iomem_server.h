@@ -17,10 +17,10 @@
 #define XEN_IB_XEN_IOMEM_SERVER_H
 
 struct lender;
-struct rights;
+struct iomem;
 
-/* lender_open - rights outlive it. NULL, with errno. In a driver domain there is none: NULL and 0. */
-struct lender *lender_open(struct rights *rights);
+/* lender_open - iomem outlives it. NULL, with errno. In a driver domain there is none: NULL and 0. */
+struct lender *lender_open(struct iomem *iomem);
 
 /* lender_close - all stays as it is. */
 void lender_close(struct lender *lender);
