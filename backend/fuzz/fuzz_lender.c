@@ -86,13 +86,13 @@ static bool is_number(const struct store_node *node, uint64_t *number)
 	return !errno;
 }
 
-static bool is_wished(const struct iomem_frame *frame)
+static bool is_requested(const struct iomem_frame *frame)
 {
-	struct store_node *wish;
+	struct store_node *request;
 	uint64_t gfn;
 
-	wish = find("/local/domain/3/backend/vhca/%u/%u/frames/%" PRIu64, frame->domid, frame->devid, frame->mfn);
-	return is_number(wish, &gfn) && gfn == frame->gfn;
+	request = find("/local/domain/3/backend/vhca/%u/%u/frames/%" PRIu64, frame->domid, frame->devid, frame->mfn);
+	return is_number(request, &gfn) && gfn == frame->gfn;
 }
 
 static bool is_named(const struct iomem_frame *frame)
@@ -115,7 +115,7 @@ static bool is_place(const struct iomem_frame *frame)
 	       frame->gfn >= first && frame->gfn - first < count && count <= PLACES_MOST;
 }
 
-static struct store_node *record(const struct iomem_frame *frame)
+static struct store_node *grant(const struct iomem_frame *frame)
 {
 	return find(RECORDS "/3/%u/%u/%" PRIu64, frame->domid, frame->devid, frame->mfn);
 }
@@ -158,8 +158,8 @@ int iomem_allow(struct iomem *r, const struct iomem_frame *frame)
 	CHECK(r == &iomem && lives[3] && (frame->domid == 5 || frame->domid == 6) && lives[frame->domid]);
 	CHECK(frame->auto_translated == (frame->domid == 6));
 	CHECK(frame->mfn >= FIRST_FRAME && frame->mfn < FIRST_FRAME + FRAMES);
-	CHECK(is_named(frame) && is_wished(frame) && is_place(frame));
-	CHECK(record(frame) && record(frame)->value[0] == '?');
+	CHECK(is_named(frame) && is_requested(frame) && is_place(frame));
+	CHECK(grant(frame) && grant(frame)->value[0] == '?');
 	CHECK(find_held(frame) == n_held && n_held < HELD_MOST);
 	next_err = 0;
 	if (!err)
@@ -171,7 +171,7 @@ int iomem_deny(struct iomem *r, const struct iomem_frame *frame)
 {
 	unsigned int i = find_held(frame);
 
-	CHECK(r == &iomem && lives[frame->domid] && record(frame));
+	CHECK(r == &iomem && lives[frame->domid] && grant(frame));
 	CHECK(i < n_held && held[i].gfn == frame->gfn);
 	held[i] = held[--n_held];
 	return 0;
@@ -196,7 +196,7 @@ static void serve(void)
 		CHECK(rounds++ < 8);
 	} while (store_events());
 	for (i = 0; i < n_held; i++)
-		CHECK(lives[3] && is_wished(&held[i]) && is_number(record(&held[i]), &gfn) && gfn == held[i].gfn);
+		CHECK(lives[3] && is_requested(&held[i]) && is_number(grant(&held[i]), &gfn) && gfn == held[i].gfn);
 }
 
 static void restart(void)

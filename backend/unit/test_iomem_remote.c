@@ -13,10 +13,10 @@
 #include "util/log.h"
 #include "xen/iomem_remote.h"
 
-#define WISH "/local/domain/3/backend/vhca/5/1/frames/524288"
-#define ERROR WISH "/error"
-#define GUEST LEASE_RECORDS "/3/5"
-#define RECORD GUEST "/1/524288"
+#define REQUEST "/local/domain/3/backend/vhca/5/1/frames/524288"
+#define ERROR REQUEST "/error"
+#define GUEST IOMEM_GRANTS "/3/5"
+#define GRANT GUEST "/1/524288"
 
 static const struct iomem_frame frame = {
 	.domid = 5, .devid = 1, .mfn = 524288, .gfn = 1048576, .auto_translated = true
@@ -67,32 +67,32 @@ static void begin(unsigned int n, void (*what)(void))
 
 static int allow(void)
 {
-	return lease_allow(NULL, 3, &frame);
+	return iomem_remote_allow(NULL, 3, &frame);
 }
 
 static int deny(void)
 {
-	return lease_deny(NULL, 3, &frame);
+	return iomem_remote_deny(NULL, 3, &frame);
 }
 
 static void test_paths(void)
 {
 	const struct iomem_frame last = { .domid = 32767, .devid = UINT16_MAX, .mfn = UINT64_MAX };
-	char path[LEASE_PATH];
+	char path[IOMEM_PATH];
 
-	lease_wish(path, 3, &frame);
-	CHECK(!strcmp(path, WISH));
-	lease_record(path, 3, &frame);
-	CHECK(!strcmp(path, RECORD));
-	lease_wish(path, 32766, &last);
+	iomem_request_path(path, 3, &frame);
+	CHECK(!strcmp(path, REQUEST));
+	iomem_grant_path(path, 3, &frame);
+	CHECK(!strcmp(path, GRANT));
+	iomem_request_path(path, 32766, &last);
 	CHECK(!strcmp(path, "/local/domain/32766/backend/vhca/32767/65535/frames/18446744073709551615"));
-	lease_record(path, 32766, &last);
-	CHECK(!strcmp(path, LEASE_RECORDS "/32766/32767/65535/18446744073709551615"));
+	iomem_grant_path(path, 32766, &last);
+	CHECK(!strcmp(path, IOMEM_GRANTS "/32766/32767/65535/18446744073709551615"));
 }
 
 static int look(bool *auto_translated)
 {
-	return lease_domain(NULL, 3, 5, auto_translated);
+	return iomem_remote_domain(NULL, 3, 5, auto_translated);
 }
 
 static void test_domain(void)
@@ -102,13 +102,13 @@ static void test_domain(void)
 	unsigned int i;
 
 	begin(0, NULL);
-	store_put(GUEST "/type", LEASE_AUTO);
+	store_put(GUEST "/type", IOMEM_TYPE_AUTO);
 	CHECK(!look(&is_auto) && is_auto);
-	store_put(GUEST "/type", LEASE_PV);
+	store_put(GUEST "/type", IOMEM_TYPE_PV);
 	CHECK(!look(&is_auto) && !is_auto);
 	store_remove(GUEST);
 	CHECK(look(&is_auto) == -EAGAIN);
-	CHECK(lease_domain(NULL, 3, 55, &is_auto) == -ESRCH && lease_domain(NULL, 4, 5, &is_auto) == -ESRCH);
+	CHECK(iomem_remote_domain(NULL, 3, 55, &is_auto) == -ESRCH && iomem_remote_domain(NULL, 4, 5, &is_auto) == -ESRCH);
 	store_put(GUEST "/type", "nothing that anybody could know");
 	CHECK(look(&is_auto) == -EAGAIN);
 	store_remove(GUEST);
@@ -125,7 +125,7 @@ static void test_domain(void)
 
 static void give(void)
 {
-	store_put(RECORD, "1048576");
+	store_put(GRANT, "1048576");
 }
 
 static void refuse(void)
@@ -146,44 +146,44 @@ static void break_writing(void)
 static void test_allow(void)
 {
 	begin(1, give);
-	CHECK(!allow() && store_is(WISH, "1048576") && pauses == 1 && waited_ms() == 1);
+	CHECK(!allow() && store_is(REQUEST, "1048576") && pauses == 1 && waited_ms() == 1);
 	begin(7, give);
-	CHECK(!allow() && store_is(WISH, "1048576") && pauses == 7);
+	CHECK(!allow() && store_is(REQUEST, "1048576") && pauses == 7);
 	begin(500, give);
 	CHECK(!allow() && pauses == 500);
 	CHECK(longest_ns == 16000000); /* it looks often, and longer does not keep the CPU busy */
 	begin(0, NULL); /* as it was before */
 	give();
-	CHECK(!allow() && !pauses && store_is(WISH, "1048576"));
+	CHECK(!allow() && !pauses && store_is(REQUEST, "1048576"));
 }
 
 static void test_refused(void)
 {
 	begin(3, refuse);
-	CHECK(allow() == -EPERM && pauses == 3 && !store_find(WISH));
-	/* What was said of an earlier wish is not said of this one. */
+	CHECK(allow() == -EPERM && pauses == 3 && !store_find(REQUEST));
+	/* What was said of an earlier request is not said of this one. */
 	begin(3, give);
-	store_put(WISH, "77");
+	store_put(REQUEST, "77");
 	store_put(ERROR, "22");
-	CHECK(!allow() && pauses == 3 && store_is(WISH, "1048576") && !store_find(ERROR));
+	CHECK(!allow() && pauses == 3 && store_is(REQUEST, "1048576") && !store_find(ERROR));
 	begin(3, refuse);
 	store_put(ERROR, "22");
-	CHECK(allow() == -EPERM && pauses == 3 && !store_find(WISH));
+	CHECK(allow() == -EPERM && pauses == 3 && !store_find(REQUEST));
 }
 
 static void change_mind(void)
 {
-	store_put(RECORD, "?1048576");
+	store_put(GRANT, "?1048576");
 }
 
 static void give_other(void)
 {
-	store_put(RECORD, "1048577");
+	store_put(GRANT, "1048577");
 }
 
 static void give_nonsense(void)
 {
-	store_put(RECORD, "1048576 ");
+	store_put(GRANT, "1048576 ");
 }
 
 static void say_nonsense(void)
@@ -195,7 +195,7 @@ static void say_nonsense(void)
 static bool in_vain(void (*what)(void))
 {
 	begin(3, what);
-	return allow() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 && !store_find(WISH);
+	return allow() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 && !store_find(REQUEST);
 }
 
 static void test_no_answer(void)
@@ -219,13 +219,13 @@ static void test_broken(void)
 	CHECK(allow() == -EACCES && !pauses); /* it could not be told from an answer */
 	/* What cannot be withdrawn has failed nonetheless. */
 	begin(3, break_writing);
-	CHECK(allow() == -ETIMEDOUT && store_is(WISH, "1048576"));
+	CHECK(allow() == -ETIMEDOUT && store_is(REQUEST, "1048576"));
 }
 
 static void take(void)
 {
-	CHECK(!store_find(WISH));
-	store_remove(RECORD);
+	CHECK(!store_find(REQUEST));
+	store_remove(GRANT);
 }
 
 static void lose_guest(void)
@@ -237,8 +237,8 @@ static void test_deny(void)
 {
 	begin(4, take);
 	give();
-	store_put(WISH, "1048576");
-	CHECK(!deny() && pauses == 4 && !store_find(WISH) && !store_find(RECORD));
+	store_put(REQUEST, "1048576");
+	CHECK(!deny() && pauses == 4 && !store_find(REQUEST) && !store_find(GRANT));
 	CHECK(!deny() && pauses == 4); /* it has it no more */
 	begin(4, take);
 	change_mind(); /* it may map it until dom0 says that it may not */
@@ -248,8 +248,8 @@ static void test_deny(void)
 	CHECK(!deny() && pauses == 4);
 	begin(4, change_mind);
 	give();
-	store_put(WISH, "1048576");
-	CHECK(deny() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 && !store_find(WISH));
+	store_put(REQUEST, "1048576");
+	CHECK(deny() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 && !store_find(REQUEST));
 	begin(4, break_reading);
 	give();
 	CHECK(deny() == -EIO && pauses == 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_iomem_server.c - what dom0's daemon does for a driver domain, which is domain 3 here: each wish is
+ * test_iomem_server.c - what dom0's daemon does for a driver domain, which is domain 3 here: each request is
  * made so once, what was made is undone whoever goes first, and nothing that anybody writes makes it
  * do more than that. Xenstore is a table, Xen a list of what it was asked for, and time is a number.
  */
@@ -38,8 +38,8 @@
 #define AUTO BACK "/6/0"
 #define PV_FRONT "/local/domain/5/device/vhca/0"
 #define AUTO_FRONT "/local/domain/6/device/vhca/0"
-#define PV_RECORD LEASE_RECORDS "/3/5/0"
-#define AUTO_RECORD LEASE_RECORDS "/3/6/0"
+#define PV_GRANT IOMEM_GRANTS "/3/5/0"
+#define AUTO_GRANT IOMEM_GRANTS "/3/6/0"
 #define G0 "1048576"
 #define G15 "1048591"
 #define G_END "1048592"
@@ -98,14 +98,14 @@ int iomem_domain(struct iomem *r, unsigned int domid, bool *auto_translated)
 /* Before anything changes it stands in xenstore, so that a daemon that dies then leaves nothing behind. */
 static void note_call(bool allow, const struct iomem_frame *frame)
 {
-	char path[LEASE_PATH], value[32];
-	struct store_node *record;
+	char path[IOMEM_PATH], value[32];
+	struct store_node *grant;
 
-	lease_record(path, 3, frame);
-	record = store_find(path);
-	CHECK(record && n_calls < CALLS);
+	iomem_grant_path(path, 3, frame);
+	grant = store_find(path);
+	CHECK(grant && n_calls < CALLS);
 	snprintf(value, sizeof(value), "?%" PRIu64, frame->gfn);
-	CHECK(!allow || !strcmp(record->value, value));
+	CHECK(!allow || !strcmp(grant->value, value));
 	CHECK(frame->auto_translated == (domains[frame->domid] == IS_AUTO));
 	calls[n_calls++] = (struct call){ allow, *frame };
 }
@@ -190,7 +190,7 @@ static void close_lender(void)
 
 static void put_vhca(const char *nodes, const char *frontend)
 {
-	char path[LEASE_PATH];
+	char path[IOMEM_PATH];
 
 	store_put(nodes, "");
 	store_find(nodes)->owner = 3;
@@ -209,7 +209,7 @@ static void put_domain(unsigned int domid, enum domain type)
 	domains[domid] = type;
 }
 
-/* A machine with all of it, and nothing wished yet. */
+/* A machine with all of it, and nothing requested yet. */
 static void begin(void)
 {
 	store_clear();
@@ -247,7 +247,7 @@ static void restart(void)
 }
 
 /* The backend's node, and all that comes of it. */
-static void wish(const char *path, const char *gfn)
+static void request_frame(const char *path, const char *gfn)
 {
 	store_put(path, gfn);
 	settle();
@@ -292,43 +292,43 @@ static void test_pv(void)
 	begin();
 	CHECK(store_watched(BACK) && store_watched("/local/domain/5/backend/vhca"));
 	CHECK(!store_watched("/local/domain/0/backend/vhca"));
-	CHECK(store_is(LEASE_RECORDS "/3/5/type", LEASE_PV) && store_is(LEASE_RECORDS "/3/6/type", LEASE_AUTO));
-	CHECK(store_permits(LEASE_RECORDS "/3/5/type", 0, 3) && store_permits(LEASE_RECORDS "/3", 0, 3));
-	CHECK(store_permits(LEASE_RECORDS, 0, 0));
-	wish(PV "/frames/" M0, "0");
-	CHECK(one(true, 5, 524288, 0) && store_is(PV_RECORD "/" M0, "0") && store_permits(PV_RECORD "/" M0, 0, 3));
+	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
+	CHECK(store_permits(IOMEM_GRANTS "/3/5/type", 0, 3) && store_permits(IOMEM_GRANTS "/3", 0, 3));
+	CHECK(store_permits(IOMEM_GRANTS, 0, 0));
+	request_frame(PV "/frames/" M0, "0");
+	CHECK(one(true, 5, 524288, 0) && store_is(PV_GRANT "/" M0, "0") && store_permits(PV_GRANT "/" M0, 0, 3));
 	CHECK(!store_find(PV "/frames/" M0 "/error"));
-	wish(PV "/frames/" M0, "0"); /* the same once more */
+	request_frame(PV "/frames/" M0, "0"); /* the same once more */
 	CHECK(none());
-	wish(PV "/frames/" M1, "1"); /* a PV guest maps it where it likes */
-	CHECK(none() && store_is(PV "/frames/" M1 "/error", "22") && !store_find(PV_RECORD "/" M1));
+	request_frame(PV "/frames/" M1, "1"); /* a PV guest maps it where it likes */
+	CHECK(none() && store_is(PV "/frames/" M1 "/error", "22") && !store_find(PV_GRANT "/" M1));
 	withdraw(PV "/frames/" M0);
-	CHECK(one(false, 5, 524288, 0) && !store_find(PV_RECORD "/" M0));
+	CHECK(one(false, 5, 524288, 0) && !store_find(PV_GRANT "/" M0));
 	end();
 }
 
 static void test_auto(void)
 {
 	begin();
-	wish(AUTO "/frames/" M0, "0");
+	request_frame(AUTO "/frames/" M0, "0");
 	CHECK(none() && store_is(AUTO "/frames/" M0 "/error", "22"));
 	withdraw(AUTO "/frames/" M0);
-	wish(AUTO "/frames/" M0, G_END);
+	request_frame(AUTO "/frames/" M0, G_END);
 	CHECK(none() && store_is(AUTO "/frames/" M0 "/error", "22"));
 	withdraw(AUTO "/frames/" M0);
-	wish(AUTO "/frames/" M0, "1048575");
+	request_frame(AUTO "/frames/" M0, "1048575");
 	CHECK(none() && store_is(AUTO "/frames/" M0 "/error", "22"));
 	withdraw(AUTO "/frames/" M0);
 	CHECK(none() && !store_find(AUTO "/frames/" M0));
-	wish(AUTO "/frames/" M0, G15);
-	CHECK(one(true, 6, 524288, 1048591) && store_is(AUTO_RECORD "/" M0, G15));
-	wish(AUTO "/frames/" M0, G0); /* from one place to another */
+	request_frame(AUTO "/frames/" M0, G15);
+	CHECK(one(true, 6, 524288, 1048591) && store_is(AUTO_GRANT "/" M0, G15));
+	request_frame(AUTO "/frames/" M0, G0); /* from one place to another */
 	CHECK(n_calls == 2 && was(0, false, 6, 524288, 1048591) && was(1, true, 6, 524288, 1048576));
-	CHECK(store_is(AUTO_RECORD "/" M0, G0));
+	CHECK(store_is(AUTO_GRANT "/" M0, G0));
 	n_calls = 0;
-	wish(AUTO "/frames/" M0, G_END); /* and to where there may be something else */
+	request_frame(AUTO "/frames/" M0, G_END); /* and to where there may be something else */
 	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO "/frames/" M0 "/error", "22"));
-	CHECK(!store_find(AUTO_RECORD "/" M0));
+	CHECK(!store_find(AUTO_GRANT "/" M0));
 	end();
 }
 
@@ -345,13 +345,13 @@ static void test_places(void)
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		store_put(AUTO_FRONT "/doorbell-gfn", places[i][0]);
 		store_put(AUTO_FRONT "/doorbell-gfns", places[i][1]);
-		wish(AUTO "/frames/" M0, G0);
+		request_frame(AUTO "/frames/" M0, G0);
 		CHECK(none() && store_is(AUTO "/frames/" M0 "/error", "22"));
 		withdraw(AUTO "/frames/" M0);
 	}
 	store_remove(AUTO_FRONT "/doorbell-gfn"); /* a guest that does not know of it */
 	store_remove(AUTO_FRONT "/doorbell-gfns");
-	wish(AUTO "/frames/" M0, G0);
+	request_frame(AUTO "/frames/" M0, G0);
 	CHECK(none() && store_is(AUTO "/frames/" M0 "/error", "22"));
 	end();
 }
@@ -360,8 +360,8 @@ static void test_not_agreed(void)
 {
 	begin();
 	store_put(PV_FRONT "/backend", "/local/domain/4/backend/vhca/5/0");
-	wish(PV "/frames/" M0, "0");
-	CHECK(none() && !store_find(PV_RECORD "/" M0) && !store_find(PV "/frames/" M0 "/error"));
+	request_frame(PV "/frames/" M0, "0");
+	CHECK(none() && !store_find(PV_GRANT "/" M0) && !store_find(PV "/frames/" M0 "/error"));
 	store_put(PV_FRONT "/backend", PV "/");
 	store_fire("@releaseDomain");
 	settle();
@@ -369,7 +369,7 @@ static void test_not_agreed(void)
 	store_remove("/local/domain/5/device");
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(none() && !store_find(PV_RECORD "/" M0));
+	CHECK(none() && !store_find(PV_GRANT "/" M0));
 	store_put(PV_FRONT "/backend", PV);
 	store_fire("@releaseDomain");
 	settle();
@@ -377,7 +377,7 @@ static void test_not_agreed(void)
 	store_put(PV_FRONT "/backend", AUTO); /* now it has another one */
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(one(false, 5, 524288, 0) && !store_find(PV_RECORD "/" M0));
+	CHECK(one(false, 5, 524288, 0) && !store_find(PV_GRANT "/" M0));
 	end();
 }
 
@@ -393,26 +393,26 @@ static void test_not_assigned(void)
 		"589824", "589829",     /* of BAR 2 */
 		"655360", "655370",     /* of the other device */
 	};
-	char path[LEASE_PATH], error[LEASE_PATH + 8];
+	char path[IOMEM_PATH], error[IOMEM_PATH + 8];
 	unsigned int i;
 
 	begin();
 	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		snprintf(path, sizeof(path), AUTO "/frames/%s", frames[i]);
 		snprintf(error, sizeof(error), "%s/error", path);
-		wish(path, G0);
+		request_frame(path, G0);
 		CHECK(none() && store_is(error, "1"));
-		snprintf(path, sizeof(path), AUTO_RECORD "/%s", frames[i]);
+		snprintf(path, sizeof(path), AUTO_GRANT "/%s", frames[i]);
 		CHECK(!store_find(path));
 	}
 	put_domain(4, IS_PV);
 	put_vhca("/local/domain/4/backend/vhca/5/1", "/local/domain/5/device/vhca/1");
 	store_fire("@introduceDomain");
 	settle();
-	wish("/local/domain/4/backend/vhca/5/1/frames/" M0, "0");
+	request_frame("/local/domain/4/backend/vhca/5/1/frames/" M0, "0");
 	CHECK(none() && store_is("/local/domain/4/backend/vhca/5/1/frames/" M0 "/error", "1"));
 	store_remove(PCI "/dev-0"); /* the HCA is taken out of the driver domain */
-	wish(PV "/frames/" M0, "0");
+	request_frame(PV "/frames/" M0, "0");
 	CHECK(none() && store_is(PV "/frames/" M0 "/error", "1"));
 	end();
 }
@@ -421,20 +421,20 @@ static void test_refused(void)
 {
 	begin();
 	allow_err = -ENOMEM;
-	wish(PV "/frames/" M0, "0");
+	request_frame(PV "/frames/" M0, "0");
 	CHECK(one(true, 5, 524288, 0) && store_is(PV "/frames/" M0 "/error", "12"));
-	CHECK(!store_find(PV_RECORD "/" M0) && lines == 1);
+	CHECK(!store_find(PV_GRANT "/" M0) && lines == 1);
 	/* What stands there is not tried again, whatever happens. */
 	allow_err = 0;
 	store_fire("@releaseDomain");
-	wish(PV "/frames/" M0, "0");
+	request_frame(PV "/frames/" M0, "0");
 	restart();
 	CHECK(none() && lines == 1);
 	withdraw(PV "/frames/" M0 "/error");
-	CHECK(one(true, 5, 524288, 0) && store_is(PV_RECORD "/" M0, "0"));
-	/* No record, no right. */
-	store_faults = (struct store_faults){ .path = PV_RECORD "/" M1, .write = EIO };
-	wish(PV "/frames/" M1, "0");
+	CHECK(one(true, 5, 524288, 0) && store_is(PV_GRANT "/" M0, "0"));
+	/* No grant, no right. */
+	store_faults = (struct store_faults){ .path = PV_GRANT "/" M1, .write = EIO };
+	request_frame(PV "/frames/" M1, "0");
 	CHECK(none() && store_is(PV "/frames/" M1 "/error", "5"));
 	store_faults.write = 0;
 	withdraw(PV "/frames/" M1);
@@ -446,31 +446,31 @@ static void test_refused(void)
 static void test_not_taken(void)
 {
 	begin();
-	wish(AUTO "/frames/" M0, G0);
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
 	deny_err = -ENOMEM;
-	wish(AUTO "/frames/" M0, G15); /* it is not given twice */
-	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO_RECORD "/" M0, "?" G0) && lines == 1);
+	request_frame(AUTO "/frames/" M0, G15); /* it is not given twice */
+	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO_GRANT "/" M0, "?" G0) && lines == 1);
 	withdraw(AUTO "/frames/" M0);
-	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO_RECORD "/" M0, "?" G0));
+	CHECK(one(false, 6, 524288, 1048576) && store_is(AUTO_GRANT "/" M0, "?" G0));
 	deny_err = 0;
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(one(false, 6, 524288, 1048576) && !store_find(AUTO_RECORD "/" M0));
-	wish(AUTO "/frames/" M0, G0);
+	CHECK(one(false, 6, 524288, 1048576) && !store_find(AUTO_GRANT "/" M0));
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
 	deny_err = -EINVAL; /* the guest has removed the mapping itself */
 	withdraw(AUTO "/frames/" M0);
-	CHECK(one(false, 6, 524288, 1048576) && !store_find(AUTO_RECORD "/" M0));
-	wish(AUTO "/frames/" M0, G0);
+	CHECK(one(false, 6, 524288, 1048576) && !store_find(AUTO_GRANT "/" M0));
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
 	deny_err = -ENOMEM;
 	release(3);
-	CHECK(n_calls && store_is(AUTO_RECORD "/" M0, "?" G0) && !store_find(AUTO));
+	CHECK(n_calls && store_is(AUTO_GRANT "/" M0, "?" G0) && !store_find(AUTO));
 	n_calls = deny_err = 0;
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(one(false, 6, 524288, 1048576) && !store_find(LEASE_RECORDS "/3"));
+	CHECK(one(false, 6, 524288, 1048576) && !store_find(IOMEM_GRANTS "/3"));
 	end();
 }
 
@@ -480,15 +480,15 @@ static void test_half_done(void)
 	begin();
 	close_lender();
 	store_put(AUTO "/frames/" M0, G0); /* it may have been given */
-	store_put(AUTO_RECORD "/" M0, "?" G0);
+	store_put(AUTO_GRANT "/" M0, "?" G0);
 	store_put(AUTO "/frames/" M1, G0); /* somewhere else */
-	store_put(AUTO_RECORD "/" M1, "?" G15);
-	store_put(PV_RECORD "/" M0, "?0"); /* and is not wished any more */
+	store_put(AUTO_GRANT "/" M1, "?" G15);
+	store_put(PV_GRANT "/" M0, "?0"); /* and is not requested any more */
 	open_lender();
 	CHECK(n_calls == 5);
 	CHECK(was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576) && was(2, true, 6, 524288, 1048576));
 	CHECK(was(3, false, 6, 524289, 1048591) && was(4, true, 6, 524289, 1048576));
-	CHECK(store_is(AUTO_RECORD "/" M0, G0) && store_is(AUTO_RECORD "/" M1, G0) && !store_find(PV_RECORD "/" M0));
+	CHECK(store_is(AUTO_GRANT "/" M0, G0) && store_is(AUTO_GRANT "/" M1, G0) && !store_find(PV_GRANT "/" M0));
 	end();
 }
 
@@ -497,35 +497,35 @@ static void test_half_made(void)
 {
 	begin();
 	close_lender();
-	store_remove(LEASE_RECORDS);
+	store_remove(IOMEM_GRANTS);
 	store_faults.permissions = EIO;
 	open_lender();
-	CHECK(!store_find(LEASE_RECORDS "/3/5/type") && lines);
+	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") && lines);
 	close_lender();
 	store_faults.permissions = 0;
 	open_lender();
-	CHECK(store_is(LEASE_RECORDS "/3/5/type", LEASE_PV) && store_permits(LEASE_RECORDS "/3", 0, 3));
-	CHECK(store_permits(LEASE_RECORDS "/3/5", 0, 3) && store_permits(LEASE_RECORDS "/3/5/type", 0, 3));
+	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && store_permits(IOMEM_GRANTS "/3", 0, 3));
+	CHECK(store_permits(IOMEM_GRANTS "/3/5", 0, 3) && store_permits(IOMEM_GRANTS "/3/5/type", 0, 3));
 	close_lender();
 	/* And one that did not get to saying of what type the guest is. */
-	store_remove(LEASE_RECORDS);
-	store_faults = (struct store_faults){ .path = LEASE_RECORDS "/3/5/type", .write = EIO };
+	store_remove(IOMEM_GRANTS);
+	store_faults = (struct store_faults){ .path = IOMEM_GRANTS "/3/5/type", .write = EIO };
 	open_lender();
-	CHECK(!store_find(LEASE_RECORDS "/3/5/type") && store_is(LEASE_RECORDS "/3/6/type", LEASE_AUTO));
+	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	store_faults.write = 0;
 	restart();
-	CHECK(store_is(LEASE_RECORDS "/3/5/type", LEASE_PV) && none());
+	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && none());
 	end();
 }
 
 static void test_restart(void)
 {
 	begin();
-	wish(PV "/frames/" M0, "0");
-	wish(AUTO "/frames/" M1, G0);
+	request_frame(PV "/frames/" M0, "0");
+	request_frame(AUTO "/frames/" M1, G0);
 	n_calls = 0;
 	restart();
-	CHECK(none() && store_is(PV_RECORD "/" M0, "0") && store_is(AUTO_RECORD "/" M1, G0));
+	CHECK(none() && store_is(PV_GRANT "/" M0, "0") && store_is(AUTO_GRANT "/" M1, G0));
 	/* What has changed meanwhile it finds as well. */
 	close_lender();
 	store_remove(PV "/frames/" M0);
@@ -537,59 +537,59 @@ static void test_restart(void)
 	end();
 }
 
-/* Nodes without a record are those of a guest that is new, so both go at once. */
+/* Nodes without a grant are those of a guest that is new, so both go at once. */
 static void look_at_both(void)
 {
-	CHECK(!store_find(LEASE_RECORDS "/3/5/type") == !store_find(BACK "/5"));
+	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") == !store_find(BACK "/5"));
 }
 
 static void test_guest_gone(void)
 {
 	begin();
-	wish(PV "/frames/" M0, "0");
+	request_frame(PV "/frames/" M0, "0");
 	n_calls = 0;
 	store_called = look_at_both;
 	release(5);
 	CHECK(none()); /* Xen has done it */
-	CHECK(!store_find(LEASE_RECORDS "/3/5") && !store_find(BACK "/5") && store_find(LEASE_RECORDS "/3/6/type"));
+	CHECK(!store_find(IOMEM_GRANTS "/3/5") && !store_find(BACK "/5") && store_find(IOMEM_GRANTS "/3/6/type"));
 	/* It went while there was no daemon, and its nodes with it. */
-	wish(AUTO "/frames/" M0, G0);
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
 	close_lender();
 	domains[6] = GONE;
 	store_remove(BACK "/6");
 	open_lender();
-	CHECK(none() && !store_find(LEASE_RECORDS "/3/6"));
+	CHECK(none() && !store_find(IOMEM_GRANTS "/3/6"));
 	/* It cannot be known: nothing changes. */
 	put_domain(7, IS_AUTO);
 	put_vhca(BACK "/7/0", "/local/domain/7/device/vhca/0");
 	settle();
-	store_put(LEASE_RECORDS "/3/7/0/" M0, "0");
+	store_put(IOMEM_GRANTS "/3/7/0/" M0, "0");
 	domains[7] = UNKNOWN;
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(none() && store_is(LEASE_RECORDS "/3/7/0/" M0, "0") && store_find(BACK "/7/0"));
+	CHECK(none() && store_is(IOMEM_GRANTS "/3/7/0/" M0, "0") && store_find(BACK "/7/0"));
 	end();
 }
 
 static void test_backend_gone(void)
 {
 	begin();
-	wish(PV "/frames/" M0, "0");
-	wish(AUTO "/frames/" M0, G0);
-	wish(AUTO "/frames/" M1, G15);
+	request_frame(PV "/frames/" M0, "0");
+	request_frame(AUTO "/frames/" M0, G0);
+	request_frame(AUTO "/frames/" M1, G15);
 	n_calls = 0;
 	release(3); /* its nodes are there still */
 	CHECK(n_calls == 3 && was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576) &&
 	      was(2, false, 6, 524289, 1048591));
-	CHECK(!store_find(LEASE_RECORDS "/3") && !store_find(PV) && !store_find(AUTO));
+	CHECK(!store_find(IOMEM_GRANTS "/3") && !store_find(PV) && !store_find(AUTO));
 	CHECK(!store_find(PV_FRONT) && !store_find(AUTO_FRONT)); /* the guests lose their devices */
 	/* Nothing is given for its sake any more. */
 	put_vhca(PV, PV_FRONT);
 	store_put(PV "/frames/" M0, "0");
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(n_calls == 3 && !store_find(LEASE_RECORDS "/3"));
+	CHECK(n_calls == 3 && !store_find(IOMEM_GRANTS "/3"));
 	store_remove("/local/domain/3");
 	store_fire("@releaseDomain");
 	settle();
@@ -601,15 +601,15 @@ static void test_backend_gone(void)
 	CHECK(n_calls == 3 && store_watched(BACK));
 	/* What a guest may have that nothing is known of now is kept in mind. */
 	put_vhca(PV, PV_FRONT);
-	wish(PV "/frames/" M0, "0");
+	request_frame(PV "/frames/" M0, "0");
 	n_calls = 0;
 	domains[5] = UNKNOWN;
 	release(3);
-	CHECK(none() && store_is(PV_RECORD "/" M0, "0"));
+	CHECK(none() && store_is(PV_GRANT "/" M0, "0"));
 	domains[5] = IS_PV;
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(one(false, 5, 524288, 0) && !store_find(LEASE_RECORDS "/3"));
+	CHECK(one(false, 5, 524288, 0) && !store_find(IOMEM_GRANTS "/3"));
 	end();
 }
 
@@ -617,8 +617,8 @@ static void test_backend_gone(void)
 static void test_backend_gone_before(void)
 {
 	begin();
-	wish(PV "/frames/" M0, "0");
-	wish(AUTO "/frames/" M0, G0);
+	request_frame(PV "/frames/" M0, "0");
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
 	close_lender();
 	store_remove("/local/domain/3");
@@ -627,40 +627,40 @@ static void test_backend_gone_before(void)
 	open_lender();
 	CHECK(n_calls == 2 && was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576));
 	CHECK(lines == 1); /* that it is gone; the rest is as it should be */
-	CHECK(!store_find(LEASE_RECORDS "/3") && !store_watched(BACK) && !store_find(PV_FRONT));
+	CHECK(!store_find(IOMEM_GRANTS "/3") && !store_watched(BACK) && !store_find(PV_FRONT));
 	end();
 }
 
 static void test_nodes_gone(void)
 {
 	begin();
-	wish(PV "/frames/" M0, "0");
-	wish(AUTO "/frames/" M0, G0);
+	request_frame(PV "/frames/" M0, "0");
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
 	withdraw(PV);
-	CHECK(one(false, 5, 524288, 0) && !store_find(PV_RECORD "/" M0));
-	CHECK(store_is(LEASE_RECORDS "/3/5/type", LEASE_PV));
+	CHECK(one(false, 5, 524288, 0) && !store_find(PV_GRANT "/" M0));
+	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV));
 	withdraw(BACK);
-	CHECK(one(false, 6, 524288, 1048576) && store_is(LEASE_RECORDS "/3/6/type", LEASE_AUTO));
+	CHECK(one(false, 6, 524288, 1048576) && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	restart();
-	CHECK(none() && store_is(LEASE_RECORDS "/3/6/type", LEASE_AUTO));
+	CHECK(none() && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	end();
 }
 
 static void test_detached(void)
 {
 	begin();
-	wish(PV "/frames/" M0, "0");
-	wish(AUTO "/frames/" M0, G0);
+	request_frame(PV "/frames/" M0, "0");
+	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
-	wish(PV "/detach", "wait"); /* as the tool writes it: the backend is at it */
+	request_frame(PV "/detach", "wait"); /* as the tool writes it: the backend is at it */
 	CHECK(none() && store_find(PV));
-	wish(PV "/detach", "done");
-	CHECK(one(false, 5, 524288, 0) && !store_find(PV) && !store_find(PV_FRONT) && !store_find(PV_RECORD "/" M0));
-	CHECK(store_find(AUTO) && store_is(AUTO_RECORD "/" M0, G0) && store_is(LEASE_RECORDS "/3/5/type", LEASE_PV));
+	request_frame(PV "/detach", "done");
+	CHECK(one(false, 5, 524288, 0) && !store_find(PV) && !store_find(PV_FRONT) && !store_find(PV_GRANT "/" M0));
+	CHECK(store_find(AUTO) && store_is(AUTO_GRANT "/" M0, G0) && store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV));
 	/* Of a guest that has another one by now: that one's nodes are not the backend's to remove. */
 	store_put(AUTO_FRONT "/backend", "/local/domain/0/backend/vhca/6/0");
-	wish(AUTO "/detach", "done");
+	request_frame(AUTO "/detach", "done");
 	CHECK(one(false, 6, 524288, 1048576) && store_find(AUTO_FRONT "/backend") && !store_find(AUTO));
 	end();
 }
@@ -683,7 +683,7 @@ static void test_names(void)
 	store_put("/local/domain/3/device/vhca/0/backend", BACK "/3/0");
 	for (i = 0; i < sizeof(guests) / sizeof(guests[0]); i++) {
 		snprintf(path, sizeof(path), BACK "/%s/0/frames/" M0, guests[i]);
-		wish(path, "0");
+		request_frame(path, "0");
 	}
 	for (i = 0; i < sizeof(devids) / sizeof(devids[0]); i++) {
 		char frontend[STORE_PATH];
@@ -696,23 +696,23 @@ static void test_names(void)
 		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/doorbell-gfns", devids[i]);
 		store_put(frontend, "16");
 		strcat(path, "/frames/" M0);
-		wish(path, G0);
+		request_frame(path, G0);
 	}
 	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		snprintf(path, sizeof(path), AUTO "/frames/%s", frames[i]);
-		wish(path, G0);
+		request_frame(path, G0);
 	}
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		wish(AUTO "/frames/" M0, values[i]);
+		request_frame(AUTO "/frames/" M0, values[i]);
 	store_put_bytes(AUTO "/frames/" M0, G0 "\0", sizeof(G0));
 	store_put("/local/domain/x/backend/vhca/6/0/frames/" M0, G0);
 	store_put("/local/domain/03/backend/vhca/6/0/frames/" M0, G0);
 	store_fire("@introduceDomain");
 	settle();
 	restart();
-	CHECK(none() && !store_find(AUTO_RECORD "/" M0));
-	wish(AUTO "/frames/" M0, "0" G0); /* a number nonetheless */
-	CHECK(one(true, 6, 524288, 1048576) && store_is(AUTO_RECORD "/" M0, G0));
+	CHECK(none() && !store_find(AUTO_GRANT "/" M0));
+	request_frame(AUTO "/frames/" M0, "0" G0); /* a number nonetheless */
+	CHECK(one(true, 6, 524288, 1048576) && store_is(AUTO_GRANT "/" M0, G0));
 	end();
 }
 
@@ -766,7 +766,7 @@ static void test_touched(void)
 	CHECK(one(true, 5, 524288, 0));
 	small = domain_looks;
 	/* Without these events nothing would make it look at that one. */
-	store_put_bytes(LEASE_RECORDS "/3/6/0/" M1, G0, strlen(G0));
+	store_put_bytes(IOMEM_GRANTS "/3/6/0/" M1, G0, strlen(G0));
 	settle();
 	CHECK(none());
 	for (i = 0; i < 64; i++) {
@@ -780,7 +780,7 @@ static void test_touched(void)
 		store_put(path, "x");
 	}
 	settle();
-	CHECK(one(false, 6, 524289, 1048576) && !store_find(AUTO_RECORD "/" M1));
+	CHECK(one(false, 6, 524289, 1048576) && !store_find(AUTO_GRANT "/" M1));
 	CHECK(small < 20); /* of the library */
 	end();
 }
@@ -795,9 +795,9 @@ static void test_lines(void)
 	deny_err = -EINVAL;
 	for (i = 0; i < 200; i++) {
 		snprintf(path, sizeof(path), PV "/frames/%u", 1000 + i);
-		wish(path, "0");
+		request_frame(path, "0");
 		store_remove(path);
-		wish(AUTO "/frames/" M0, i & 1 ? G0 : G15); /* denying is said as well */
+		request_frame(AUTO "/frames/" M0, i & 1 ? G0 : G15); /* denying is said as well */
 		if (i == 99)
 			CHECK(lines <= 10);
 		if (i >= 100)
@@ -817,7 +817,7 @@ static void test_no_guests(void)
 	begin();
 	for (i = 0; i < 100; i++) {
 		snprintf(path, sizeof(path), BACK "/%u/0/frames/" M0, 100 + i);
-		wish(path, "0");
+		request_frame(path, "0");
 	}
 	store_fire("@introduceDomain");
 	settle();

@@ -70,7 +70,7 @@ int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated)
 	xc_domaininfo_t info;
 
 	if (!iomem->xc)
-		return lease_domain(iomem->xs, iomem->own, domid, auto_translated);
+		return iomem_remote_domain(iomem->xs, iomem->own, domid, auto_translated);
 	if (xc_domain_getinfo_single(iomem->xc, domid, &info))
 		return -errno;
 	*auto_translated = info.flags & XEN_DOMINF_hvm_guest;
@@ -94,7 +94,7 @@ int iomem_allow(struct iomem *iomem, const struct iomem_frame *frame)
 	int err;
 
 	if (!iomem->xc)
-		return lease_allow(iomem->xs, iomem->own, frame);
+		return iomem_remote_allow(iomem->xs, iomem->own, frame);
 	err = permission(iomem, frame, true);
 	if (err)
 		return err;
@@ -110,7 +110,7 @@ int iomem_deny(struct iomem *iomem, const struct iomem_frame *frame)
 	int err;
 
 	if (!iomem->xc)
-		return lease_deny(iomem->xs, iomem->own, frame);
+		return iomem_remote_deny(iomem->xs, iomem->own, frame);
 	err = mapping(iomem, frame, DPCI_REMOVE_MAPPING);
 	return permission(iomem, frame, false) ?: err;
 }

@@ -18,15 +18,15 @@
 #define ANSWER_MS 10000
 #define LOOK_MOST_MS 16
 
-void lease_record(char path[LEASE_PATH], unsigned int backend, const struct iomem_frame *frame)
+void iomem_grant_path(char path[IOMEM_PATH], unsigned int backend, const struct iomem_frame *frame)
 {
-	snprintf(path, LEASE_PATH, LEASE_RECORDS "/%u/%u/%u/%" PRIu64, backend, frame->domid, frame->devid,
+	snprintf(path, IOMEM_PATH, IOMEM_GRANTS "/%u/%u/%u/%" PRIu64, backend, frame->domid, frame->devid,
 		 frame->mfn);
 }
 
-void lease_wish(char path[LEASE_PATH], unsigned int backend, const struct iomem_frame *frame)
+void iomem_request_path(char path[IOMEM_PATH], unsigned int backend, const struct iomem_frame *frame)
 {
-	snprintf(path, LEASE_PATH, "/local/domain/%u/backend/vhca/%u/%u/frames/%" PRIu64, backend, frame->domid,
+	snprintf(path, IOMEM_PATH, "/local/domain/%u/backend/vhca/%u/%u/frames/%" PRIu64, backend, frame->domid,
 		 frame->devid, frame->mfn);
 }
 
@@ -40,14 +40,14 @@ static int look_for(struct xs_handle *xs, const char *path)
 }
 
 /* Before dom0 has written it down, the vHCA that it has made tells that the domain is there. */
-int lease_domain(struct xs_handle *xs, unsigned int own, unsigned int domid, bool *auto_translated)
+int iomem_remote_domain(struct xs_handle *xs, unsigned int own, unsigned int domid, bool *auto_translated)
 {
-	char dir[LEASE_PATH], type[sizeof(LEASE_AUTO)];
+	char dir[IOMEM_PATH], type[sizeof(IOMEM_TYPE_AUTO)];
 	int err;
 
-	snprintf(dir, sizeof(dir), LEASE_RECORDS "/%u/%u", own, domid);
+	snprintf(dir, sizeof(dir), IOMEM_GRANTS "/%u/%u", own, domid);
 	if (xb_read(xs, dir, "type", type, sizeof(type))) {
-		*auto_translated = strcmp(type, LEASE_PV);
+		*auto_translated = strcmp(type, IOMEM_TYPE_PV);
 		return 0;
 	}
 	snprintf(dir, sizeof(dir), "/local/domain/%u/backend/vhca/%u", own, domid);
@@ -94,14 +94,14 @@ static int wait_for(struct xs_handle *xs, unsigned int own, const struct iomem_f
 
 static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err)
 {
-	char path[LEASE_PATH];
+	char path[IOMEM_PATH];
 	uint64_t number;
 
-	lease_record(path, own, frame);
+	iomem_grant_path(path, own, frame);
 	*err = 0;
 	if (xb_read_number(xs, NULL, path, UINT64_MAX, &number) && number == frame->gfn)
 		return true;
-	lease_wish(path, own, frame);
+	iomem_request_path(path, own, frame);
 	if (!xb_read_number(xs, path, "error", INT32_MAX, &number))
 		return false;
 	*err = -(int)number;
@@ -110,9 +110,9 @@ static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct iome
 
 static bool is_denied(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err)
 {
-	char path[LEASE_PATH];
+	char path[IOMEM_PATH];
 
-	lease_record(path, own, frame);
+	iomem_grant_path(path, own, frame);
 	*err = look_for(xs, path);
 	if (*err == -ENOENT)
 		*err = 0;
@@ -123,19 +123,19 @@ static bool is_denied(struct xs_handle *xs, unsigned int own, const struct iomem
 
 static int withdraw(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
 {
-	char path[LEASE_PATH];
+	char path[IOMEM_PATH];
 
-	lease_wish(path, own, frame);
+	iomem_request_path(path, own, frame);
 	return xs_rm(xs, XBT_NULL, path) || errno == ENOENT ? 0 : -errno;
 }
 
-/* An error that is left of an earlier wish is no answer to this one; while it stands dom0 does not try this one. */
-int lease_allow(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
+/* An error that is left of an earlier request is no answer to this one; while it stands dom0 does not try this one. */
+int iomem_remote_allow(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
 {
-	char path[LEASE_PATH], error[LEASE_PATH + 8], gfn[24];
+	char path[IOMEM_PATH], error[IOMEM_PATH + 8], gfn[24];
 	int err;
 
-	lease_wish(path, own, frame);
+	iomem_request_path(path, own, frame);
 	snprintf(gfn, sizeof(gfn), "%" PRIu64, frame->gfn);
 	if (!xs_write(xs, XBT_NULL, path, gfn, strlen(gfn)))
 		return -errno;
@@ -148,7 +148,7 @@ int lease_allow(struct xs_handle *xs, unsigned int own, const struct iomem_frame
 	return err;
 }
 
-int lease_deny(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
+int iomem_remote_deny(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame)
 {
 	return withdraw(xs, own, frame) ?: wait_for(xs, own, frame, is_denied);
 }

@@ -48,13 +48,13 @@ struct lender {
 	unsigned char look;
 };
 
-/* A vHCA, while it is looked at; wish and record are its directories. */
-struct lent {
+/* A vHCA, while it is looked at; request and grant are its directories. */
+struct granted {
 	struct lender *l;
 	unsigned int backend, domid, devid;
 	bool auto_translated;
 	struct assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
-	char nodes[LEASE_PATH], frontend[LEASE_PATH], wishes[LEASE_PATH], records[LEASE_PATH];
+	char nodes[IOMEM_PATH], frontend[IOMEM_PATH], requests[IOMEM_PATH], grants[IOMEM_PATH];
 	bool left; /* is a frame that could not be taken */
 };
 
@@ -73,7 +73,7 @@ static bool may_say(struct lender *l)
 
 /* Frames */
 
-static struct iomem_frame frame_of(const struct lent *v, uint64_t mfn, uint64_t gfn)
+static struct iomem_frame frame_of(const struct granted *v, uint64_t mfn, uint64_t gfn)
 {
 	return (struct iomem_frame){
 		.domid = v->domid, .devid = v->devid, .mfn = mfn, .gfn = gfn,
@@ -81,30 +81,30 @@ static struct iomem_frame frame_of(const struct lent *v, uint64_t mfn, uint64_t 
 	};
 }
 
-enum record { RECORD_NONE, RECORD_CHANGING, RECORD_ALLOWED };
+enum grant { RECORD_NONE, RECORD_CHANGING, RECORD_ALLOWED };
 
-static enum record read_record(const struct lent *v, uint64_t mfn, uint64_t *gfn)
+static enum grant read_grant(const struct granted *v, uint64_t mfn, uint64_t *gfn)
 {
 	char key[24], value[24];
 
 	snprintf(key, sizeof(key), "%" PRIu64, mfn);
-	if (!xb_read(v->l->xs, v->records, key, value, sizeof(value)))
+	if (!xb_read(v->l->xs, v->grants, key, value, sizeof(value)))
 		return RECORD_NONE;
 	*gfn = strtoull(value + (*value == '?'), NULL, 10);
 	return *value == '?' ? RECORD_CHANGING : RECORD_ALLOWED;
 }
 
-static bool write_record(const struct lent *v, uint64_t mfn, const char *mark, uint64_t gfn)
+static bool write_grant(const struct granted *v, uint64_t mfn, const char *mark, uint64_t gfn)
 {
 	char key[24];
 
 	snprintf(key, sizeof(key), "%" PRIu64, mfn);
-	return xb_write(v->l->xs, v->records, key, "%s%" PRIu64, mark, gfn);
+	return xb_write(v->l->xs, v->grants, key, "%s%" PRIu64, mark, gfn);
 }
 
 static void remove_node(struct lender *l, const char *dir, uint64_t key)
 {
-	char path[LEASE_PATH + 24];
+	char path[IOMEM_PATH + 24];
 
 	snprintf(path, sizeof(path), "%s/%" PRIu64, dir, key);
 	xs_rm(l->xs, XBT_NULL, path);
@@ -112,9 +112,9 @@ static void remove_node(struct lender *l, const char *dir, uint64_t key)
 
 /*
  * A guest that is gone has lost it by itself (-ESRCH), another has removed its mapping itself (-EINVAL).
- * After another error it may have it still: the record stays, and whoever looks the next time tries again.
+ * After another error it may have it still: the grant stays, and whoever looks the next time tries again.
  */
-static bool take(struct lent *v, uint64_t mfn, uint64_t gfn)
+static bool take(struct granted *v, uint64_t mfn, uint64_t gfn)
 {
 	const struct iomem_frame frame = frame_of(v, mfn, gfn);
 	int err;
@@ -124,15 +124,15 @@ static bool take(struct lent *v, uint64_t mfn, uint64_t gfn)
 		log_warning("domain %u: taking frame %" PRIx64 " of domain %u's HCA from it: %s", v->domid, mfn,
 			    v->backend, strerror(-err));
 	if (!err || err == -ESRCH || err == -EINVAL) {
-		remove_node(v->l, v->records, mfn);
+		remove_node(v->l, v->grants, mfn);
 		return true;
 	}
-	write_record(v, mfn, "?", gfn);
+	write_grant(v, mfn, "?", gfn);
 	v->left = true;
 	return false;
 }
 
-static bool is_assigned(struct lent *v, uint64_t mfn)
+static bool is_assigned(struct granted *v, uint64_t mfn)
 {
 	if (v->assigned->n == UNREAD)
 		assigned_read(v->assigned, v->l->xs, v->backend);
@@ -140,7 +140,7 @@ static bool is_assigned(struct lent *v, uint64_t mfn)
 }
 
 /* Where the guest says that there is nothing else. A PV guest chooses by itself where it maps a frame. */
-static bool is_place(const struct lent *v, uint64_t gfn)
+static bool is_place(const struct granted *v, uint64_t gfn)
 {
 	uint64_t first, count;
 
@@ -152,7 +152,7 @@ static bool is_place(const struct lent *v, uint64_t gfn)
 }
 
 /* What may have been left half done is done again. */
-static int give(struct lent *v, uint64_t mfn, uint64_t gfn)
+static int give(struct granted *v, uint64_t mfn, uint64_t gfn)
 {
 	const struct iomem_frame frame = frame_of(v, mfn, gfn);
 	int err;
@@ -161,85 +161,85 @@ static int give(struct lent *v, uint64_t mfn, uint64_t gfn)
 		return -EPERM;
 	if (!is_place(v, gfn))
 		return -EINVAL;
-	if (!write_record(v, mfn, "?", gfn))
+	if (!write_grant(v, mfn, "?", gfn))
 		return -EIO;
 	err = iomem_allow(v->l->iomem, &frame);
 	if (err)
-		remove_node(v->l, v->records, mfn);
-	else if (!write_record(v, mfn, "", gfn))
+		remove_node(v->l, v->grants, mfn);
+	else if (!write_grant(v, mfn, "", gfn))
 		err = -EIO;
 	return err;
 }
 
-static void refuse(struct lent *v, uint64_t mfn, int err)
+static void refuse(struct granted *v, uint64_t mfn, int err)
 {
-	char path[LEASE_PATH + 32], text[16];
+	char path[IOMEM_PATH + 32], text[16];
 
 	if (may_say(v->l))
 		log_error("domain %u's HCA, frame %" PRIx64 ": domain %u may not map it: %s", v->backend, mfn,
 			  v->domid, strerror(-err));
-	snprintf(path, sizeof(path), "%s/%" PRIu64 "/error", v->wishes, mfn);
+	snprintf(path, sizeof(path), "%s/%" PRIu64 "/error", v->requests, mfn);
 	snprintf(text, sizeof(text), "%d", -err);
 	xs_write(v->l->xs, XBT_NULL, path, text, strlen(text));
 }
 
-static bool was_refused(const struct lent *v, uint64_t mfn)
+static bool was_refused(const struct granted *v, uint64_t mfn)
 {
 	char key[32];
 	uint64_t err;
 
 	snprintf(key, sizeof(key), "%" PRIu64 "/error", mfn);
-	return xb_read_number(v->l->xs, v->wishes, key, UINT64_MAX, &err);
+	return xb_read_number(v->l->xs, v->requests, key, UINT64_MAX, &err);
 }
 
-static bool read_wish(const struct lent *v, uint64_t mfn, uint64_t *gfn)
+static bool read_request(const struct granted *v, uint64_t mfn, uint64_t *gfn)
 {
 	char key[24];
 
 	snprintf(key, sizeof(key), "%" PRIu64, mfn);
-	return xb_read_number(v->l->xs, v->wishes, key, UINT64_MAX, gfn);
+	return xb_read_number(v->l->xs, v->requests, key, UINT64_MAX, gfn);
 }
 
-static void look_at_frame(void *lent, uint64_t mfn)
+static void look_at_frame(void *granted, uint64_t mfn)
 {
-	struct lent *v = lent;
-	uint64_t wished, gfn;
-	enum record record;
-	bool is_wished;
+	struct granted *v = granted;
+	uint64_t requested, gfn;
+	enum grant grant;
+	bool is_requested;
 	int err;
 
-	is_wished = read_wish(v, mfn, &wished);
-	record = read_record(v, mfn, &gfn);
-	if (is_wished && record == RECORD_ALLOWED && gfn == wished && is_assigned(v, mfn))
+	is_requested = read_request(v, mfn, &requested);
+	grant = read_grant(v, mfn, &gfn);
+	if (is_requested && grant == RECORD_ALLOWED && gfn == requested && is_assigned(v, mfn))
 		return;
-	if (record != RECORD_NONE && !take(v, mfn, gfn))
+	if (grant != RECORD_NONE && !take(v, mfn, gfn))
 		return;
-	if (!is_wished || was_refused(v, mfn))
+	if (!is_requested || was_refused(v, mfn))
 		return;
-	err = give(v, mfn, wished);
+	err = give(v, mfn, requested);
 	if (err)
 		refuse(v, mfn, err);
 }
 
-static void take_record(void *lent, uint64_t mfn)
+static void drop_grant(void *granted, uint64_t mfn)
 {
 	uint64_t gfn;
 
-	if (read_record(lent, mfn, &gfn) != RECORD_NONE)
-		take(lent, mfn, gfn);
+	if (read_grant(granted, mfn, &gfn) != RECORD_NONE)
+		take(granted, mfn, gfn);
 }
 
 /* vHCAs */
 
 /* The guest has named its backend: the directory is its own. */
-static bool is_agreed(const struct lent *v)
+static bool is_agreed(const struct granted *v)
 {
-	char backend[LEASE_PATH];
+	char backend[IOMEM_PATH];
 
 	return xb_read(v->l->xs, v->frontend, "backend", backend, sizeof(backend)) && !strcmp(backend, v->nodes);
 }
 
-static bool is_done_with(const struct lent *v)
+static bool is_done_with(const struct granted *v)
 {
 	char detach[8];
 
@@ -259,94 +259,94 @@ static bool make_directory(struct lender *l, const char *path, unsigned int back
 }
 
 /* The vHCA's own comes last, and tells that there are all. */
-static void make_records(const struct lent *v)
+static void make_grants(const struct granted *v)
 {
-	char backend[LEASE_PATH], guest[LEASE_PATH];
+	char backend[IOMEM_PATH], guest[IOMEM_PATH];
 
-	if (xb_exists(v->l->xs, v->records))
+	if (xb_exists(v->l->xs, v->grants))
 		return;
-	snprintf(backend, sizeof(backend), LEASE_RECORDS "/%u", v->backend);
-	snprintf(guest, sizeof(guest), LEASE_RECORDS "/%u/%u", v->backend, v->domid);
+	snprintf(backend, sizeof(backend), IOMEM_GRANTS "/%u", v->backend);
+	snprintf(guest, sizeof(guest), IOMEM_GRANTS "/%u/%u", v->backend, v->domid);
 	if (make_directory(v->l, backend, v->backend) && make_directory(v->l, guest, v->backend) &&
-	    xb_write(v->l->xs, guest, "type", v->auto_translated ? LEASE_AUTO : LEASE_PV) &&
-	    make_directory(v->l, v->records, v->backend))
+	    xb_write(v->l->xs, guest, "type", v->auto_translated ? IOMEM_TYPE_AUTO : IOMEM_TYPE_PV) &&
+	    make_directory(v->l, v->grants, v->backend))
 		return;
 	if (may_say(v->l))
 		log_error("%s: %s", guest, strerror(errno));
 }
 
 /* A guest that does not agree cannot keep the nodes of the backend, and has its own left as they are. */
-static void look_at_vhca(struct lent *v)
+static void look_at_vhca(struct granted *v)
 {
 	if (!is_agreed(v)) {
-		xb_each(v->l->xs, v->records, take_record, v);
+		xb_each(v->l->xs, v->grants, drop_grant, v);
 		if (is_done_with(v))
 			xs_rm(v->l->xs, XBT_NULL, v->nodes);
 		return;
 	}
-	make_records(v);
+	make_grants(v);
 	if (is_done_with(v)) {
-		xb_each(v->l->xs, v->records, take_record, v);
+		xb_each(v->l->xs, v->grants, drop_grant, v);
 		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
 		return;
 	}
-	xb_each(v->l->xs, v->records, look_at_frame, v);
-	xb_each(v->l->xs, v->wishes, look_at_frame, v);
+	xb_each(v->l->xs, v->grants, look_at_frame, v);
+	xb_each(v->l->xs, v->requests, look_at_frame, v);
 }
 
 /* The guest loses its device. Returns whether it has lost all frames. */
-static bool lose_backend(struct lent *v)
+static bool lose_backend(struct granted *v)
 {
-	xb_each(v->l->xs, v->records, take_record, v);
+	xb_each(v->l->xs, v->grants, drop_grant, v);
 	if (is_agreed(v))
 		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
 	return !v->left;
 }
 
-/* Both at once: of a guest without a record but with nodes, the backend would think that it is new. */
+/* Both at once: of a guest without a grant but with nodes, the backend would think that it is new. */
 static void forget_guest(struct lender *l, unsigned int backend, unsigned int domid)
 {
-	char record[LEASE_PATH], nodes[LEASE_PATH];
+	char grant[IOMEM_PATH], nodes[IOMEM_PATH];
 	xs_transaction_t t;
 
-	snprintf(record, sizeof(record), LEASE_RECORDS "/%u/%u", backend, domid);
+	snprintf(grant, sizeof(grant), IOMEM_GRANTS "/%u/%u", backend, domid);
 	snprintf(nodes, sizeof(nodes), "/local/domain/%u/backend/vhca/%u", backend, domid);
 	do {
 		t = xs_transaction_start(l->xs);
 		if (t == XBT_NULL)
 			return;
-		xs_rm(l->xs, t, record);
+		xs_rm(l->xs, t, grant);
 		xs_rm(l->xs, t, nodes);
 	} while (!xs_transaction_end(l->xs, t, false) && errno == EAGAIN);
 	if (may_say(l))
 		log_info("domain %u is gone, and its vHCAs of domain %u", domid, backend);
 }
 
-/* Walking: backends, their guests, and the vHCAs of these, by what is in the backend's nodes or in the records. */
+/* Walking: backends, their guests, and the vHCAs of these, by what is in the backend's nodes or in the grants. */
 
 struct walk {
 	struct lender *l;
 	unsigned int backend, domid;
 	bool backend_gone;
 	bool unknown; /* what there is to be said of a guest, or what it has */
-	bool records; /* of vHCAs that have no nodes any more */
+	bool grants; /* of vHCAs that have no nodes any more */
 	bool auto_translated;
 	struct assigned assigned;
 	char dir[64];
 };
 
-static void set_paths(struct lent *v)
+static void set_paths(struct granted *v)
 {
 	snprintf(v->nodes, sizeof(v->nodes), "/local/domain/%u/backend/vhca/%u/%u", v->backend, v->domid, v->devid);
 	snprintf(v->frontend, sizeof(v->frontend), "/local/domain/%u/device/vhca/%u", v->domid, v->devid);
-	snprintf(v->wishes, sizeof(v->wishes), "/local/domain/%u/backend/vhca/%u/%u/frames", v->backend, v->domid,
+	snprintf(v->requests, sizeof(v->requests), "/local/domain/%u/backend/vhca/%u/%u/frames", v->backend, v->domid,
 		 v->devid);
-	snprintf(v->records, sizeof(v->records), LEASE_RECORDS "/%u/%u/%u", v->backend, v->domid, v->devid);
+	snprintf(v->grants, sizeof(v->grants), IOMEM_GRANTS "/%u/%u/%u", v->backend, v->domid, v->devid);
 }
 
-static struct lent lent_of(struct walk *w, unsigned int devid)
+static struct granted granted_of(struct walk *w, unsigned int devid)
 {
-	struct lent v = {
+	struct granted v = {
 		.l = w->l, .backend = w->backend, .domid = w->domid, .devid = devid,
 		.auto_translated = w->auto_translated, .assigned = &w->assigned,
 	};
@@ -358,21 +358,21 @@ static struct lent lent_of(struct walk *w, unsigned int devid)
 static void walk_vhca(void *walk, uint64_t devid)
 {
 	struct walk *w = walk;
-	struct lent v;
+	struct granted v;
 
 	if (devid > UINT16_MAX)
 		return;
-	v = lent_of(w, devid);
+	v = granted_of(w, devid);
 	if (w->backend_gone)
 		w->unknown = !lose_backend(&v) || w->unknown;
-	else if (!w->records || !xb_exists(v.l->xs, v.nodes))
+	else if (!w->grants || !xb_exists(v.l->xs, v.nodes))
 		look_at_vhca(&v);
 }
 
 static void walk_guest(void *walk, uint64_t domid)
 {
 	struct walk *w = walk;
-	char dir[LEASE_PATH];
+	char dir[IOMEM_PATH];
 	int err;
 
 	if (!domid || domid >= DOMAINS || domid == w->backend)
@@ -401,7 +401,7 @@ static bool is_gone(struct lender *l, unsigned int domid)
 	return iomem_domain(l->iomem, domid, &unused) == -ESRCH;
 }
 
-/* Each domain is watched: it may become a backend. One that is gone wishes nothing, whatever stands there. */
+/* Each domain is watched: it may become a backend. One that is gone requests nothing, whatever stands there. */
 static void walk_backend(void *lender, uint64_t backend)
 {
 	struct walk w = { .l = lender, .backend = backend, .assigned.n = UNREAD };
@@ -418,14 +418,14 @@ static void walk_backend(void *lender, uint64_t backend)
 }
 
 /* Of a backend that is gone there are these alone. */
-static void walk_records(void *lender, uint64_t backend)
+static void walk_grants(void *lender, uint64_t backend)
 {
-	struct walk w = { .l = lender, .backend = backend, .records = true, .assigned.n = UNREAD };
+	struct walk w = { .l = lender, .backend = backend, .grants = true, .assigned.n = UNREAD };
 
 	if (backend >= DOMAINS)
 		return;
 	w.backend_gone = is_gone(w.l, w.backend);
-	snprintf(w.dir, sizeof(w.dir), LEASE_RECORDS "/%u", w.backend);
+	snprintf(w.dir, sizeof(w.dir), IOMEM_GRANTS "/%u", w.backend);
 	xb_each(w.l->xs, w.dir, walk_guest, &w);
 	if (!w.backend_gone || w.unknown)
 		return;
@@ -451,22 +451,22 @@ static void look_at_all(struct lender *l)
 {
 	l->look = l->look == 1 ? 2 : 1;
 	xb_each(l->xs, "/local/domain", walk_backend, l);
-	xb_each(l->xs, LEASE_RECORDS, walk_records, l);
+	xb_each(l->xs, IOMEM_GRANTS, walk_grants, l);
 	forget_unseen(l);
 }
 
 static void look_at_touched(struct lender *l, const struct touched *t)
 {
 	struct walk w = { .l = l, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
-	struct lent v;
+	struct granted v;
 
 	if (is_gone(l, t->backend) || iomem_domain(l->iomem, t->domid, &w.auto_translated))
 		return;
-	v = lent_of(&w, t->devid);
+	v = granted_of(&w, t->devid);
 	if (!t->one_frame || !is_agreed(&v)) {
 		look_at_vhca(&v);
 	} else {
-		make_records(&v);
+		make_grants(&v);
 		look_at_frame(&v, t->mfn);
 	}
 }

@@ -6,7 +6,7 @@
  * keeps nothing else waiting. It looks at all of it whenever something has changed, for a quarter of
  * its time at most, and makes what is as it should be:
  *
- *   - A guest may map what its backend wishes, as long as both name each other, and the frame can be a
+ *   - A guest may map what its backend requests, as long as both name each other, and the frame can be a
  *     doorbell page of an HCA that was given to the backend (pci_assigned.h). Nothing is mapped over a
  *     guest's memory.
  *   - What a backend that is gone had its guests map is taken from them.
