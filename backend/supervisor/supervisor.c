@@ -47,7 +47,7 @@
 struct supervisor {
 	struct xs_handle *xs;
 	struct iomem *iomem;
-	struct lender *lender; /* NULL: in a driver domain */
+	struct iomem_server *iomem_server; /* NULL: in a driver domain */
 	int signals, lock;
 	struct bank_store store;
 	uint64_t holder_next_ms; /* not to be started before */
@@ -416,7 +416,7 @@ static void lose_holder(struct supervisor *s)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_LENDER, POLL_DEVICES };
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_IOMEM_SERVER, POLL_DEVICES };
 
 static void wait_for_events(struct supervisor *s, int timeout)
 {
@@ -429,7 +429,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
 	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->store.holder, .events = POLLIN };
-	polls[POLL_LENDER] = (struct pollfd){ .fd = lender_fd(s->lender), .events = POLLIN };
+	polls[POLL_IOMEM_SERVER] = (struct pollfd){ .fd = iomem_server_fd(s->iomem_server), .events = POLLIN };
 	LIST_FOREACH(device, &s->devices, link) {
 		if (device_fd(device) < 0)
 			continue;
@@ -475,7 +475,7 @@ static void loop(struct supervisor *s)
 		service_vhcas(count_vhcas(s));
 		due = keep_holder(s);
 		ratelimit_sooner(&due, look_after(s));
-		ratelimit_sooner(&due, lender_service(s->lender));
+		ratelimit_sooner(&due, iomem_server_service(s->iomem_server));
 		ratelimit_sooner(&due, service_alive());
 		wait_for_events(s, due);
 	}
@@ -521,8 +521,8 @@ static bool open_xen(struct supervisor *s)
 		return false;
 	}
 	s->own = iomem_own(s->iomem);
-	s->lender = lender_open(s->iomem);
-	if (!s->lender && !s->own) {
+	s->iomem_server = iomem_server_open(s->iomem);
+	if (!s->iomem_server && !s->own) {
 		log_error("xenstore, for driver domains: %s", strerror(errno));
 		return false;
 	}
@@ -562,7 +562,7 @@ int supervisor_main(bool verbose)
 		control_close(s.control);
 		result = EXIT_SUCCESS;
 	}
-	lender_close(s.lender);
+	iomem_server_close(s.server);
 	iomem_close(s.iomem);
 	xs_close(s.xs);
 	return result;

@@ -44,8 +44,8 @@
 #define G15 "1048591"
 #define G_END "1048592"
 
-static char dir[] = "/tmp/xen-ib-lender-XXXXXX";
-static struct lender *l;
+static char dir[] = "/tmp/xen-ib-iomem-XXXXXX";
+static struct iomem_server *l;
 
 /* Time */
 
@@ -157,7 +157,7 @@ static bool count_line(const struct log_entry *entry)
 	return true;
 }
 
-/* The lender */
+/* The iomem server */
 
 /* Until all has been looked at: soon, as what it does itself must not keep it at work. */
 static void settle(void)
@@ -166,25 +166,25 @@ static void settle(void)
 	int rest;
 
 	do {
-		rest = lender_service(l);
-		CHECK(rest < 0 || lender_fd(l) < 0);
+		rest = iomem_server_service(l);
+		CHECK(rest < 0 || iomem_server_fd(l) < 0);
 		if (rest >= 0)
 			now_ms += rest;
 		CHECK(rounds++ < 8);
 	} while (rest >= 0 || store_events());
-	CHECK(lender_fd(l) == STORE_FD);
+	CHECK(iomem_server_fd(l) == STORE_FD);
 }
 
-static void open_lender(void)
+static void open_server(void)
 {
-	l = lender_open(&iomem);
+	l = iomem_server_open(&iomem);
 	CHECK(l && store_handles() == 1);
 	settle();
 }
 
-static void close_lender(void)
+static void close_server(void)
 {
-	lender_close(l);
+	iomem_server_close(l);
 	CHECK(!store_handles());
 }
 
@@ -230,20 +230,20 @@ static void begin(void)
 	call_ms = 0;
 	now_ms += 1000000; /* what was said before is long ago */
 	store_called = take_time;
-	open_lender();
+	open_server();
 	CHECK(none());
 }
 
 static void end(void)
 {
-	close_lender();
+	close_server();
 }
 
 /* Another daemon finds all as the one before has left it. */
 static void restart(void)
 {
-	close_lender();
-	open_lender();
+	close_server();
+	open_server();
 }
 
 /* The backend's node, and all that comes of it. */
@@ -272,19 +272,19 @@ static void test_open(void)
 	memset(domains, GONE, sizeof(domains));
 	iomem.own = 3;
 	errno = EIO;
-	CHECK(!lender_open(&iomem) && !errno && !store_handles());
+	CHECK(!iomem_server_open(&iomem) && !errno && !store_handles());
 	iomem.own = 0;
-	CHECK(lender_service(NULL) == -1 && lender_fd(NULL) == -1);
-	lender_close(NULL);
+	CHECK(iomem_server_service(NULL) == -1 && iomem_server_fd(NULL) == -1);
+	iomem_server_close(NULL);
 	store_faults.open = ENOENT;
-	CHECK(!lender_open(&iomem) && errno == ENOENT);
+	CHECK(!iomem_server_open(&iomem) && errno == ENOENT);
 	store_faults.open = 0;
 	store_faults.watch = EACCES;
-	CHECK(!lender_open(&iomem) && errno == EACCES && !store_handles());
+	CHECK(!iomem_server_open(&iomem) && errno == EACCES && !store_handles());
 	store_faults.watch = 0;
-	open_lender(); /* there is not even one domain */
+	open_server(); /* there is not even one domain */
 	CHECK(store_watched("@introduceDomain") && store_watched("@releaseDomain"));
-	close_lender();
+	close_server();
 }
 
 static void test_pv(void)
@@ -478,13 +478,13 @@ static void test_not_taken(void)
 static void test_half_done(void)
 {
 	begin();
-	close_lender();
+	close_server();
 	store_put(AUTO "/frames/" M0, G0); /* it may have been given */
 	store_put(AUTO_GRANT "/" M0, "?" G0);
 	store_put(AUTO "/frames/" M1, G0); /* somewhere else */
 	store_put(AUTO_GRANT "/" M1, "?" G15);
 	store_put(PV_GRANT "/" M0, "?0"); /* and is not requested any more */
-	open_lender();
+	open_server();
 	CHECK(n_calls == 5);
 	CHECK(was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576) && was(2, true, 6, 524288, 1048576));
 	CHECK(was(3, false, 6, 524289, 1048591) && was(4, true, 6, 524289, 1048576));
@@ -496,21 +496,21 @@ static void test_half_done(void)
 static void test_half_made(void)
 {
 	begin();
-	close_lender();
+	close_server();
 	store_remove(IOMEM_GRANTS);
 	store_faults.permissions = EIO;
-	open_lender();
+	open_server();
 	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") && lines);
-	close_lender();
+	close_server();
 	store_faults.permissions = 0;
-	open_lender();
+	open_server();
 	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && store_permits(IOMEM_GRANTS "/3", 0, 3));
 	CHECK(store_permits(IOMEM_GRANTS "/3/5", 0, 3) && store_permits(IOMEM_GRANTS "/3/5/type", 0, 3));
-	close_lender();
+	close_server();
 	/* And one that did not get to saying of what type the guest is. */
 	store_remove(IOMEM_GRANTS);
 	store_faults = (struct store_faults){ .path = IOMEM_GRANTS "/3/5/type", .write = EIO };
-	open_lender();
+	open_server();
 	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	store_faults.write = 0;
 	restart();
@@ -527,11 +527,11 @@ static void test_restart(void)
 	restart();
 	CHECK(none() && store_is(PV_GRANT "/" M0, "0") && store_is(AUTO_GRANT "/" M1, G0));
 	/* What has changed meanwhile it finds as well. */
-	close_lender();
+	close_server();
 	store_remove(PV "/frames/" M0);
 	store_put(AUTO "/frames/" M1, G15);
 	store_put(AUTO "/frames/" M0, G0);
-	open_lender();
+	open_server();
 	CHECK(n_calls == 4 && was(0, false, 5, 524288, 0) && was(1, false, 6, 524289, 1048576) &&
 	      was(2, true, 6, 524289, 1048591) && was(3, true, 6, 524288, 1048576));
 	end();
@@ -555,10 +555,10 @@ static void test_guest_gone(void)
 	/* It went while there was no daemon, and its nodes with it. */
 	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
-	close_lender();
+	close_server();
 	domains[6] = GONE;
 	store_remove(BACK "/6");
-	open_lender();
+	open_server();
 	CHECK(none() && !store_find(IOMEM_GRANTS "/3/6"));
 	/* It cannot be known: nothing changes. */
 	put_domain(7, IS_AUTO);
@@ -620,11 +620,11 @@ static void test_backend_gone_before(void)
 	request_frame(PV "/frames/" M0, "0");
 	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
-	close_lender();
+	close_server();
 	store_remove("/local/domain/3");
 	domains[3] = GONE;
 	deny_err = -ESRCH; /* and the guests as well, meanwhile */
-	open_lender();
+	open_server();
 	CHECK(n_calls == 2 && was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576));
 	CHECK(lines == 1); /* that it is gone; the rest is as it should be */
 	CHECK(!store_find(IOMEM_GRANTS "/3") && !store_watched(BACK) && !store_find(PV_FRONT));
@@ -726,21 +726,21 @@ static void test_rate(void)
 	store_put(PV "/frames/" M0, "0");
 	call_ms = 200;
 	start = now_ms;
-	rest = lender_service(l);
+	rest = iomem_server_service(l);
 	spent = now_ms - start;
 	CHECK(one(true, 5, 524288, 0) && spent >= 1000);
-	CHECK(rest == (int)(3 * spent - 400) && lender_fd(l) == -1); /* it had a quarter */
+	CHECK(rest == (int)(3 * spent - 400) && iomem_server_fd(l) == -1); /* it had a quarter */
 	store_put(PV "/frames/" M1, "0");
 	now_ms += rest - 1;
-	CHECK(lender_service(l) == 1 && lender_fd(l) == -1 && none() && store_events());
+	CHECK(iomem_server_service(l) == 1 && iomem_server_fd(l) == -1 && none() && store_events());
 	now_ms++;
 	call_ms = 0;
-	CHECK(lender_fd(l) == STORE_FD && lender_service(l) == -1 && one(true, 5, 524289, 0));
+	CHECK(iomem_server_fd(l) == STORE_FD && iomem_server_service(l) == -1 && one(true, 5, 524289, 0));
 	/* What takes less than its share goes at once. */
 	now_ms += 10000;
 	call_ms = 1;
 	store_put(PV "/frames/524290", "0");
-	CHECK(lender_service(l) == -1 && lender_fd(l) == STORE_FD && one(true, 5, 524290, 0));
+	CHECK(iomem_server_service(l) == -1 && iomem_server_fd(l) == STORE_FD && one(true, 5, 524290, 0));
 	end();
 }
 

@@ -35,7 +35,7 @@ struct touched {
 	uint64_t mfn;
 };
 
-struct lender {
+struct iomem_server {
 	struct xs_handle *xs;
 	struct iomem *iomem;
 	struct touched touched[TOUCHED_MOST];
@@ -50,7 +50,7 @@ struct lender {
 
 /* A vHCA, while it is looked at; request and grant are its directories. */
 struct granted {
-	struct lender *l;
+	struct iomem_server *l;
 	unsigned int backend, domid, devid;
 	bool auto_translated;
 	struct assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
@@ -61,7 +61,7 @@ struct granted {
 #define UNREAD (~0u)
 
 /* Whether there may be one more line in the log. */
-static bool may_say(struct lender *l)
+static bool may_say(struct iomem_server *l)
 {
 	uint64_t now = clock_ms();
 
@@ -102,7 +102,7 @@ static bool write_grant(const struct granted *v, uint64_t mfn, const char *mark,
 	return xb_write(v->l->xs, v->grants, key, "%s%" PRIu64, mark, gfn);
 }
 
-static void remove_node(struct lender *l, const char *dir, uint64_t key)
+static void remove_node(struct iomem_server *l, const char *dir, uint64_t key)
 {
 	char path[IOMEM_PATH + 24];
 
@@ -247,7 +247,7 @@ static bool is_done_with(const struct granted *v)
 }
 
 /* What is made in it has the same permissions: the backend reads it, and nobody else. */
-static bool make_directory(struct lender *l, const char *path, unsigned int backend)
+static bool make_directory(struct iomem_server *l, const char *path, unsigned int backend)
 {
 	struct xs_permissions perms[] = {
 		{ .id = 0, .perms = XS_PERM_NONE },
@@ -304,7 +304,7 @@ static bool lose_backend(struct granted *v)
 }
 
 /* Both at once: of a guest without a grant but with nodes, the backend would think that it is new. */
-static void forget_guest(struct lender *l, unsigned int backend, unsigned int domid)
+static void forget_guest(struct iomem_server *l, unsigned int backend, unsigned int domid)
 {
 	char grant[IOMEM_PATH], nodes[IOMEM_PATH];
 	xs_transaction_t t;
@@ -325,7 +325,7 @@ static void forget_guest(struct lender *l, unsigned int backend, unsigned int do
 /* Walking: backends, their guests, and the vHCAs of these, by what is in the backend's nodes or in the grants. */
 
 struct walk {
-	struct lender *l;
+	struct iomem_server *l;
 	unsigned int backend, domid;
 	bool backend_gone;
 	bool unknown; /* what there is to be said of a guest, or what it has */
@@ -394,7 +394,7 @@ static void backend_dir(char dir[64], unsigned int backend)
 	snprintf(dir, 64, "/local/domain/%u/backend/vhca", backend);
 }
 
-static bool is_gone(struct lender *l, unsigned int domid)
+static bool is_gone(struct iomem_server *l, unsigned int domid)
 {
 	bool unused;
 
@@ -402,9 +402,9 @@ static bool is_gone(struct lender *l, unsigned int domid)
 }
 
 /* Each domain is watched: it may become a backend. One that is gone requests nothing, whatever stands there. */
-static void walk_backend(void *lender, uint64_t backend)
+static void walk_backend(void *server, uint64_t backend)
 {
-	struct walk w = { .l = lender, .backend = backend, .assigned.n = UNREAD };
+	struct walk w = { .l = server, .backend = backend, .assigned.n = UNREAD };
 
 	if (!backend || backend >= DOMAINS || is_gone(w.l, backend))
 		return;
@@ -418,9 +418,9 @@ static void walk_backend(void *lender, uint64_t backend)
 }
 
 /* Of a backend that is gone there are these alone. */
-static void walk_grants(void *lender, uint64_t backend)
+static void walk_grants(void *server, uint64_t backend)
 {
-	struct walk w = { .l = lender, .backend = backend, .grants = true, .assigned.n = UNREAD };
+	struct walk w = { .l = server, .backend = backend, .grants = true, .assigned.n = UNREAD };
 
 	if (backend >= DOMAINS)
 		return;
@@ -433,7 +433,7 @@ static void walk_grants(void *lender, uint64_t backend)
 	log_info("domain %u is gone, and what guests had of its HCAs", w.backend);
 }
 
-static void forget_unseen(struct lender *l)
+static void forget_unseen(struct iomem_server *l)
 {
 	unsigned int domid;
 	char dir[64];
@@ -447,7 +447,7 @@ static void forget_unseen(struct lender *l)
 	}
 }
 
-static void look_at_all(struct lender *l)
+static void look_at_all(struct iomem_server *l)
 {
 	l->look = l->look == 1 ? 2 : 1;
 	xb_each(l->xs, "/local/domain", walk_backend, l);
@@ -455,7 +455,7 @@ static void look_at_all(struct lender *l)
 	forget_unseen(l);
 }
 
-static void look_at_touched(struct lender *l, const struct touched *t)
+static void look_at_touched(struct iomem_server *l, const struct touched *t)
 {
 	struct walk w = { .l = l, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
 	struct granted v;
@@ -471,7 +471,7 @@ static void look_at_touched(struct lender *l, const struct touched *t)
 	}
 }
 
-static void look(struct lender *l)
+static void look(struct iomem_server *l)
 {
 	unsigned int i, n = l->n_touched;
 	bool all = l->all;
@@ -492,7 +492,7 @@ static bool is_same(const struct touched *a, const struct touched *b)
 	       a->one_frame == b->one_frame && a->mfn == b->mfn;
 }
 
-static void touch(struct lender *l, const struct touched *t)
+static void touch(struct iomem_server *l, const struct touched *t)
 {
 	unsigned int i;
 
@@ -506,7 +506,7 @@ static void touch(struct lender *l, const struct touched *t)
 }
 
 /* A path that is not a vHCA's, or of what is none: all is looked at. */
-static void note_event(struct lender *l, const char *path)
+static void note_event(struct iomem_server *l, const char *path)
 {
 	struct touched t = { 0 };
 	int fields;
@@ -520,7 +520,7 @@ static void note_event(struct lender *l, const char *path)
 		touch(l, &t);
 }
 
-static void read_events(struct lender *l)
+static void read_events(struct iomem_server *l)
 {
 	char **event;
 
@@ -531,14 +531,14 @@ static void read_events(struct lender *l)
 }
 
 /* In how many milliseconds it may look again. */
-static int rest_ms(const struct lender *l)
+static int rest_ms(const struct iomem_server *l)
 {
 	uint64_t now = clock_ms();
 
 	return l->tat_ms > now + BURST_MS ? l->tat_ms - now - BURST_MS : 0;
 }
 
-int lender_service(struct lender *l)
+int iomem_server_service(struct iomem_server *l)
 {
 	uint64_t start = clock_ms();
 	int rest;
@@ -557,14 +557,14 @@ int lender_service(struct lender *l)
 	return rest ? rest : -1;
 }
 
-int lender_fd(const struct lender *l)
+int iomem_server_fd(const struct iomem_server *l)
 {
 	return l && !rest_ms(l) ? xs_fileno(l->xs) : -1;
 }
 
-struct lender *lender_open(struct iomem *iomem)
+struct iomem_server *iomem_server_open(struct iomem *iomem)
 {
-	struct lender *l;
+	struct iomem_server *l;
 	int err;
 
 	errno = 0;
@@ -580,12 +580,12 @@ struct lender *lender_open(struct iomem *iomem)
 	    xs_watch(l->xs, ASSIGNED_NODES, ""))
 		return l;
 	err = errno;
-	lender_close(l);
+	iomem_server_close(l);
 	errno = err;
 	return NULL;
 }
 
-void lender_close(struct lender *l)
+void iomem_server_close(struct iomem_server *l)
 {
 	if (!l)
 		return;

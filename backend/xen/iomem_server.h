@@ -16,19 +16,19 @@
 #ifndef XEN_IB_XEN_IOMEM_SERVER_H
 #define XEN_IB_XEN_IOMEM_SERVER_H
 
-struct lender;
+struct iomem_server;
 struct iomem;
 
-/* lender_open - iomem outlives it. NULL, with errno. In a driver domain there is none: NULL and 0. */
-struct lender *lender_open(struct iomem *iomem);
+/* iomem_server_open - iomem outlives it. NULL, with errno. In a driver domain there is none: NULL and 0. */
+struct iomem_server *iomem_server_open(struct iomem *iomem);
 
-/* lender_close - all stays as it is. */
-void lender_close(struct lender *lender);
+/* iomem_server_close - all stays as it is. */
+void iomem_server_close(struct iomem_server *server);
 
-/* lender_fd - to poll for reading; -1: not now. */
-int lender_fd(const struct lender *lender);
+/* iomem_server_fd - to poll for reading; -1: not now. */
+int iomem_server_fd(const struct iomem_server *server);
 
-/* lender_service - returns in how many milliseconds it is to be called again, -1: when fd is readable. */
-int lender_service(struct lender *lender);
+/* iomem_server_service - returns in how many milliseconds it is to be called again, -1: when fd is readable. */
+int iomem_server_service(struct iomem_server *server);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fuzz_lender.c - driver domains and guests that write what they like, to nodes that dom0's daemon
+ * fuzz_iomem_server.c - driver domains and guests that write what they like, to nodes that dom0's daemon
  * looks at. Domain 3 has an HCA, domain 4 has none, domain 5 is a PV guest and domain 6 an
  * auto-translated one. Each line of the input is one thing that happens:
  *
@@ -34,10 +34,10 @@
 #define PLACES_MOST 65536
 
 #define LINE_MOST 120
-#define NODES_MOST 150 /* xenstored has a bound as well; there is room for the lender's own */
+#define NODES_MOST 150 /* xenstored has a bound as well; there is room for the iomem server's own */
 #define HELD_MOST 256
 
-static struct lender *l;
+static struct iomem_server *l;
 static bool lives[7];
 static int next_err;
 
@@ -192,7 +192,7 @@ static void serve(void)
 	uint64_t gfn;
 
 	do {
-		CHECK(lender_service(l) == -1);
+		CHECK(iomem_server_service(l) == -1);
 		CHECK(rounds++ < 8);
 	} while (store_events());
 	for (i = 0; i < n_held; i++)
@@ -201,8 +201,8 @@ static void serve(void)
 
 static void restart(void)
 {
-	lender_close(l);
-	l = lender_open(&iomem);
+	iomem_server_close(l);
+	l = iomem_server_open(&iomem);
 	CHECK(l);
 }
 
@@ -311,7 +311,7 @@ static void begin(void)
 	put_vhca("/local/domain/3/backend/vhca/6/0", "/local/domain/6/device/vhca/0");
 	store_put("/local/domain/6/device/vhca/0/doorbell-gfn", "1048576");
 	store_put("/local/domain/6/device/vhca/0/doorbell-gfns", "16");
-	l = lender_open(&iomem);
+	l = iomem_server_open(&iomem);
 	CHECK(l);
 	serve();
 }
@@ -338,6 +338,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kill_domain('3');
 	serve();
 	CHECK(!n_held);
-	lender_close(l);
+	iomem_server_close(l);
 	return 0;
 }
