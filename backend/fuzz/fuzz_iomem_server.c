@@ -51,14 +51,14 @@ uint64_t clock_ms(void)
 	return 1000000;
 }
 
-void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int domid)
+void pci_assigned_read(struct pci_assigned *assigned, struct xs_handle *xs, unsigned int domid)
 {
 	(void)xs;
 	assigned->n = domid == 3;
-	assigned->range[0] = (struct assigned_range){ FIRST_FRAME, FIRST_FRAME + FRAMES - 1 };
+	assigned->range[0] = (struct pci_range){ FIRST_FRAME, FIRST_FRAME + FRAMES - 1 };
 }
 
-bool assigned_has(const struct assigned *assigned, uint64_t frame)
+bool pci_assigned_has(const struct pci_assigned *assigned, uint64_t frame)
 {
 	return assigned->n && frame >= assigned->range[0].first && frame <= assigned->range[0].last;
 }

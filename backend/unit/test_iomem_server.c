@@ -851,7 +851,7 @@ static void make_sysfs(void)
 	CHECK(mkdtemp(dir));
 	put_function("0000:01:00.0", RESOURCE, "0x1017\n");
 	put_function("0000:02:00.0", OTHER_RESOURCE, "0x1007\n");
-	assigned_sysfs = dir;
+	pci_assigned_sysfs = dir;
 }
 
 static void remove_function(const char *function)

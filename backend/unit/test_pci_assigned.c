@@ -21,7 +21,7 @@
 
 static char dir[] = "/tmp/xen-ib-assigned-XXXXXX";
 static char sysfs[64];
-static struct assigned assigned;
+static struct pci_assigned assigned;
 
 static void function_dir(char path[128], const char *function)
 {
@@ -85,15 +85,15 @@ static void remove_function(const char *function)
 static unsigned int look(void)
 {
 	memset(&assigned, 0xff, sizeof(assigned));
-	assigned_read(&assigned, NULL, 3);
-	CHECK(assigned.n <= ASSIGNED_RANGES);
+	pci_assigned_read(&assigned, NULL, 3);
+	CHECK(assigned.n <= PCI_ASSIGNED_RANGES);
 	return assigned.n;
 }
 
 static bool is_range(unsigned int n, uint64_t first, uint64_t last)
 {
 	return n < assigned.n && assigned.range[n].first == first && assigned.range[n].last == last &&
-	       assigned_has(&assigned, first) && assigned_has(&assigned, last);
+	       pci_assigned_has(&assigned, first) && pci_assigned_has(&assigned, last);
 }
 
 /* One function that has these resources. */
@@ -115,10 +115,10 @@ static void test_bar0(void)
 	/* 64 bits, 32 bits. What else it has are no doorbell pages, nor is the beginning. */
 	CHECK(look_at("0x0000382000000000 0x0000382001ffffff" MEM64 NO_BAR
 		      "0x00000000fe000000 0x00000000fe00ffff" MEM) == 1 && is_range(0, 0x382000005, 0x382001fff));
-	CHECK(!assigned_has(&assigned, 0x381ffffff) && !assigned_has(&assigned, 0x382002000));
-	CHECK(!assigned_has(&assigned, 0x382000000) && !assigned_has(&assigned, 0x382000004));
-	CHECK(!assigned_has(&assigned, 0xfe000) && !assigned_has(&assigned, 0xfe00a));
-	CHECK(!assigned_has(&assigned, 0) && !assigned_has(&assigned, UINT64_MAX));
+	CHECK(!pci_assigned_has(&assigned, 0x381ffffff) && !pci_assigned_has(&assigned, 0x382002000));
+	CHECK(!pci_assigned_has(&assigned, 0x382000000) && !pci_assigned_has(&assigned, 0x382000004));
+	CHECK(!pci_assigned_has(&assigned, 0xfe000) && !pci_assigned_has(&assigned, 0xfe00a));
+	CHECK(!pci_assigned_has(&assigned, 0) && !pci_assigned_has(&assigned, UINT64_MAX));
 	CHECK(look_at("0x00000000fe000000 0x00000000fe005fff" MEM) == 1 && is_range(0, 0xfe005, 0xfe005));
 	CHECK(look_at("0xfe000000 0xfe005fff 0x200") == 1 && is_range(0, 0xfe005, 0xfe005)); /* without an end */
 }
@@ -140,8 +140,8 @@ static void test_no_bar0(void)
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		CHECK(!look_at(texts[i]));
-		CHECK(!assigned_has(&assigned, 0xfe000) && !assigned_has(&assigned, 0xfe005) &&
-		      !assigned_has(&assigned, 0));
+		CHECK(!pci_assigned_has(&assigned, 0xfe000) && !pci_assigned_has(&assigned, 0xfe005) &&
+		      !pci_assigned_has(&assigned, 0));
 	}
 }
 
@@ -164,7 +164,7 @@ static void test_devices(void)
 		vendor = devices[i].vendor;
 		device = devices[i].device;
 		CHECK(look_at("0x00000000fe000000 0x00000000fe00ffff" MEM) == devices[i].is_mlx5);
-		CHECK(assigned_has(&assigned, 0xfe005) == devices[i].is_mlx5);
+		CHECK(pci_assigned_has(&assigned, 0xfe005) == devices[i].is_mlx5);
 	}
 	vendor = "0x15b3\n";
 	device = "0x1017\n";
@@ -195,7 +195,7 @@ static bool is_of(unsigned int n, unsigned int function)
 
 static bool has_of(unsigned int function)
 {
-	return assigned_has(&assigned, PAGE_OF(function));
+	return pci_assigned_has(&assigned, PAGE_OF(function));
 }
 
 static void remove_numbered(unsigned int function)
@@ -296,7 +296,7 @@ static void test_many(void)
 			store_put(path, name);
 		}
 	}
-	CHECK(look() == ASSIGNED_RANGES && is_of(0, 0) && is_of(63, 63) && !has_of(64));
+	CHECK(look() == PCI_ASSIGNED_RANGES && is_of(0, 0) && is_of(63, 63) && !has_of(64));
 	for (i = 0; i < 96; i++)
 		remove_numbered(i);
 	CHECK(!look());
@@ -308,7 +308,7 @@ int main(void)
 	CHECK(mkdtemp(dir));
 	snprintf(sysfs, sizeof(sysfs), "%s/sysfs", dir);
 	CHECK(!mkdir(sysfs, 0700));
-	assigned_sysfs = sysfs;
+	pci_assigned_sysfs = sysfs;
 	test_bar0();
 	test_no_bar0();
 	test_devices();

@@ -53,7 +53,7 @@ struct granted {
 	struct iomem_server *l;
 	unsigned int backend, domid, devid;
 	bool auto_translated;
-	struct assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
+	struct pci_assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
 	char nodes[IOMEM_PATH], frontend[IOMEM_PATH], requests[IOMEM_PATH], grants[IOMEM_PATH];
 	bool left; /* is a frame that could not be taken */
 };
@@ -135,8 +135,8 @@ static bool take(struct granted *v, uint64_t mfn, uint64_t gfn)
 static bool is_assigned(struct granted *v, uint64_t mfn)
 {
 	if (v->assigned->n == UNREAD)
-		assigned_read(v->assigned, v->l->xs, v->backend);
-	return assigned_has(v->assigned, mfn);
+		pci_assigned_read(v->assigned, v->l->xs, v->backend);
+	return pci_assigned_has(v->assigned, mfn);
 }
 
 /* Where the guest says that there is nothing else. A PV guest chooses by itself where it maps a frame. */
@@ -331,7 +331,7 @@ struct walk {
 	bool unknown; /* what there is to be said of a guest, or what it has */
 	bool grants; /* of vHCAs that have no nodes any more */
 	bool auto_translated;
-	struct assigned assigned;
+	struct pci_assigned assigned;
 	char dir[64];
 };
 
@@ -577,7 +577,7 @@ struct iomem_server *iomem_server_open(struct iomem *iomem)
 	l->all = true;
 	l->xs = xs_open(0);
 	if (l->xs && xs_watch(l->xs, "@introduceDomain", "") && xs_watch(l->xs, "@releaseDomain", "") &&
-	    xs_watch(l->xs, ASSIGNED_NODES, ""))
+	    xs_watch(l->xs, PCI_ASSIGNED_NODES, ""))
 		return l;
 	err = errno;
 	iomem_server_close(l);

@@ -26,19 +26,19 @@
 #define RESOURCE_IO 0x100ull
 #define RESOURCE_MEM 0x200ull
 
-const char *assigned_sysfs = "/sys/bus/pci/devices";
+const char *pci_assigned_sysfs = "/sys/bus/pci/devices";
 
-static void add(struct assigned *assigned, uint64_t first, uint64_t last)
+static void add(struct pci_assigned *assigned, uint64_t first, uint64_t last)
 {
-	if (assigned->n < ASSIGNED_RANGES)
-		assigned->range[assigned->n++] = (struct assigned_range){ first, last };
+	if (assigned->n < PCI_ASSIGNED_RANGES)
+		assigned->range[assigned->n++] = (struct pci_range){ first, last };
 }
 
 static FILE *open_attribute(const char *function, const char *name)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s/%s", assigned_sysfs, function, name);
+	snprintf(path, sizeof(path), "%s/%s/%s", pci_assigned_sysfs, function, name);
 	return fopen(path, "re");
 }
 
@@ -85,7 +85,7 @@ static bool read_bar0(const char *function, uint64_t *first, uint64_t *last)
 }
 
 /* All that can be known of an HCA whose driver is in another domain: where no doorbell page can be. */
-static void read_uars(struct assigned *assigned, const char *function)
+static void read_uars(struct pci_assigned *assigned, const char *function)
 {
 	uint64_t first, last;
 
@@ -107,7 +107,7 @@ static bool is_function(const char *name)
 struct reading {
 	struct xs_handle *xs;
 	xs_transaction_t t;
-	struct assigned *assigned;
+	struct pci_assigned *assigned;
 };
 
 /* To be freed; NULL: there is none. */
@@ -149,7 +149,7 @@ static void read_functions(const struct reading *r, const char *dir)
 	}
 }
 
-void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int domid)
+void pci_assigned_read(struct pci_assigned *assigned, struct xs_handle *xs, unsigned int domid)
 {
 	struct reading r = { .xs = xs, .assigned = assigned };
 	char dir[64], path[96], **names;
@@ -159,7 +159,7 @@ void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int
 	r.t = xs_transaction_start(xs);
 	if (r.t == XBT_NULL)
 		return;
-	snprintf(dir, sizeof(dir), ASSIGNED_NODES "/%u", domid);
+	snprintf(dir, sizeof(dir), PCI_ASSIGNED_NODES "/%u", domid);
 	names = xs_directory(xs, r.t, dir, &n);
 	for (i = 0; names && i < n; i++) {
 		if (!xb_number(names[i], &bus))
@@ -171,7 +171,7 @@ void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int
 	xs_transaction_end(xs, r.t, true);
 }
 
-bool assigned_has(const struct assigned *assigned, uint64_t frame)
+bool pci_assigned_has(const struct pci_assigned *assigned, uint64_t frame)
 {
 	unsigned int i;
 

@@ -11,24 +11,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ASSIGNED_NODES "/local/domain/0/backend/pci" /* where it changes */
-#define ASSIGNED_RANGES 64 /* what is more is not seen */
+#define PCI_ASSIGNED_NODES "/local/domain/0/backend/pci" /* where it changes */
+#define PCI_ASSIGNED_RANGES 64 /* what is more is not seen */
 
 struct xs_handle;
 
-struct assigned {
+struct pci_assigned {
 	unsigned int n;
-	struct assigned_range {
+	struct pci_range {
 		uint64_t first, last; /* frames */
-	} range[ASSIGNED_RANGES];
+	} range[PCI_ASSIGNED_RANGES];
 };
 
-extern const char *assigned_sysfs; /* another one than /sys/bus/pci/devices in tests */
+extern const char *pci_assigned_sysfs; /* another one than /sys/bus/pci/devices in tests */
 
-/* assigned_read - of a domain, as it is now. xl changes several nodes at once, so they are read in a transaction. */
-void assigned_read(struct assigned *assigned, struct xs_handle *xs, unsigned int domid);
+/* pci_assigned_read - of a domain, as it is now. xl changes several nodes at once, so they are read in a transaction. */
+void pci_assigned_read(struct pci_assigned *assigned, struct xs_handle *xs, unsigned int domid);
 
-/* assigned_has - whether a doorbell page can be there. */
-bool assigned_has(const struct assigned *assigned, uint64_t frame);
+/* pci_assigned_has - whether a doorbell page can be there. */
+bool pci_assigned_has(const struct pci_assigned *assigned, uint64_t frame);
 
 #endif
