@@ -562,7 +562,7 @@ int supervisor_main(bool verbose)
 		control_close(s.control);
 		result = EXIT_SUCCESS;
 	}
-	iomem_server_close(s.server);
+	iomem_server_close(s.iomem_server);
 	iomem_close(s.iomem);
 	xs_close(s.xs);
 	return result;

@@ -49,8 +49,8 @@ struct iomem_server {
 };
 
 /* A vHCA, while it is looked at; request and grant are its directories. */
-struct granted {
-	struct iomem_server *l;
+struct view {
+	struct iomem_server *s;
 	unsigned int backend, domid, devid;
 	bool auto_translated;
 	struct pci_assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
@@ -61,19 +61,19 @@ struct granted {
 #define UNREAD (~0u)
 
 /* Whether there may be one more line in the log. */
-static bool may_say(struct iomem_server *l)
+static bool may_say(struct iomem_server *s)
 {
 	uint64_t now = clock_ms();
 
-	if (ratelimit_wait_ms(&l->lines, &line_rate, now))
+	if (ratelimit_wait_ms(&s->lines, &line_rate, now))
 		return false;
-	ratelimit_spend(&l->lines, &line_rate, now);
+	ratelimit_spend(&s->lines, &line_rate, now);
 	return true;
 }
 
 /* Frames */
 
-static struct iomem_frame frame_of(const struct granted *v, uint64_t mfn, uint64_t gfn)
+static struct iomem_frame frame_of(const struct view *v, uint64_t mfn, uint64_t gfn)
 {
 	return (struct iomem_frame){
 		.domid = v->domid, .devid = v->devid, .mfn = mfn, .gfn = gfn,
@@ -81,50 +81,50 @@ static struct iomem_frame frame_of(const struct granted *v, uint64_t mfn, uint64
 	};
 }
 
-enum grant { RECORD_NONE, RECORD_CHANGING, RECORD_ALLOWED };
+enum grant { GRANT_NONE, GRANT_CHANGING, GRANT_ALLOWED };
 
-static enum grant read_grant(const struct granted *v, uint64_t mfn, uint64_t *gfn)
+static enum grant read_grant(const struct view *v, uint64_t mfn, uint64_t *gfn)
 {
 	char key[24], value[24];
 
 	snprintf(key, sizeof(key), "%" PRIu64, mfn);
-	if (!xb_read(v->l->xs, v->grants, key, value, sizeof(value)))
-		return RECORD_NONE;
+	if (!xb_read(v->s->xs, v->grants, key, value, sizeof(value)))
+		return GRANT_NONE;
 	*gfn = strtoull(value + (*value == '?'), NULL, 10);
-	return *value == '?' ? RECORD_CHANGING : RECORD_ALLOWED;
+	return *value == '?' ? GRANT_CHANGING : GRANT_ALLOWED;
 }
 
-static bool write_grant(const struct granted *v, uint64_t mfn, const char *mark, uint64_t gfn)
+static bool write_grant(const struct view *v, uint64_t mfn, const char *mark, uint64_t gfn)
 {
 	char key[24];
 
 	snprintf(key, sizeof(key), "%" PRIu64, mfn);
-	return xb_write(v->l->xs, v->grants, key, "%s%" PRIu64, mark, gfn);
+	return xb_write(v->s->xs, v->grants, key, "%s%" PRIu64, mark, gfn);
 }
 
-static void remove_node(struct iomem_server *l, const char *dir, uint64_t key)
+static void remove_node(struct iomem_server *s, const char *dir, uint64_t key)
 {
 	char path[IOMEM_PATH + 24];
 
 	snprintf(path, sizeof(path), "%s/%" PRIu64, dir, key);
-	xs_rm(l->xs, XBT_NULL, path);
+	xs_rm(s->xs, XBT_NULL, path);
 }
 
 /*
  * A guest that is gone has lost it by itself (-ESRCH), another has removed its mapping itself (-EINVAL).
  * After another error it may have it still: the grant stays, and whoever looks the next time tries again.
  */
-static bool take(struct granted *v, uint64_t mfn, uint64_t gfn)
+static bool take(struct view *v, uint64_t mfn, uint64_t gfn)
 {
 	const struct iomem_frame frame = frame_of(v, mfn, gfn);
 	int err;
 
-	err = iomem_deny(v->l->iomem, &frame);
-	if (err && err != -ESRCH && may_say(v->l))
+	err = iomem_deny(v->s->iomem, &frame);
+	if (err && err != -ESRCH && may_say(v->s))
 		log_warning("domain %u: taking frame %" PRIx64 " of domain %u's HCA from it: %s", v->domid, mfn,
 			    v->backend, strerror(-err));
 	if (!err || err == -ESRCH || err == -EINVAL) {
-		remove_node(v->l, v->grants, mfn);
+		remove_node(v->s, v->grants, mfn);
 		return true;
 	}
 	write_grant(v, mfn, "?", gfn);
@@ -132,27 +132,27 @@ static bool take(struct granted *v, uint64_t mfn, uint64_t gfn)
 	return false;
 }
 
-static bool is_assigned(struct granted *v, uint64_t mfn)
+static bool is_assigned(struct view *v, uint64_t mfn)
 {
 	if (v->assigned->n == UNREAD)
-		pci_assigned_read(v->assigned, v->l->xs, v->backend);
+		pci_assigned_read(v->assigned, v->s->xs, v->backend);
 	return pci_assigned_has(v->assigned, mfn);
 }
 
 /* Where the guest says that there is nothing else. A PV guest chooses by itself where it maps a frame. */
-static bool is_place(const struct granted *v, uint64_t gfn)
+static bool is_place(const struct view *v, uint64_t gfn)
 {
 	uint64_t first, count;
 
 	if (!v->auto_translated)
 		return !gfn;
-	return xb_read_number(v->l->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFN, UINT64_MAX - GFNS_MOST, &first) &&
-	       xb_read_number(v->l->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFNS, GFNS_MOST, &count) &&
+	return xb_read_number(v->s->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFN, UINT64_MAX - GFNS_MOST, &first) &&
+	       xb_read_number(v->s->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFNS, GFNS_MOST, &count) &&
 	       gfn >= first && gfn < first + count;
 }
 
 /* What may have been left half done is done again. */
-static int give(struct granted *v, uint64_t mfn, uint64_t gfn)
+static int give(struct view *v, uint64_t mfn, uint64_t gfn)
 {
 	const struct iomem_frame frame = frame_of(v, mfn, gfn);
 	int err;
@@ -163,46 +163,46 @@ static int give(struct granted *v, uint64_t mfn, uint64_t gfn)
 		return -EINVAL;
 	if (!write_grant(v, mfn, "?", gfn))
 		return -EIO;
-	err = iomem_allow(v->l->iomem, &frame);
+	err = iomem_allow(v->s->iomem, &frame);
 	if (err)
-		remove_node(v->l, v->grants, mfn);
+		remove_node(v->s, v->grants, mfn);
 	else if (!write_grant(v, mfn, "", gfn))
 		err = -EIO;
 	return err;
 }
 
-static void refuse(struct granted *v, uint64_t mfn, int err)
+static void refuse(struct view *v, uint64_t mfn, int err)
 {
 	char path[IOMEM_PATH + 32], text[16];
 
-	if (may_say(v->l))
+	if (may_say(v->s))
 		log_error("domain %u's HCA, frame %" PRIx64 ": domain %u may not map it: %s", v->backend, mfn,
 			  v->domid, strerror(-err));
 	snprintf(path, sizeof(path), "%s/%" PRIu64 "/error", v->requests, mfn);
 	snprintf(text, sizeof(text), "%d", -err);
-	xs_write(v->l->xs, XBT_NULL, path, text, strlen(text));
+	xs_write(v->s->xs, XBT_NULL, path, text, strlen(text));
 }
 
-static bool was_refused(const struct granted *v, uint64_t mfn)
+static bool was_refused(const struct view *v, uint64_t mfn)
 {
 	char key[32];
 	uint64_t err;
 
 	snprintf(key, sizeof(key), "%" PRIu64 "/error", mfn);
-	return xb_read_number(v->l->xs, v->requests, key, UINT64_MAX, &err);
+	return xb_read_number(v->s->xs, v->requests, key, UINT64_MAX, &err);
 }
 
-static bool read_request(const struct granted *v, uint64_t mfn, uint64_t *gfn)
+static bool read_request(const struct view *v, uint64_t mfn, uint64_t *gfn)
 {
 	char key[24];
 
 	snprintf(key, sizeof(key), "%" PRIu64, mfn);
-	return xb_read_number(v->l->xs, v->requests, key, UINT64_MAX, gfn);
+	return xb_read_number(v->s->xs, v->requests, key, UINT64_MAX, gfn);
 }
 
 static void look_at_frame(void *granted, uint64_t mfn)
 {
-	struct granted *v = granted;
+	struct view *v = granted;
 	uint64_t requested, gfn;
 	enum grant grant;
 	bool is_requested;
@@ -210,9 +210,9 @@ static void look_at_frame(void *granted, uint64_t mfn)
 
 	is_requested = read_request(v, mfn, &requested);
 	grant = read_grant(v, mfn, &gfn);
-	if (is_requested && grant == RECORD_ALLOWED && gfn == requested && is_assigned(v, mfn))
+	if (is_requested && grant == GRANT_ALLOWED && gfn == requested && is_assigned(v, mfn))
 		return;
-	if (grant != RECORD_NONE && !take(v, mfn, gfn))
+	if (grant != GRANT_NONE && !take(v, mfn, gfn))
 		return;
 	if (!is_requested || was_refused(v, mfn))
 		return;
@@ -225,86 +225,86 @@ static void drop_grant(void *granted, uint64_t mfn)
 {
 	uint64_t gfn;
 
-	if (read_grant(granted, mfn, &gfn) != RECORD_NONE)
+	if (read_grant(granted, mfn, &gfn) != GRANT_NONE)
 		take(granted, mfn, gfn);
 }
 
 /* vHCAs */
 
 /* The guest has named its backend: the directory is its own. */
-static bool is_agreed(const struct granted *v)
+static bool is_agreed(const struct view *v)
 {
 	char backend[IOMEM_PATH];
 
-	return xb_read(v->l->xs, v->frontend, "backend", backend, sizeof(backend)) && !strcmp(backend, v->nodes);
+	return xb_read(v->s->xs, v->frontend, "backend", backend, sizeof(backend)) && !strcmp(backend, v->nodes);
 }
 
-static bool is_done_with(const struct granted *v)
+static bool is_done_with(const struct view *v)
 {
 	char detach[8];
 
-	return xb_read(v->l->xs, v->nodes, "detach", detach, sizeof(detach)) && !strcmp(detach, "done");
+	return xb_read(v->s->xs, v->nodes, "detach", detach, sizeof(detach)) && !strcmp(detach, "done");
 }
 
 /* What is made in it has the same permissions: the backend reads it, and nobody else. */
-static bool make_directory(struct iomem_server *l, const char *path, unsigned int backend)
+static bool make_directory(struct iomem_server *s, const char *path, unsigned int backend)
 {
 	struct xs_permissions perms[] = {
 		{ .id = 0, .perms = XS_PERM_NONE },
 		{ .id = backend, .perms = XS_PERM_READ },
 	};
 
-	return (xb_exists(l->xs, path) || xs_write(l->xs, XBT_NULL, path, "", 0)) &&
-	       xs_set_permissions(l->xs, XBT_NULL, path, perms, 2);
+	return (xb_exists(s->xs, path) || xs_write(s->xs, XBT_NULL, path, "", 0)) &&
+	       xs_set_permissions(s->xs, XBT_NULL, path, perms, 2);
 }
 
 /* The vHCA's own comes last, and tells that there are all. */
-static void make_grants(const struct granted *v)
+static void make_grants(const struct view *v)
 {
 	char backend[IOMEM_PATH], guest[IOMEM_PATH];
 
-	if (xb_exists(v->l->xs, v->grants))
+	if (xb_exists(v->s->xs, v->grants))
 		return;
 	snprintf(backend, sizeof(backend), IOMEM_GRANTS "/%u", v->backend);
 	snprintf(guest, sizeof(guest), IOMEM_GRANTS "/%u/%u", v->backend, v->domid);
-	if (make_directory(v->l, backend, v->backend) && make_directory(v->l, guest, v->backend) &&
-	    xb_write(v->l->xs, guest, "type", v->auto_translated ? IOMEM_TYPE_AUTO : IOMEM_TYPE_PV) &&
-	    make_directory(v->l, v->grants, v->backend))
+	if (make_directory(v->s, backend, v->backend) && make_directory(v->s, guest, v->backend) &&
+	    xb_write(v->s->xs, guest, "type", v->auto_translated ? IOMEM_TYPE_AUTO : IOMEM_TYPE_PV) &&
+	    make_directory(v->s, v->grants, v->backend))
 		return;
-	if (may_say(v->l))
+	if (may_say(v->s))
 		log_error("%s: %s", guest, strerror(errno));
 }
 
 /* A guest that does not agree cannot keep the nodes of the backend, and has its own left as they are. */
-static void look_at_vhca(struct granted *v)
+static void look_at_vhca(struct view *v)
 {
 	if (!is_agreed(v)) {
-		xb_each(v->l->xs, v->grants, drop_grant, v);
+		xb_each(v->s->xs, v->grants, drop_grant, v);
 		if (is_done_with(v))
-			xs_rm(v->l->xs, XBT_NULL, v->nodes);
+			xs_rm(v->s->xs, XBT_NULL, v->nodes);
 		return;
 	}
 	make_grants(v);
 	if (is_done_with(v)) {
-		xb_each(v->l->xs, v->grants, drop_grant, v);
-		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
+		xb_each(v->s->xs, v->grants, drop_grant, v);
+		attach_remove(v->s->xs, v->backend, v->domid, v->devid);
 		return;
 	}
-	xb_each(v->l->xs, v->grants, look_at_frame, v);
-	xb_each(v->l->xs, v->requests, look_at_frame, v);
+	xb_each(v->s->xs, v->grants, look_at_frame, v);
+	xb_each(v->s->xs, v->requests, look_at_frame, v);
 }
 
 /* The guest loses its device. Returns whether it has lost all frames. */
-static bool lose_backend(struct granted *v)
+static bool lose_backend(struct view *v)
 {
-	xb_each(v->l->xs, v->grants, drop_grant, v);
+	xb_each(v->s->xs, v->grants, drop_grant, v);
 	if (is_agreed(v))
-		attach_remove(v->l->xs, v->backend, v->domid, v->devid);
+		attach_remove(v->s->xs, v->backend, v->domid, v->devid);
 	return !v->left;
 }
 
 /* Both at once: of a guest without a grant but with nodes, the backend would think that it is new. */
-static void forget_guest(struct iomem_server *l, unsigned int backend, unsigned int domid)
+static void forget_guest(struct iomem_server *s, unsigned int backend, unsigned int domid)
 {
 	char grant[IOMEM_PATH], nodes[IOMEM_PATH];
 	xs_transaction_t t;
@@ -312,20 +312,20 @@ static void forget_guest(struct iomem_server *l, unsigned int backend, unsigned 
 	snprintf(grant, sizeof(grant), IOMEM_GRANTS "/%u/%u", backend, domid);
 	snprintf(nodes, sizeof(nodes), "/local/domain/%u/backend/vhca/%u", backend, domid);
 	do {
-		t = xs_transaction_start(l->xs);
+		t = xs_transaction_start(s->xs);
 		if (t == XBT_NULL)
 			return;
-		xs_rm(l->xs, t, grant);
-		xs_rm(l->xs, t, nodes);
-	} while (!xs_transaction_end(l->xs, t, false) && errno == EAGAIN);
-	if (may_say(l))
+		xs_rm(s->xs, t, grant);
+		xs_rm(s->xs, t, nodes);
+	} while (!xs_transaction_end(s->xs, t, false) && errno == EAGAIN);
+	if (may_say(s))
 		log_info("domain %u is gone, and its vHCAs of domain %u", domid, backend);
 }
 
 /* Walking: backends, their guests, and the vHCAs of these, by what is in the backend's nodes or in the grants. */
 
 struct walk {
-	struct iomem_server *l;
+	struct iomem_server *s;
 	unsigned int backend, domid;
 	bool backend_gone;
 	bool unknown; /* what there is to be said of a guest, or what it has */
@@ -335,7 +335,7 @@ struct walk {
 	char dir[64];
 };
 
-static void set_paths(struct granted *v)
+static void set_paths(struct view *v)
 {
 	snprintf(v->nodes, sizeof(v->nodes), "/local/domain/%u/backend/vhca/%u/%u", v->backend, v->domid, v->devid);
 	snprintf(v->frontend, sizeof(v->frontend), "/local/domain/%u/device/vhca/%u", v->domid, v->devid);
@@ -344,10 +344,10 @@ static void set_paths(struct granted *v)
 	snprintf(v->grants, sizeof(v->grants), IOMEM_GRANTS "/%u/%u/%u", v->backend, v->domid, v->devid);
 }
 
-static struct granted granted_of(struct walk *w, unsigned int devid)
+static struct view granted_of(struct walk *w, unsigned int devid)
 {
-	struct granted v = {
-		.l = w->l, .backend = w->backend, .domid = w->domid, .devid = devid,
+	struct view v = {
+		.s = w->s, .backend = w->backend, .domid = w->domid, .devid = devid,
 		.auto_translated = w->auto_translated, .assigned = &w->assigned,
 	};
 
@@ -358,14 +358,14 @@ static struct granted granted_of(struct walk *w, unsigned int devid)
 static void walk_vhca(void *walk, uint64_t devid)
 {
 	struct walk *w = walk;
-	struct granted v;
+	struct view v;
 
 	if (devid > UINT16_MAX)
 		return;
 	v = granted_of(w, devid);
 	if (w->backend_gone)
 		w->unknown = !lose_backend(&v) || w->unknown;
-	else if (!w->grants || !xb_exists(v.l->xs, v.nodes))
+	else if (!w->grants || !xb_exists(v.s->xs, v.nodes))
 		look_at_vhca(&v);
 }
 
@@ -378,15 +378,15 @@ static void walk_guest(void *walk, uint64_t domid)
 	if (!domid || domid >= DOMAINS || domid == w->backend)
 		return;
 	w->domid = domid;
-	err = iomem_domain(w->l->iomem, domid, &w->auto_translated);
+	err = iomem_domain(w->s->iomem, domid, &w->auto_translated);
 	if (err == -ESRCH)
-		forget_guest(w->l, w->backend, domid);
+		forget_guest(w->s, w->backend, domid);
 	if (err) {
 		w->unknown = w->unknown || err != -ESRCH;
 		return;
 	}
 	snprintf(dir, sizeof(dir), "%s/%u", w->dir, w->domid);
-	xb_each(w->l->xs, dir, walk_vhca, w);
+	xb_each(w->s->xs, dir, walk_vhca, w);
 }
 
 static void backend_dir(char dir[64], unsigned int backend)
@@ -394,73 +394,73 @@ static void backend_dir(char dir[64], unsigned int backend)
 	snprintf(dir, 64, "/local/domain/%u/backend/vhca", backend);
 }
 
-static bool is_gone(struct iomem_server *l, unsigned int domid)
+static bool is_gone(struct iomem_server *s, unsigned int domid)
 {
 	bool unused;
 
-	return iomem_domain(l->iomem, domid, &unused) == -ESRCH;
+	return iomem_domain(s->iomem, domid, &unused) == -ESRCH;
 }
 
 /* Each domain is watched: it may become a backend. One that is gone requests nothing, whatever stands there. */
 static void walk_backend(void *server, uint64_t backend)
 {
-	struct walk w = { .l = server, .backend = backend, .assigned.n = UNREAD };
+	struct walk w = { .s = server, .backend = backend, .assigned.n = UNREAD };
 
-	if (!backend || backend >= DOMAINS || is_gone(w.l, backend))
+	if (!backend || backend >= DOMAINS || is_gone(w.s, backend))
 		return;
 	backend_dir(w.dir, w.backend);
-	if (!w.l->seen[backend] && !xs_watch(w.l->xs, w.dir, "nodes"))
+	if (!w.s->seen[backend] && !xs_watch(w.s->xs, w.dir, "nodes"))
 		return;
-	w.l->seen[backend] = w.l->look;
-	if (backend >= w.l->seen_end)
-		w.l->seen_end = backend + 1;
-	xb_each(w.l->xs, w.dir, walk_guest, &w);
+	w.s->seen[backend] = w.s->look;
+	if (backend >= w.s->seen_end)
+		w.s->seen_end = backend + 1;
+	xb_each(w.s->xs, w.dir, walk_guest, &w);
 }
 
 /* Of a backend that is gone there are these alone. */
 static void walk_grants(void *server, uint64_t backend)
 {
-	struct walk w = { .l = server, .backend = backend, .grants = true, .assigned.n = UNREAD };
+	struct walk w = { .s = server, .backend = backend, .grants = true, .assigned.n = UNREAD };
 
 	if (backend >= DOMAINS)
 		return;
-	w.backend_gone = is_gone(w.l, w.backend);
+	w.backend_gone = is_gone(w.s, w.backend);
 	snprintf(w.dir, sizeof(w.dir), IOMEM_GRANTS "/%u", w.backend);
-	xb_each(w.l->xs, w.dir, walk_guest, &w);
+	xb_each(w.s->xs, w.dir, walk_guest, &w);
 	if (!w.backend_gone || w.unknown)
 		return;
-	xs_rm(w.l->xs, XBT_NULL, w.dir);
+	xs_rm(w.s->xs, XBT_NULL, w.dir);
 	log_info("domain %u is gone, and what guests had of its HCAs", w.backend);
 }
 
-static void forget_unseen(struct iomem_server *l)
+static void forget_unseen(struct iomem_server *s)
 {
 	unsigned int domid;
 	char dir[64];
 
-	for (domid = 0; domid < l->seen_end; domid++) {
-		if (!l->seen[domid] || l->seen[domid] == l->look)
+	for (domid = 0; domid < s->seen_end; domid++) {
+		if (!s->seen[domid] || s->seen[domid] == s->look)
 			continue;
 		backend_dir(dir, domid);
-		xs_unwatch(l->xs, dir, "nodes");
-		l->seen[domid] = 0;
+		xs_unwatch(s->xs, dir, "nodes");
+		s->seen[domid] = 0;
 	}
 }
 
-static void look_at_all(struct iomem_server *l)
+static void look_at_all(struct iomem_server *s)
 {
-	l->look = l->look == 1 ? 2 : 1;
-	xb_each(l->xs, "/local/domain", walk_backend, l);
-	xb_each(l->xs, IOMEM_GRANTS, walk_grants, l);
-	forget_unseen(l);
+	s->look = s->look == 1 ? 2 : 1;
+	xb_each(s->xs, "/local/domain", walk_backend, s);
+	xb_each(s->xs, IOMEM_GRANTS, walk_grants, s);
+	forget_unseen(s);
 }
 
-static void look_at_touched(struct iomem_server *l, const struct touched *t)
+static void look_at_touched(struct iomem_server *s, const struct touched *t)
 {
-	struct walk w = { .l = l, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
-	struct granted v;
+	struct walk w = { .s = s, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
+	struct view v;
 
-	if (is_gone(l, t->backend) || iomem_domain(l->iomem, t->domid, &w.auto_translated))
+	if (is_gone(s, t->backend) || iomem_domain(s->iomem, t->domid, &w.auto_translated))
 		return;
 	v = granted_of(&w, t->devid);
 	if (!t->one_frame || !is_agreed(&v)) {
@@ -471,17 +471,17 @@ static void look_at_touched(struct iomem_server *l, const struct touched *t)
 	}
 }
 
-static void look(struct iomem_server *l)
+static void look(struct iomem_server *s)
 {
-	unsigned int i, n = l->n_touched;
-	bool all = l->all;
+	unsigned int i, n = s->n_touched;
+	bool all = s->all;
 
-	l->n_touched = 0;
-	l->all = false;
+	s->n_touched = 0;
+	s->all = false;
 	if (all)
-		look_at_all(l);
+		look_at_all(s);
 	for (i = 0; !all && i < n; i++)
-		look_at_touched(l, &l->touched[i]);
+		look_at_touched(s, &s->touched[i]);
 }
 
 /* What has changed */
@@ -492,21 +492,21 @@ static bool is_same(const struct touched *a, const struct touched *b)
 	       a->one_frame == b->one_frame && a->mfn == b->mfn;
 }
 
-static void touch(struct iomem_server *l, const struct touched *t)
+static void touch(struct iomem_server *s, const struct touched *t)
 {
 	unsigned int i;
 
-	for (i = 0; i < l->n_touched; i++)
-		if (is_same(&l->touched[i], t))
+	for (i = 0; i < s->n_touched; i++)
+		if (is_same(&s->touched[i], t))
 			return;
-	if (l->n_touched < TOUCHED_MOST)
-		l->touched[l->n_touched++] = *t;
+	if (s->n_touched < TOUCHED_MOST)
+		s->touched[s->n_touched++] = *t;
 	else
-		l->all = true;
+		s->all = true;
 }
 
 /* A path that is not a vHCA's, or of what is none: all is looked at. */
-static void note_event(struct iomem_server *l, const char *path)
+static void note_event(struct iomem_server *s, const char *path)
 {
 	struct touched t = { 0 };
 	int fields;
@@ -515,80 +515,80 @@ static void note_event(struct iomem_server *l, const char *path)
 			&t.mfn);
 	t.one_frame = fields == 4;
 	if (fields < 3 || t.domid >= DOMAINS || !t.domid || t.domid == t.backend || t.devid > UINT16_MAX)
-		l->all = true;
+		s->all = true;
 	else
-		touch(l, &t);
+		touch(s, &t);
 }
 
-static void read_events(struct iomem_server *l)
+static void read_events(struct iomem_server *s)
 {
 	char **event;
 
-	while ((event = xs_check_watch(l->xs))) {
-		note_event(l, event[XS_WATCH_PATH]);
+	while ((event = xs_check_watch(s->xs))) {
+		note_event(s, event[XS_WATCH_PATH]);
 		free(event);
 	}
 }
 
 /* In how many milliseconds it may look again. */
-static int rest_ms(const struct iomem_server *l)
+static int rest_ms(const struct iomem_server *s)
 {
 	uint64_t now = clock_ms();
 
-	return l->tat_ms > now + BURST_MS ? l->tat_ms - now - BURST_MS : 0;
+	return s->tat_ms > now + BURST_MS ? s->tat_ms - now - BURST_MS : 0;
 }
 
-int iomem_server_service(struct iomem_server *l)
+int iomem_server_service(struct iomem_server *s)
 {
 	uint64_t start = clock_ms();
 	int rest;
 
-	if (!l)
+	if (!s)
 		return -1;
-	rest = rest_ms(l);
+	rest = rest_ms(s);
 	if (rest)
 		return rest;
-	read_events(l);
-	if (!l->all && !l->n_touched)
+	read_events(s);
+	if (!s->all && !s->n_touched)
 		return -1;
-	look(l);
-	l->tat_ms = (l->tat_ms > start ? l->tat_ms : start) + SHARE * (clock_ms() - start);
-	rest = rest_ms(l);
+	look(s);
+	s->tat_ms = (s->tat_ms > start ? s->tat_ms : start) + SHARE * (clock_ms() - start);
+	rest = rest_ms(s);
 	return rest ? rest : -1;
 }
 
-int iomem_server_fd(const struct iomem_server *l)
+int iomem_server_fd(const struct iomem_server *s)
 {
-	return l && !rest_ms(l) ? xs_fileno(l->xs) : -1;
+	return s && !rest_ms(s) ? xs_fileno(s->xs) : -1;
 }
 
 struct iomem_server *iomem_server_open(struct iomem *iomem)
 {
-	struct iomem_server *l;
+	struct iomem_server *s;
 	int err;
 
 	errno = 0;
 	if (iomem_own(iomem))
 		return NULL;
-	l = calloc(1, sizeof(*l));
-	if (!l)
+	s = calloc(1, sizeof(*s));
+	if (!s)
 		return NULL;
-	l->iomem = iomem;
-	l->all = true;
-	l->xs = xs_open(0);
-	if (l->xs && xs_watch(l->xs, "@introduceDomain", "") && xs_watch(l->xs, "@releaseDomain", "") &&
-	    xs_watch(l->xs, PCI_ASSIGNED_NODES, ""))
-		return l;
+	s->iomem = iomem;
+	s->all = true;
+	s->xs = xs_open(0);
+	if (s->xs && xs_watch(s->xs, "@introduceDomain", "") && xs_watch(s->xs, "@releaseDomain", "") &&
+	    xs_watch(s->xs, PCI_ASSIGNED_NODES, ""))
+		return s;
 	err = errno;
-	iomem_server_close(l);
+	iomem_server_close(s);
 	errno = err;
 	return NULL;
 }
 
-void iomem_server_close(struct iomem_server *l)
+void iomem_server_close(struct iomem_server *s)
 {
-	if (!l)
+	if (!s)
 		return;
-	xs_close(l->xs);
-	free(l);
+	xs_close(s->xs);
+	free(s);
 }
