@@ -27,7 +27,7 @@ RUN_OF = $(foreach suite,$(1),$(if $(PYTEST_$(suite)),,$(suite)))
 export K
 HCAS ?= 1
 JOBS ?= $(shell nproc)
-VERSION := $(shell git -C $(CURDIR) describe --always --dirty 2>/dev/null || echo unknown)
+include version.mk
 
 .PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-long test-native unit kunit fuzz mutants clean distclean help $(ROOMS)
 

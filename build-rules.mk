@@ -32,7 +32,7 @@ FUZZ_CC ?= clang
 FUZZ_RUNS ?= 1000000
 FUZZ_SMOKE ?= 20000
 FUZZ_MAX_LEN ?= 65536
-VERSION ?= $(shell git -C $(TOP) describe --always --dirty 2>/dev/null || echo unknown)
+include $(TOP)/version.mk
 
 WERROR ?= -Werror
 CFLAGS ?= -O2 -g

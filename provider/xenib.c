@@ -126,6 +126,7 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd,
 	xenib_table_init(&ctx->qps);
 
 	verbs_set_ops(&ctx->vctx, &context_ops);
+	verbs_info(&ctx->vctx, "xenib " XEN_IB_RELEASE "\n");
 	return &ctx->vctx;
 
 err_uninit:

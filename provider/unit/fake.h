@@ -39,6 +39,7 @@ struct fake {
 		uint8_t buf_shift, db_shift;
 		uint32_t cqe_size, uar, cqe, sq_blocks, rq_wqes, rq_shift, uidx, max_wr, max_sge;
 	} last; /* the latest creation of a queue */
+	char told[128]; /* the latest information in the log */
 };
 
 extern struct fake fake;

@@ -24,6 +24,7 @@ static void open_and_close(void)
 
 	context = fake_open();
 	REQUIRE(context);
+	CHECK(strstr(fake.told, "xenib " XEN_IB_RELEASE));
 	/* Asking takes no doorbell page. */
 	CHECK(!xenib_query_device_ex(context, NULL, &attr, sizeof(attr)));
 	CHECK(!strcmp(attr.orig_attr.fw_ver, "28.39.1002"));
