@@ -37,16 +37,13 @@ static struct guest *guest_of(struct guests *guests, const char *name, int domid
 static uint64_t bytes_of(const char *spec)
 {
 	struct vhca_config config;
-	uint64_t bytes = 0;
 	char why[256];
-	unsigned int i;
 
 	if (!spec || config_parse_spec(spec, &config, why, sizeof(why)))
 		return 0;
-	for (i = 0; i < QUOTA_KEYS; i++)
-		if (!strcmp(quota_key(i)->name, "max-mem-bytes"))
-			bytes = config.limit[i].given ? config.limit[i].value : quota_key(i)->value;
-	return bytes;
+	if (config.limit[LIMIT_MEM_BYTES].given)
+		return config.limit[LIMIT_MEM_BYTES].value;
+	return limit_key(LIMIT_MEM_BYTES)->value;
 }
 
 /* Of a guest that runs, what it has counts, and not what it will have. */

@@ -8,7 +8,8 @@
 #include <xenstore.h>
 
 #include "admin/listing.h"
-#include "vhca/quota.h"
+#include "config/limits.h"
+#include "shared-ring/vhca.h"
 #include "xen/xenbus.h"
 
 static void state_word(char word[LISTING_TEXT], enum xb_state state)
@@ -20,16 +21,6 @@ static void state_word(char word[LISTING_TEXT], enum xb_state state)
 	};
 
 	snprintf(word, LISTING_TEXT, "%s", words[state]);
-}
-
-static uint64_t default_bytes(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < QUOTA_KEYS; i++)
-		if (!strcmp(quota_key(i)->name, "max-mem-bytes"))
-			return quota_key(i)->value;
-	return 0;
 }
 
 bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, unsigned int domid,
@@ -51,7 +42,8 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	xb_read(xs, dir, XEN_VHCA_FIELD_ERROR, l->error, sizeof(l->error));
 	l->port = xb_read_number(xs, dir, XEN_VHCA_FIELD_PORT, UINT8_MAX, &number) ? number : 1;
 	l->online = xb_read_number(xs, dir, "online", 1, &number) && number;
-	l->max_mem_bytes = xb_read_number(xs, dir, "max-mem-bytes", UINT64_MAX, &number) ? number : default_bytes();
+	l->max_mem_bytes = xb_read_number(xs, dir, "max-mem-bytes", UINT64_MAX, &number) ?
+				   number : limit_key(LIMIT_MEM_BYTES)->value;
 	state_word(l->state, xb_state(xs, dir));
 	state_word(l->guest, xb_state(xs, frontend));
 	return true;

@@ -97,7 +97,7 @@ err:
 
 static int parse_limit(struct parser *p, unsigned int n, const char *value)
 {
-	const struct quota_key *key = quota_key(n);
+	const struct limit_key *key = limit_key(n);
 	bool bytes = strstr(key->name, "-bytes");
 
 	if (p->config->limit[n].given)
@@ -144,8 +144,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_port(p, value);
 	if (!strcmp(key, "devid"))
 		return parse_devid(p, value);
-	for (n = 0; n < QUOTA_KEYS; n++)
-		if (!strcmp(key, quota_key(n)->name))
+	for (n = 0; n < LIMITS; n++)
+		if (!strcmp(key, limit_key(n)->name))
 			return parse_limit(p, n, value);
 	return refuse(p, "unknown key '%.*s'", SHOWN, key);
 }

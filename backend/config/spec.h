@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vhca/quota.h"
+#include "config/limits.h"
 
 #define CONFIG_NAME_MAX 64   /* of an HCA or a domain, with the end */
 #define CONFIG_SPEC_MAX 1024 /* longer ones are refused */
@@ -30,7 +30,7 @@ struct vhca_config {
 	struct {
 		bool given;
 		uint64_t value;
-	} limit[QUOTA_KEYS];           /* in the order of quota_key() */
+	} limit[LIMITS];               /* by enum limit */
 };
 
 /*

@@ -17,9 +17,9 @@ static void check_taken(const struct vhca_config *c)
 	CHECK(c->hca[0] && memchr(c->hca, 0, sizeof(c->hca)) && !strchr(c->hca, '/'));
 	CHECK(memchr(c->backend, 0, sizeof(c->backend)) && !strchr(c->backend, '/'));
 	CHECK(c->port >= 1 && c->port <= 254 && c->devid >= -1 && c->devid < CONFIG_VHCAS);
-	for (n = 0; n < QUOTA_KEYS; n++)
+	for (n = 0; n < LIMITS; n++)
 		CHECK(!c->limit[n].given ||
-		      (c->limit[n].value && c->limit[n].value <= quota_key(n)->most));
+		      (c->limit[n].value && c->limit[n].value <= limit_key(n)->most));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -14,18 +14,10 @@ static bool one_too_many(void *from, const char *key, uint64_t *value)
 	unsigned int i;
 
 	(void)from;
-	for (i = 0; i < QUOTA_KEYS; i++)
-		if (!strcmp(quota_key(i)->name, key))
-			*value = quota_key(i)->most + 1;
+	for (i = 0; i < LIMITS; i++)
+		if (!strcmp(limit_key(i)->name, key))
+			*value = limit_key(i)->most + 1;
 	return true;
-}
-
-static uint64_t limit_of(const struct quota *quota, unsigned int key)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)quota + quota_key(key)->where, sizeof(value));
-	return value;
 }
 
 static void bounds(void)
@@ -34,11 +26,11 @@ static void bounds(void)
 	unsigned int i;
 
 	quota_setup(&quota, NULL, NULL);
-	for (i = 0; i < QUOTA_KEYS; i++)
-		CHECK(limit_of(&quota, i) == quota_key(i)->value);
+	for (i = 0; i < LIMITS; i++)
+		CHECK(*quota_limit(&quota, i) == limit_key(i)->value);
 	quota_setup(&quota, one_too_many, NULL);
-	for (i = 0; i < QUOTA_KEYS; i++)
-		CHECK(limit_of(&quota, i) == quota_key(i)->most);
+	for (i = 0; i < LIMITS; i++)
+		CHECK(*quota_limit(&quota, i) == limit_key(i)->most);
 }
 
 static void items(void)

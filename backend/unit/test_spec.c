@@ -37,8 +37,8 @@ static unsigned int number_of(const char *key)
 {
 	unsigned int n;
 
-	for (n = 0; n < QUOTA_KEYS; n++)
-		if (!strcmp(quota_key(n)->name, key))
+	for (n = 0; n < LIMITS; n++)
+		if (!strcmp(limit_key(n)->name, key))
 			return n;
 	abort();
 }
@@ -59,7 +59,7 @@ static void test_right(void)
 
 	CHECK(!strcmp(config.hca, "mlx5_0") && config.port == 1 && config.devid == -1 &&
 	      !config.backend[0]);
-	for (n = 0; n < QUOTA_KEYS; n++)
+	for (n = 0; n < LIMITS; n++)
 		CHECK(!config.limit[n].given);
 	config = parse(" max-qp = 256 ,port=2,\thca=rocep3s0 , backend=driver-domain,devid=3");
 	CHECK(!strcmp(config.hca, "rocep3s0") && config.port == 2 && config.devid == 3);

@@ -9,52 +9,46 @@
 #include "util/log.h"
 #include "vhca/quota.h"
 
-#define MIB (1ull << 20)
-#define TIB (1ull << 40)
-
 #define OBJECTS(type) offsetof(struct quota, objects[type].limit)
 
-/*
- * The bounds: handles have 18 bits; a process has 65,530 mappings by default (vm.max_map_count),
- * and each umem takes one for every 1024 pages or less.
- */
-static const struct quota_key keys[QUOTA_KEYS] = {
-	{ "max-ctx", OBJECTS(OBJ_CTX), 128, 4096 },
-	{ "max-uar", OBJECTS(OBJ_UAR), 512, 4096 },
-	{ "max-pd", OBJECTS(OBJ_PD), 1024, 16384 },
-	{ "max-umem", OBJECTS(OBJ_UMEM), 32768, 49152 },
-	{ "max-mr", OBJECTS(OBJ_MR), 16384, 49152 },
-	{ "max-mw", OBJECTS(OBJ_MW), 4096, 32768 },
-	{ "max-cq", OBJECTS(OBJ_CQ), 4096, 32768 },
-	{ "max-srq", OBJECTS(OBJ_SRQ), 1024, 16384 },
-	{ "max-qp", OBJECTS(OBJ_QP), 4096, 32768 },
-	{ "max-ah", offsetof(struct quota, max_ah), 65536, 1u << 24 },
-	{ "max-mcast", offsetof(struct quota, mcast.limit), 256, 4096 },
-	{ "max-mem-bytes", offsetof(struct quota, bytes.limit), 96 * MIB, TIB },
-	{ "max-mr-bytes", offsetof(struct quota, max_mr_bytes), TIB, TIB },
-};
-
-const struct quota_key *quota_key(unsigned int number)
+uint64_t *quota_limit(struct quota *quota, enum limit limit)
 {
-	return &keys[number];
+	static const size_t where[LIMITS] = {
+		[LIMIT_CTX] = OBJECTS(OBJ_CTX),
+		[LIMIT_UAR] = OBJECTS(OBJ_UAR),
+		[LIMIT_PD] = OBJECTS(OBJ_PD),
+		[LIMIT_UMEM] = OBJECTS(OBJ_UMEM),
+		[LIMIT_MR] = OBJECTS(OBJ_MR),
+		[LIMIT_MW] = OBJECTS(OBJ_MW),
+		[LIMIT_CQ] = OBJECTS(OBJ_CQ),
+		[LIMIT_SRQ] = OBJECTS(OBJ_SRQ),
+		[LIMIT_QP] = OBJECTS(OBJ_QP),
+		[LIMIT_AH] = offsetof(struct quota, max_ah),
+		[LIMIT_MCAST] = offsetof(struct quota, mcast.limit),
+		[LIMIT_MEM_BYTES] = offsetof(struct quota, bytes.limit),
+		[LIMIT_MR_BYTES] = offsetof(struct quota, max_mr_bytes),
+	};
+
+	return (uint64_t *)((char *)quota + where[limit]);
 }
 
 void quota_setup(struct quota *quota, quota_get *get, void *from)
 {
-	unsigned int i;
+	enum limit i;
 
 	memset(quota, 0, sizeof(*quota));
-	for (i = 0; i < QUOTA_KEYS; i++) {
-		uint64_t value = keys[i].value;
+	for (i = 0; i < LIMITS; i++) {
+		const struct limit_key *key = limit_key(i);
+		uint64_t value = key->value;
 
 		if (get)
-			get(from, keys[i].name, &value);
-		if (value > keys[i].most) {
-			log_warning("%s: %llu is more than can be served: %llu", keys[i].name,
-				    (unsigned long long)value, (unsigned long long)keys[i].most);
-			value = keys[i].most;
+			get(from, key->name, &value);
+		if (value > key->most) {
+			log_warning("%s: %llu is more than can be served: %llu", key->name,
+				    (unsigned long long)value, (unsigned long long)key->most);
+			value = key->most;
 		}
-		memcpy((char *)quota + keys[i].where, &value, sizeof(value));
+		*quota_limit(quota, i) = value;
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared-ring/vhca.h"
 #include "util/log.h"
 #include "xen/attach.h"
 #include "xen/xenbus.h"
@@ -88,9 +89,9 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
 	put(n, n->backend, XEN_VHCA_FIELD_PORT, "%u", config->port);
-	for (i = 0; i < QUOTA_KEYS; i++)
+	for (i = 0; i < LIMITS; i++)
 		if (config->limit[i].given)
-			put(n, n->backend, quota_key(i)->name, "%llu",
+			put(n, n->backend, limit_key(i)->name, "%llu",
 			    (unsigned long long)config->limit[i].value);
 }
 

@@ -18,10 +18,10 @@
 #include "admin/control.h"
 #include "admin/status_read.h"
 #include "check.h"
+#include "config/limits.h"
 #include "json.h"
 #include "tool.h"
 #include "util/log.h"
-#include "vhca/quota.h"
 
 #define CHECK(condition) do { \
 	if (!(condition)) { \
@@ -31,7 +31,7 @@
 } while (0)
 
 static char dir[] = "/tmp/xen-ib-tool-XXXXXX", path[64];
-static char printed[65536];   /* by the last command, on both outputs */
+static char printed[1 << 20]; /* by the last command, on both outputs */
 static char complained[4096]; /* on standard error alone */
 
 /* The daemon */
@@ -515,7 +515,7 @@ static void test_guests(void)
 }
 
 /* The default of each limit, as people are told it. */
-static void check_default(const char *file, const char *begin, const char *end, const struct quota_key *key)
+static void check_default(const char *file, const char *begin, const char *end, const struct limit_key *key)
 {
 	char text[65536] = "", item[64], number[32];
 	FILE *from = fopen(file, "re");
@@ -542,9 +542,9 @@ static void test_defaults(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < QUOTA_KEYS; i++) {
-		check_default("../docs/configuration.md", "\n| `%s` |", " | %" PRIu64 "%s |\n", quota_key(i));
-		check_default("../docs/man/xen-ib-vhca.5", "\n.It Cm %s\n", "; %" PRIu64 "%s.\n", quota_key(i));
+	for (i = 0; i < LIMITS; i++) {
+		check_default("../docs/configuration.md", "\n| `%s` |", " | %" PRIu64 "%s |\n", limit_key(i));
+		check_default("../docs/man/xen-ib-vhca.5", "\n.It Cm %s\n", "; %" PRIu64 "%s.\n", limit_key(i));
 	}
 }
 
