@@ -41,6 +41,8 @@ static struct xenib_arena *make_arena(struct xenib_ucontext *ctx, u64 addr, u64 
 	if (!arena)
 		return ERR_PTR(-ENOMEM);
 	err = xenib_umem_create(ctx, &arena->umem, addr, length);
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
+		err = xenib_umem_create(ctx, &arena->umem, addr, length);
 	if (err) {
 		kfree(arena);
 		return ERR_PTR(err);

@@ -140,20 +140,6 @@ int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem)
 	return err;
 }
 
-static int pin_and_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
-			 u64 length)
-{
-	int err;
-
-	err = xenib_umem_pin(ctx->dev, umem, addr, length, IB_ACCESS_LOCAL_WRITE);
-	if (err)
-		return err;
-	err = xenib_umem_offer(ctx, umem);
-	if (err)
-		xenib_umem_release(ctx->dev, umem);
-	return err;
-}
-
 int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
 		      u64 length)
 {
@@ -161,8 +147,11 @@ int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 a
 
 	if (!PAGE_ALIGNED(addr))
 		return -EINVAL;
-	err = pin_and_offer(ctx, umem, addr, length);
-	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
-		err = pin_and_offer(ctx, umem, addr, length);
+	err = xenib_umem_pin(ctx->dev, umem, addr, length, IB_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	err = xenib_umem_offer(ctx, umem);
+	if (err)
+		xenib_umem_release(ctx->dev, umem);
 	return err;
 }
