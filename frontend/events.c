@@ -40,7 +40,6 @@
 /* Events of the port: so many at once, and one for each interval after that. */
 #define PORT_BURST 16U
 #define PORT_INTERVAL HZ
-#define PORT_TYPES (XEN_VHCA_ASYNC_GID_CHANGE + 1)
 
 #define OBJ_BITS 10
 
@@ -52,7 +51,7 @@ struct shared_page {
 /* Events of the port and the device that have come, and are to be told. */
 struct port_events {
 	spinlock_t lock; /* of the types that wait */
-	u8 waiting[PORT_TYPES];
+	u8 waiting[XEN_VHCA_ASYNC_TYPES];
 	unsigned int count;
 
 	/* Of the work item alone: */

@@ -731,6 +731,7 @@ enum xen_vhca_async_type { /* as enum ib_event_type where one exists */
 	XEN_VHCA_ASYNC_PKEY_CHANGE = 12, XEN_VHCA_ASYNC_SM_CHANGE = 13, XEN_VHCA_ASYNC_SRQ_ERR = 14,
 	XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED = 15, XEN_VHCA_ASYNC_QP_LAST_WQE_REACHED = 16,
 	XEN_VHCA_ASYNC_CLIENT_REREGISTER = 17, XEN_VHCA_ASYNC_GID_CHANGE = 18,
+	XEN_VHCA_ASYNC_TYPES = 19 /* one more than the last */
 };
 
 struct xen_vhca_async_event {

@@ -405,7 +405,7 @@ static void asyncs(void)
 	start(&rig);
 	vhca_async_front_init(&front, async_page(&rig));
 	make_processes(&rig, p, 2);
-	for (type = 0; type < 19; type++) {
+	for (type = 0; type < XEN_VHCA_ASYNC_TYPES; type++) {
 		xen_vhca_handle_t handle = 0;
 
 		switch (vhca_async_kind(type)) {
@@ -432,7 +432,7 @@ static void asyncs(void)
 	/* Of the wrong type, of no type, of no object. */
 	fake_async(&rig.fake, p[0].cq, XEN_VHCA_ASYNC_QP_FATAL);
 	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED);
-	fake_async(&rig.fake, p[0].qp, 19);
+	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_TYPES);
 	fake_async(&rig.fake, p[0].qp, ~0u);
 	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
 	expect_async(&rig, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[0].qp);
@@ -492,7 +492,7 @@ static void full_ring(void)
 	struct timespec while_ = { .tv_nsec = 400000000 };
 	struct xen_vhca_async_event event;
 	struct vhca_async_front front;
-	uint8_t came[QPS][19] = { 0 };
+	uint8_t came[QPS][XEN_VHCA_ASYNC_TYPES] = { 0 };
 	unsigned int i, k;
 	struct rig rig;
 	double before;
@@ -525,7 +525,7 @@ static void full_ring(void)
 		event = next_async(&rig, &front);
 		for (k = 0; k < QPS && p[k].qp != event.handle; k++)
 			;
-		CHECK(k < QPS && event.type < 19);
+		CHECK(k < QPS && event.type < XEN_VHCA_ASYNC_TYPES);
 		came[k][event.type]++;
 	}
 	for (i = 0; i < QPS - 1; i++)

@@ -144,7 +144,7 @@ static void all_bits(void)
 
 static struct xen_vhca_async_event event_of(uint32_t n)
 {
-	return (struct xen_vhca_async_event){ .type = n % 19, .handle = n };
+	return (struct xen_vhca_async_event){ .type = n % XEN_VHCA_ASYNC_TYPES, .handle = n };
 }
 
 static void ring_edges(void)
@@ -171,7 +171,7 @@ static void ring_edges(void)
 		CHECK(page->lost == 1);
 		for (i = 0; i < XEN_VHCA_ASYNC_EVENTS; i++) {
 			CHECK(vhca_async_take(&front, &event) == 1);
-			CHECK(event.handle == i && event.type == i % 19);
+			CHECK(event.handle == i && event.type == i % XEN_VHCA_ASYNC_TYPES);
 		}
 		CHECK(!vhca_async_take(&front, &event));
 	}
@@ -228,7 +228,7 @@ static void ring_both_ends(void)
 			sched_yield();
 			continue;
 		}
-		CHECK(event.handle == i && event.type == i % 19);
+		CHECK(event.handle == i && event.type == i % XEN_VHCA_ASYNC_TYPES);
 		i++;
 	}
 	pthread_join(thread, NULL);
@@ -299,7 +299,7 @@ static void kinds(void)
 	CHECK(vhca_async_kind(XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED) == VHCA_ASYNC_SRQ);
 	CHECK(vhca_async_kind(XEN_VHCA_ASYNC_GID_CHANGE) == VHCA_ASYNC_PORT);
 	CHECK(vhca_async_kind(XEN_VHCA_ASYNC_DEVICE_FATAL) == VHCA_ASYNC_DEVICE);
-	CHECK(vhca_async_kind(19) == VHCA_ASYNC_UNKNOWN);
+	CHECK(vhca_async_kind(XEN_VHCA_ASYNC_TYPES) == VHCA_ASYNC_UNKNOWN);
 	CHECK(vhca_async_kind(~0u) == VHCA_ASYNC_UNKNOWN);
 }
 
