@@ -75,7 +75,7 @@ int sandbox_enter(enum sandbox_role role, const struct sandbox_user *user,
 		  const struct sandbox_path *paths, unsigned int n, char *why, size_t size);
 
 /*
- * sandbox_no_more_processes - for a worker that has its keeper: no process is started any more. So
+ * sandbox_no_more_processes - for a worker that has its mm pin: no process is started any more. So
  * nothing of it can live on when it is killed. 0 or -errno.
  */
 int sandbox_no_more_processes(void);

@@ -52,7 +52,7 @@ static const int worker_calls[] = {
 	/* threads */
 	SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(sched_yield),
 	SCMP_SYS(sched_getaffinity), SCMP_SYS(sysinfo),
-	/* the keeper */
+	/* the mm pin */
 	SCMP_SYS(pidfd_open), SCMP_SYS(setsid), SCMP_SYS(close_range),
 	SCMP_SYS(seccomp), /* which can only take away more */
 	NO_CALL
@@ -141,7 +141,7 @@ static int allow_common(scmp_filter_ctx filter)
 	       allow_value(filter, SCMP_SYS(tgkill), 0, getpid());
 }
 
-#define KEEPER (CLONE_VM | CLONE_PIDFD | SIGCHLD) /* see worker/mm_pin.c */
+#define MM_PIN (CLONE_VM | CLONE_PIDFD | SIGCHLD) /* see worker/mm_pin.c */
 
 static int allow_worker(scmp_filter_ctx filter)
 {
@@ -159,7 +159,7 @@ static int allow_worker(scmp_filter_ctx filter)
 	       allow_bits(filter, SCMP_SYS(openat), 2, O_CREAT | O_TRUNC, 0) ?:
 	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) ?:
 	       allow_bits(filter, SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD) ?:
-	       allow_value(filter, SCMP_SYS(clone), 0, KEEPER) ?:
+	       allow_value(filter, SCMP_SYS(clone), 0, MM_PIN) ?:
 	       allow_value(filter, SCMP_SYS(prctl), 0, PR_SET_NAME) ?:
 	       allow_value(filter, SCMP_SYS(prlimit64), 2, 0);
 }

@@ -27,7 +27,7 @@
 #define RETRY_MOST_MS 60000     /* a guest that breaks things waits for so long at most */
 #define RETRY_HCA_MOST_MS 4000  /* and an HCA that cannot be used, which may come back any time */
 #define RETRY_ABSENT_MS 1000    /* to see whether there is one costs nothing */
-#define FAMILY_MS 3000          /* broker and keeper end with their worker; those that do not are killed */
+#define FAMILY_MS 3000          /* broker and mm pin end with their worker; those that do not are killed */
 #define SHORT_LIFE_MS 1000      /* a worker that dies so young was of no use */
 
 /* A guest that connects and disconnects in a loop has a worker started each time. */
@@ -127,7 +127,7 @@ static void find_life(struct device *device)
 		close_fd(&device->life);
 }
 
-/* Returns the end for writing, for worker and keeper, or -1. */
+/* Returns the end for writing, for worker and mm pin, or -1. */
 static int make_life(struct device *device)
 {
 	struct file_name name = file_name(device, "life");

@@ -4,7 +4,7 @@
  *
  * A worker outlives the supervisor, so what a next supervisor has to know stands in files,
  * /run/xen-ib/<domid>-<devid>.life and .pid. The first is a pipe with a name, of which worker, broker
- * and keeper have the end for writing, and write nothing: as long as there is such an end, or the
+ * and mm pin have the end for writing, and write nothing: as long as there is such an end, or the
  * worker itself, it is at work or not yet cleaned up after, and no other worker may start. The
  * supervisor that started it sees this in the same way as one that came later.
  */
@@ -31,7 +31,7 @@ struct device {
 	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
 	int pidfd;      /* of one that another supervisor has started; -1 */
 	bool crashed;   /* the last one did not say Closed itself */
-	int life;       /* at its end when worker, broker and keeper are gone; -1: they are */
+	int life;       /* at its end when worker, broker and mm pin are gone; -1: they are */
 	struct banks banks;
 	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */

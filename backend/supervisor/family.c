@@ -17,7 +17,7 @@
 #include "supervisor/family.h"
 #include "util/read_line.h"
 
-#define KEEPER "xen-ib-keeper"
+#define MM_PIN "xen-ib-mm-pin"
 
 /* Whether it is that pipe, open for writing: a supervisor has the other end. */
 static bool is_life(int fds, const char *name, const struct stat *life)
@@ -44,30 +44,30 @@ static bool holds_life(int pid, const struct stat *life)
 	return holds;
 }
 
-/* Only the process itself can change that name, and a keeper cannot. */
-static bool is_keeper(int pid)
+/* Only the process itself can change that name, and an mm pin cannot. */
+static bool is_mm_pin(int pid)
 {
 	char path[32], name[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	return !read_line(path, name, sizeof(name)) && !strcmp(name, KEEPER);
+	return !read_line(path, name, sizeof(name)) && !strcmp(name, MM_PIN);
 }
 
 /* The pidfd comes first, so that what is looked at is what it refers to. */
-static bool kill_one(int pid, const struct stat *life, bool keepers)
+static bool kill_one(int pid, const struct stat *life, bool mm_pins)
 {
 	int pidfd = pidfd_open(pid, 0);
 	bool killed;
 
 	if (pidfd < 0)
 		return false;
-	killed = holds_life(pid, life) && is_keeper(pid) == keepers &&
+	killed = holds_life(pid, life) && is_mm_pin(pid) == mm_pins &&
 		 !pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 	close(pidfd);
 	return killed;
 }
 
-static unsigned int kill_all(const struct stat *life, bool keepers)
+static unsigned int kill_all(const struct stat *life, bool mm_pins)
 {
 	unsigned int killed = 0;
 	struct dirent *entry;
@@ -78,7 +78,7 @@ static unsigned int kill_all(const struct stat *life, bool keepers)
 	while (dir && (entry = readdir(dir))) {
 		pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 		if (pid > 0 && pid != getpid())
-			killed += kill_one(pid, life, keepers);
+			killed += kill_one(pid, life, mm_pins);
 	}
 	if (dir)
 		closedir(dir);

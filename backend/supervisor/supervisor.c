@@ -303,7 +303,7 @@ static int look_after(struct supervisor *s)
 	return due;
 }
 
-/* Keepers of dead workers become children of ours, too; nobody waits for them. */
+/* Mm pins of dead workers become children of ours, too; nobody waits for them. */
 static void reap(struct supervisor *s)
 {
 	struct device *device;

@@ -121,7 +121,7 @@ static int worker(void)
 		CHECK(fcntl(fd, F_GETFD) < 0);
 	if (getenv(STAYS)) {
 		relative("xen-ib-broker");
-		relative("xen-ib-keeper");
+		relative("xen-ib-mm-pin");
 	}
 	if (getenv(LETS_GO))
 		close(WORKER_LIFE);
@@ -460,7 +460,7 @@ static void await(bool there, const char *name, pid_t worker)
 	CHECK(i < 1000);
 }
 
-/* Who outlives a worker that is killed is killed as well, the keeper last; only then comes the next worker. */
+/* Who outlives a worker that is killed is killed as well, the mm pin last; only then comes the next worker. */
 static void test_family(bool adopted)
 {
 	struct device *device;
@@ -475,7 +475,7 @@ static void test_family(bool adopted)
 		device_start(device, NULL, false);
 		pid = device->pid;
 	}
-	await(true, "xen-ib-keeper", pid);
+	await(true, "xen-ib-mm-pin", pid);
 	CHECK(!unsetenv(STAYS) && device_clear(device) == -1 && !kill(pid, SIGKILL));
 	if (adopted)
 		device_event(device, NULL);
@@ -487,12 +487,12 @@ static void test_family(bool adopted)
 	device->ended_ms -= 5000;
 	CHECK(device_clear(device) > 0);
 	await(false, "xen-ib-broker", pid);
-	CHECK(is_there("xen-ib-keeper", pid) && !life_ends(device, 0) && device_busy(device));
+	CHECK(is_there("xen-ib-mm-pin", pid) && !life_ends(device, 0) && device_busy(device));
 	device->ended_ms -= 5000;
 	CHECK(device_clear(device) > 0 && life_ends(device, 10000));
 	settle(device);
 	CHECK(n_states == 2 && states[1] == XB_CLOSED);
-	await(false, "xen-ib-keeper", pid);
+	await(false, "xen-ib-mm-pin", pid);
 	device_free(device);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_mm_pin.c - a process with a keeper is killed: its files are closed first, and its memory
- * goes after that. Memory is observed from outside through the keeper, in whose /proc entry it
- * stands. A keeper that somebody has taken over can do nothing.
+ * test_mm_pin.c - a process with an mm pin is killed: its files are closed first, and its memory
+ * goes after that. Memory is observed from outside through the mm pin, in whose /proc entry it
+ * stands. An mm pin that somebody has taken over can do nothing.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 #include "unit/fakes/rig.h"
 #include "worker/mm_pin.h"
 
-#define MARK "keeper-test-memory"
+#define MARK "mm-pin-test-memory"
 
 /* Whether a process, given by its pidfd's /proc/self/fdinfo, has the marked mapping. */
 static pid_t pid_of(int pidfd)
@@ -39,7 +39,7 @@ static pid_t pid_of(int pidfd)
 	return pid;
 }
 
-/* The worker: maps something, starts its keeper, says who that is, and sleeps. */
+/* The worker: maps something, starts its mm pin, says who that is, and sleeps. */
 static void worker(int say, int file, int life)
 {
 	int memory = memfd_create(MARK, 0), pidfd;
@@ -47,7 +47,7 @@ static void worker(int say, int file, int life)
 
 	CHECK(memory >= 0 && !ftruncate(memory, 4096));
 	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, memory, 0) != MAP_FAILED);
-	pidfd = keeper_start(life);
+	pidfd = mm_pin_start(life);
 	CHECK(pidfd >= 0);
 	pid = pid_of(pidfd);
 	CHECK(write(say, &pid, sizeof(pid)) == sizeof(pid));
@@ -93,9 +93,9 @@ static void at_end(int fd)
 	CHECK(read(fd, &byte, 1) == 0);
 }
 
-/* A worker with its keeper. Of the pipes those ends are ours that tell when others have closed theirs. */
+/* A worker with its mm pin. Of the pipes those ends are ours that tell when others have closed theirs. */
 struct pair {
-	pid_t worker, keeper;
+	pid_t worker, mm_pin;
 	int file, life;
 };
 
@@ -114,7 +114,7 @@ static void start(struct pair *p)
 	close(say[1]);
 	close(file[1]);
 	close(life[1]);
-	CHECK(read(say[0], &p->keeper, sizeof(p->keeper)) == sizeof(p->keeper));
+	CHECK(read(say[0], &p->mm_pin, sizeof(p->mm_pin)) == sizeof(p->mm_pin));
 	close(say[0]);
 	p->file = file[0];
 	p->life = life[0];
@@ -133,16 +133,16 @@ static void test_order(void)
 	int status;
 
 	start(&p);
-	CHECK(has_mark(p.keeper) && open_files(p.keeper) == 2);
+	CHECK(has_mark(p.mm_pin) && open_files(p.mm_pin) == 2);
 
-	/* While the keeper is stopped it cannot end: the moment in between becomes visible. */
-	CHECK(!kill(p.keeper, SIGSTOP) && !kill(p.worker, SIGKILL));
+	/* While the mm pin is stopped it cannot end: the moment in between becomes visible. */
+	CHECK(!kill(p.mm_pin, SIGSTOP) && !kill(p.worker, SIGKILL));
 	CHECK(waitpid(p.worker, NULL, 0) == p.worker);
 	at_end(p.file);
-	CHECK(has_mark(p.keeper));
-	CHECK(!kill(p.keeper, SIGCONT));
+	CHECK(has_mark(p.mm_pin));
+	CHECK(!kill(p.mm_pin, SIGCONT));
 	at_end(p.life);
-	CHECK(waitpid(p.keeper, &status, 0) == p.keeper);
+	CHECK(waitpid(p.mm_pin, &status, 0) == p.mm_pin);
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status)); /* that it was stopped does not matter */
 	end(&p);
 }
@@ -188,7 +188,7 @@ static void test_taken_over(void)
 
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		start(&p);
-		status = make_call(p.keeper, calls[i].number, calls[i].a, calls[i].b);
+		status = make_call(p.mm_pin, calls[i].number, calls[i].a, calls[i].b);
 		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
 			fprintf(stderr, "%s: wait status 0x%x\n", calls[i].name, status);
 		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);

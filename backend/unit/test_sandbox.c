@@ -99,9 +99,9 @@ static bool maps_memory(void)
 	return !mprotect(at, 4096, PROT_READ) && !munmap(at, 8192);
 }
 
-static bool has_a_keeper(void)
+static bool has_mm_pin(void)
 {
-	return keeper_start(-1) >= 0 && !sandbox_no_more_processes() && starts_threads();
+	return mm_pin_start(-1) >= 0 && !sandbox_no_more_processes() && starts_threads();
 }
 
 /* What it cannot */
@@ -174,11 +174,11 @@ static bool forks(void)
 	return syscall(SYS_fork) < 0;
 }
 
-static bool clones_after_its_keeper(void)
+static bool clones_after_mm_pin(void)
 {
-	if (!has_a_keeper())
+	if (!has_mm_pin())
 		return false;
-	return keeper_start(-1) < 0;
+	return mm_pin_start(-1) < 0;
 }
 
 static bool becomes_root(void)
@@ -220,7 +220,7 @@ static const struct probe {
 	{ "a worker starts threads", SANDBOX_WORKER, TAMELY, starts_threads },
 	{ "a worker reads what it may", SANDBOX_WORKER, TAMELY, reads_what_it_may },
 	{ "a worker maps memory", SANDBOX_WORKER, TAMELY, maps_memory },
-	{ "a worker has a keeper", SANDBOX_WORKER, TAMELY, has_a_keeper },
+	{ "a worker has an mm pin", SANDBOX_WORKER, TAMELY, has_mm_pin },
 	{ "no other files", SANDBOX_WORKER, LANDLOCK, opens_other_files },
 	{ "no files to write", SANDBOX_WORKER, TAMELY, writes_files },
 	{ "no sockets", SANDBOX_WORKER, TAMELY, makes_sockets },
@@ -231,7 +231,7 @@ static const struct probe {
 	{ "no higher limits", SANDBOX_WORKER, TAMELY, raises_limits },
 	{ "no programs", SANDBOX_WORKER, DEADLY, executes },
 	{ "no fork", SANDBOX_WORKER, DEADLY, forks },
-	{ "no second keeper", SANDBOX_WORKER, DEADLY, clones_after_its_keeper },
+	{ "no second mm pin", SANDBOX_WORKER, DEADLY, clones_after_mm_pin },
 	{ "no root", SANDBOX_WORKER, DEADLY, becomes_root },
 	{ "no ptrace", SANDBOX_WORKER, DEADLY, traces },
 	{ "no mounts", SANDBOX_WORKER, DEADLY, mounts },

@@ -2,14 +2,14 @@
 /*
  * mm_pin.c - see mm_pin.h.
  *
- * The keeper runs in the memory of a process that goes on, so it must not touch what belongs to
+ * The mm pin runs in the memory of a process that goes on, so it must not touch what belongs to
  * that process's threads: no libc function that sets errno, locks or allocates. It makes system
  * calls, by hand, and nothing else, on a stack of its own. Without a signal handler of the worker's
  * it cannot be made to run anything else either: it blocks all signals before anything can be sent
  * to it, and the handlers' table is a copy.
  *
- * A worker that a guest has taken over can write to the keeper's stack, and so make it run what it
- * likes. That is why the keeper can wait and end, and make no other system call, before the worker
+ * A worker that a guest has taken over can write to the mm pin's stack, and so make it run what it
+ * likes. That is why the mm pin can wait and end, and make no other system call, before the worker
  * goes on: it cannot start a process, let go of life, or do anything that outlives it.
  */
 #include <errno.h>
@@ -32,13 +32,13 @@
 
 #define STACK_BYTES 65536
 
-struct keeper {
+struct mm_pin {
 	int worker; /* pidfd */
 	int life;
 	atomic_bool confined; /* it is at its work */
 };
 
-static struct keeper keeper;
+static struct mm_pin mm_pin;
 
 static long raw_call(long number, long a, long b, long c)
 {
@@ -60,18 +60,18 @@ static void close_between(int above, int below)
 /* All but the two. close_range() takes unsigned numbers; no descriptor reaches 2^30. */
 static void close_others(void)
 {
-	int low = keeper.worker, high = keeper.life;
+	int low = mm_pin.worker, high = mm_pin.life;
 
 	if (high < low) {
-		high = keeper.worker;
-		low = keeper.life;
+		high = mm_pin.worker;
+		low = mm_pin.life;
 	}
 	close_between(-1, low);
 	close_between(low, high);
 	close_between(high, 1 << 30);
 }
 
-/* All but these kill it. The restart is of poll(), for a keeper that was stopped and goes on. */
+/* All but these kill it. The restart is of poll(), for an mm pin that was stopped and goes on. */
 static long confine(void)
 {
 	static struct sock_filter code[] = {
@@ -94,15 +94,15 @@ static long confine(void)
 /* There is no way to return: the stack above is not ours. */
 static int keep(void *unused)
 {
-	struct pollfd worker = { .fd = keeper.worker, .events = POLLIN };
+	struct pollfd worker = { .fd = mm_pin.worker, .events = POLLIN };
 
 	(void)unused;
 	raw_call(SYS_setsid, 0, 0, 0); /* no signals from a terminal */
-	raw_call(SYS_prctl, PR_SET_NAME, (long)"xen-ib-keeper", 0);
+	raw_call(SYS_prctl, PR_SET_NAME, (long)"xen-ib-mm-pin", 0);
 	close_others();
 	if (confine())
 		raw_call(SYS_exit_group, 1, 0, 0);
-	atomic_store(&keeper.confined, true);
+	atomic_store(&mm_pin.confined, true);
 	while (raw_call(SYS_poll, (long)&worker, 1, -1) != 1)
 		;
 	raw_call(SYS_exit_group, 0, 0, 0);
@@ -114,22 +114,22 @@ static bool await_confined(int pidfd)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 
-	while (!atomic_load(&keeper.confined))
+	while (!atomic_load(&mm_pin.confined))
 		if (poll(&end, 1, 1) == 1)
 			return false;
 	return true;
 }
 
-int keeper_start(int life)
+int mm_pin_start(int life)
 {
 	sigset_t all, before;
 	void *stack;
 	int pidfd = -1, err = 0;
 
-	keeper.life = life;
-	atomic_store(&keeper.confined, false);
-	keeper.worker = syscall(SYS_pidfd_open, getpid(), 0);
-	if (keeper.worker < 0)
+	mm_pin.life = life;
+	atomic_store(&mm_pin.confined, false);
+	mm_pin.worker = syscall(SYS_pidfd_open, getpid(), 0);
+	if (mm_pin.worker < 0)
 		return -errno;
 	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -137,7 +137,7 @@ int keeper_start(int life)
 		err = -errno;
 		goto out;
 	}
-	/* Inherited: the keeper is born with all signals blocked. */
+	/* Inherited: the mm pin is born with all signals blocked. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	if (clone(keep, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_PIDFD | SIGCHLD, NULL,
@@ -151,6 +151,6 @@ int keeper_start(int life)
 	if (err)
 		munmap(stack, STACK_BYTES);
 out:
-	close(keeper.worker);
+	close(mm_pin.worker);
 	return err ? err : pidfd;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * worker.c - see worker.h. The order in which things are set up matters: first what only root may
- * open, and the broker; then the sandbox; in it the keeper, which so is in it as well, before all
+ * open, and the broker; then the sandbox; in it the mm pin, which so is in it as well, before all
  * threads and mappings; then the HCA, and all that a guest has a hand in. The end goes the other
  * way round.
  */
@@ -51,7 +51,7 @@ struct worker {
 	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
 	unsigned int port;
 
-	int keeper, signals;
+	int mm_pin, signals;
 	struct xs_handle *xs;
 	struct broker *broker;
 	struct transport *t;
@@ -277,7 +277,7 @@ static int look_if_changed(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_KEEPER, POLL_BROKER, POLL_HCA, POLL_FLOOD, POLL_COUNTED,
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_MM_PIN, POLL_BROKER, POLL_HCA, POLL_FLOOD, POLL_COUNTED,
 	POLL_RING,
 	POLLS = POLL_RING + RING_FDS };
 
@@ -315,7 +315,7 @@ static void loop(struct worker *w)
 	struct pollfd polls[POLLS] = {
 		[POLL_XENSTORE] = { .fd = xs_fileno(w->xs), .events = POLLIN },
 		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
-		[POLL_KEEPER] = { .fd = w->keeper, .events = POLLIN },
+		[POLL_MM_PIN] = { .fd = w->mm_pin, .events = POLLIN },
 		[POLL_BROKER] = { .fd = broker_fd(w->broker) }, /* hanging up */
 		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
 		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
@@ -341,8 +341,8 @@ static void loop(struct worker *w)
 			polls[POLL_RING + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 		if (poll(polls, POLLS, more ? 0 : timeout) < 0 && errno != EINTR)
 			fail(w, WORKER_FAILED, "poll: %s", strerror(errno));
-		if (polls[POLL_KEEPER].revents)
-			fail(w, WORKER_FAILED, "the keeper died");
+		if (polls[POLL_MM_PIN].revents)
+			fail(w, WORKER_FAILED, "the mm pin died");
 		if (polls[POLL_BROKER].revents)
 			fail(w, WORKER_FAILED, "the broker died");
 		if (polls[POLL_SIGNAL].revents)
@@ -518,17 +518,17 @@ static bool confine(struct worker *w)
 	return !w->stop;
 }
 
-static bool start_keeper(struct worker *w)
+static bool start_mm_pin(struct worker *w)
 {
 	int err = 0;
 
-	w->keeper = keeper_start(WORKER_LIFE);
-	if (w->keeper < 0)
-		err = w->keeper;
+	w->mm_pin = mm_pin_start(WORKER_LIFE);
+	if (w->mm_pin < 0)
+		err = w->mm_pin;
 	else if (!sandbox_waived())
 		err = sandbox_no_more_processes();
 	if (err)
-		fail(w, WORKER_FAILED, "starting the keeper: %s", strerror(-err));
+		fail(w, WORKER_FAILED, "starting the mm pin: %s", strerror(-err));
 	return !err;
 }
 
@@ -555,7 +555,7 @@ static bool set_up(struct worker *w)
 	}
 	end_old_connection(w);
 	write_nodes(w);
-	return copy_records(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_keeper(w) &&
+	return copy_records(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_mm_pin(w) &&
 	       open_hca(w) && set_watches(w);
 }
 
@@ -581,7 +581,7 @@ int worker_main(const char *path, unsigned int domid, unsigned int devid)
 {
 	uint64_t pause_s;
 	struct worker w = {
-		.path = path, .domid = domid, .devid = devid, .keeper = -1,
+		.path = path, .domid = domid, .devid = devid, .mm_pin = -1,
 	};
 
 	w.signals = catch_signals();

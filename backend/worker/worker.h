@@ -16,7 +16,7 @@
 enum worker_fd {
 	WORKER_BANK = 3,    /* for its broker; see vhca/uar.h: the uverbs file of the UARs */
 	WORKER_RECORDS = 4, /* and the memory of their records */
-	WORKER_LIFE = 5,    /* closed when worker and keeper are gone */
+	WORKER_LIFE = 5,    /* closed when worker and mm pin are gone */
 	WORKER_FD_END = 6,
 };
 
