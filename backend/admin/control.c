@@ -29,7 +29,7 @@ struct client {
 struct control {
 	struct sockaddr_un address;
 	int listen, epoll;
-	control_answer *answer;
+	control_request_fn *answer;
 	void *from;
 	uint64_t turn;
 	struct client clients[CONTROL_CLIENTS];
@@ -278,7 +278,7 @@ static int open_socket(const struct sockaddr_un *address)
 	return -1;
 }
 
-struct control *control_open(const char *path, control_answer *answer, void *from)
+struct control *control_open(const char *path, control_request_fn *answer, void *from)
 {
 	struct control *control = calloc(1, sizeof(*control));
 	struct epoll_event event = { .events = EPOLLIN };

@@ -64,7 +64,7 @@ struct control_reply {
 __attribute__((format(printf, 3, 4)))
 void control_fail(struct control_reply *reply, enum control_error error, const char *why, ...);
 
-typedef void control_answer(void *from, const struct control_request *req, struct control_reply *reply);
+typedef void control_request_fn(void *from, const struct control_request *req, struct control_reply *reply);
 
 struct control;
 
@@ -72,7 +72,7 @@ struct control;
  * control_open - listens at path, which is removed first if it is there: the caller knows that no other daemon
  * runs. Only the user that the daemon runs as is served. NULL, with errno.
  */
-struct control *control_open(const char *path, control_answer *answer, void *from);
+struct control *control_open(const char *path, control_request_fn *answer, void *from);
 
 /* control_close - hangs up, and removes the socket. NULL is fine. */
 void control_close(struct control *control);

@@ -209,7 +209,7 @@ static void tell_mapped(struct broker *broker, struct broker_request *request)
 
 /* In one message: a broker that is woken by a part of it sleeps again until the rest comes. */
 static int ask(struct broker *broker, const struct broker_request *request, const void *body,
-	       struct broker_answer *answer)
+	       struct broker_response *rsp)
 {
 	int err;
 
@@ -219,49 +219,49 @@ static int ask(struct broker *broker, const struct broker_request *request, cons
 	if (request->length)
 		memcpy(broker->message + sizeof(*request), body, request->length);
 	err = broker_send(broker->socket, broker->message, sizeof(*request) + request->length) ?:
-	      broker_receive(broker->socket, answer, sizeof(*answer));
+	      broker_receive(broker->socket, rsp, sizeof(*rsp));
 	pthread_mutex_unlock(&broker->lock);
-	return err ? err : answer->err;
+	return err ? err : rsp->err;
 }
 
 int broker_domain(struct broker *broker, bool *auto_translated)
 {
 	const struct broker_request request = { .op = BROKER_DOMAIN };
-	struct broker_answer answer;
+	struct broker_response rsp;
 	int err;
 
-	err = ask(broker, &request, NULL, &answer);
+	err = ask(broker, &request, NULL, &rsp);
 	if (!err)
-		*auto_translated = answer.auto_translated;
+		*auto_translated = rsp.auto_translated;
 	return err;
 }
 
 int broker_uar(struct broker *broker, uint32_t type, uint32_t *index)
 {
 	const struct broker_request request = { .op = BROKER_UAR, .type = type };
-	struct broker_answer answer;
+	struct broker_response rsp;
 	int err;
 
-	err = ask(broker, &request, NULL, &answer);
+	err = ask(broker, &request, NULL, &rsp);
 	if (!err)
-		*index = answer.index;
+		*index = rsp.index;
 	return err;
 }
 
 int broker_bank_alive(struct broker *broker)
 {
 	const struct broker_request request = { .op = BROKER_BANK };
-	struct broker_answer answer;
+	struct broker_response rsp;
 
-	return ask(broker, &request, NULL, &answer);
+	return ask(broker, &request, NULL, &rsp);
 }
 
 static int ask_about_frame(struct broker *broker, enum broker_op op, uint64_t mfn, uint64_t gfn)
 {
 	const struct broker_request request = { .op = op, .mfn = mfn, .gfn = gfn };
-	struct broker_answer answer;
+	struct broker_response rsp;
 
-	return ask(broker, &request, NULL, &answer);
+	return ask(broker, &request, NULL, &rsp);
 }
 
 int broker_allow(struct broker *broker, uint64_t mfn, uint64_t gfn)
@@ -277,14 +277,14 @@ int broker_deny(struct broker *broker, uint64_t mfn, uint64_t gfn)
 int broker_map(struct broker *broker, const uint32_t *refs, unsigned int n, uint64_t *index)
 {
 	struct broker_request request = { .op = BROKER_MAP, .length = n * sizeof(*refs) };
-	struct broker_answer answer;
+	struct broker_response rsp;
 	int err;
 
 	if (n > BROKER_MAP_PAGES)
 		return -E2BIG;
-	err = ask(broker, &request, refs, &answer);
+	err = ask(broker, &request, refs, &rsp);
 	if (!err)
-		*index = answer.index;
+		*index = rsp.index;
 	return err;
 }
 
@@ -301,9 +301,9 @@ void broker_mapped(struct broker *broker, uint64_t index, unsigned int n)
 int broker_status(struct broker *broker, const char *text, size_t size)
 {
 	const struct broker_request request = { .op = BROKER_STATUS, .length = size };
-	struct broker_answer answer;
+	struct broker_response rsp;
 
 	if (size > BROKER_MOST_BYTES)
 		return -E2BIG;
-	return ask(broker, &request, text, &answer);
+	return ask(broker, &request, text, &rsp);
 }

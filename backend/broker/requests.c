@@ -171,38 +171,38 @@ static int write_status(const struct serving *s, const char *body, uint32_t leng
 	return 0;
 }
 
-struct broker_answer serving_answer(struct serving *s, const struct broker_request *request, const char *body)
+struct broker_response serving_request(struct serving *s, const struct broker_request *request, const char *body)
 {
-	struct broker_answer answer = { 0 };
+	struct broker_response rsp = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < request->n_mapped && i < BROKER_MAPS; i++)
 		forget_mapping(s, request->mapped[i]);
 	switch (request->op) {
 	case BROKER_DOMAIN:
-		answer.err = serving_domain(s);
+		rsp.err = serving_domain(s);
 		break;
 	case BROKER_ALLOW:
-		answer.err = allow(s, request->mfn, request->gfn);
+		rsp.err = allow(s, request->mfn, request->gfn);
 		break;
 	case BROKER_DENY:
-		answer.err = deny(s, request->mfn);
+		rsp.err = deny(s, request->mfn);
 		break;
 	case BROKER_UAR:
-		answer.err = new_uar(s, request->type, &answer.index);
+		rsp.err = new_uar(s, request->type, &rsp.index);
 		break;
 	case BROKER_BANK:
-		answer.err = hca_bank_alive(s->bank) ? 0 : -EIO;
+		rsp.err = hca_bank_alive(s->bank) ? 0 : -EIO;
 		break;
 	case BROKER_MAP:
-		answer.err = map(s, body, request->length, &answer.index);
+		rsp.err = map(s, body, request->length, &rsp.index);
 		break;
 	case BROKER_STATUS:
-		answer.err = write_status(s, body, request->length);
+		rsp.err = write_status(s, body, request->length);
 		break;
 	default:
-		answer.err = -ENOSYS;
+		rsp.err = -ENOSYS;
 	}
-	answer.auto_translated = s->auto_translated;
-	return answer;
+	rsp.auto_translated = s->auto_translated;
+	return rsp;
 }

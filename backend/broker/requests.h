@@ -34,7 +34,7 @@ struct serving {
 /* serving_domain - 0, -ESRCH: it is gone; -EAGAIN: of what type it is cannot be known yet. */
 int serving_domain(struct serving *s);
 
-/* serving_answer - does what is asked for; body: request->length bytes, at most BROKER_MOST_BYTES. */
-struct broker_answer serving_answer(struct serving *s, const struct broker_request *request, const char *body);
+/* serving_request - does what is asked for; body: request->length bytes, at most BROKER_MOST_BYTES. */
+struct broker_response serving_request(struct serving *s, const struct broker_request *request, const char *body);
 
 #endif

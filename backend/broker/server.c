@@ -44,7 +44,7 @@ static void await_domain(struct serving *s)
 static int serve_one(struct serving *s, int socket)
 {
 	struct broker_request request;
-	struct broker_answer reply;
+	struct broker_response reply;
 	int err;
 
 	err = broker_receive(socket, &request, sizeof(request));
@@ -55,7 +55,7 @@ static int serve_one(struct serving *s, int socket)
 	err = broker_receive(socket, body, request.length);
 	if (err)
 		return err;
-	reply = serving_answer(s, &request, body);
+	reply = serving_request(s, &request, body);
 	return broker_send(socket, &reply, sizeof(reply));
 }
 

@@ -40,7 +40,7 @@ struct broker_request {
 	uint64_t mapped[BROKER_MAPS]; /* by index; what was mapped since the last request */
 };
 
-struct broker_answer {
+struct broker_response {
 	int32_t err;
 	uint32_t auto_translated;
 	uint64_t index; /* of a mapping; of a UAR */

@@ -18,8 +18,8 @@
 #endif
 
 /* Which vHCAs a request is about; -1: all. */
-struct question {
-	const struct answer_source *source;
+struct op {
+	const struct control_source *source;
 	struct control_reply *reply;
 	int domid, devid;
 	bool with_status;
@@ -30,7 +30,7 @@ struct question {
 	unsigned int n;
 };
 
-static void add_worker(struct listing *listing, const struct answer_source *source)
+static void add_worker(struct listing *listing, const struct control_source *source)
 {
 	const struct device *device;
 
@@ -42,15 +42,15 @@ static void add_worker(struct listing *listing, const struct answer_source *sour
 	}
 }
 
-static bool read_one(struct listing *listing, const struct question *q, const char *root, unsigned int domid,
+static bool read_one(struct listing *listing, const struct op *op, const char *root, unsigned int domid,
 		     unsigned int devid)
 {
-	if ((q->domid >= 0 && domid != (unsigned int)q->domid) || (q->devid >= 0 && devid != (unsigned int)q->devid))
+	if ((op->domid >= 0 && domid != (unsigned int)op->domid) || (op->devid >= 0 && devid != (unsigned int)op->devid))
 		return false;
-	if (!listing_read(listing, q->source->xs, root, domid, devid))
+	if (!listing_read(listing, op->source->xs, root, domid, devid))
 		return false;
-	if (listing->backend == q->source->own)
-		add_worker(listing, q->source);
+	if (listing->backend == op->source->own)
+		add_worker(listing, op->source);
 	return true;
 }
 
@@ -67,70 +67,70 @@ static void write_status(FILE *to, const char *dir, unsigned int domid, unsigned
 
 static void list_one(void *context, const char *root, unsigned int domid, unsigned int devid)
 {
-	struct question *q = context;
+	struct op *op = context;
 	struct listing listing;
 
-	if (!read_one(&listing, q, root, domid, devid))
+	if (!read_one(&listing, op, root, domid, devid))
 		return;
-	q->found++;
-	if (ftell(q->reply->body) > CONTROL_BODY_MAX) /* which will not be sent */
+	op->found++;
+	if (ftell(op->reply->body) > CONTROL_BODY_MAX) /* which will not be sent */
 		return;
-	listing_write(&listing, q->reply->body);
-	if (q->with_status && listing.backend == q->source->own)
-		write_status(q->reply->body, q->source->dir, domid, devid);
+	listing_write(&listing, op->reply->body);
+	if (op->with_status && listing.backend == op->source->own)
+		write_status(op->reply->body, op->source->dir, domid, devid);
 }
 
 static void collect_one(void *context, const char *root, unsigned int domid, unsigned int devid)
 {
-	struct question *q = context;
+	struct op *op = context;
 	struct listing read, *listing;
 
-	if (!read_one(&read, q, root, domid, devid))
+	if (!read_one(&read, op, root, domid, devid))
 		return;
-	listing = listing_add(&q->listings, &q->n);
+	listing = listing_add(&op->listings, &op->n);
 	if (!listing)
 		return;
 	*listing = read;
 	listing->status = calloc(1, sizeof(*listing->status));
-	if (listing->status && status_load(listing->status, q->source->dir, domid, devid))
+	if (listing->status && status_load(listing->status, op->source->dir, domid, devid))
 		return;
 	free(listing->status);
 	listing->status = NULL;
 }
 
-static void answer_list(struct question *q, const struct control_request *req)
+static void op_list(struct op *op, const struct control_request *req)
 {
-	listing_everywhere(q->source->xs, q->source->own, list_one, q);
-	if (req->has_devid && !q->found)
-		control_fail(q->reply, CONTROL_NOT_FOUND, "domain %s has no vHCA %u", req->domain, req->devid);
+	listing_everywhere(op->source->xs, op->source->own, list_one, op);
+	if (req->has_devid && !op->found)
+		control_fail(op->reply, CONTROL_NOT_FOUND, "domain %s has no vHCA %u", req->domain, req->devid);
 }
 
-static void answer_metrics(struct question *q)
+static void op_metrics(struct op *op)
 {
-	listing_each(q->source->xs, q->source->root, collect_one, q);
-	metrics_write(q->reply->body, q->listings, q->n, XEN_IB_RELEASE);
-	listing_free(q->listings, q->n);
+	listing_each(op->source->xs, op->source->root, collect_one, op);
+	metrics_write(op->reply->body, op->listings, op->n, XEN_IB_RELEASE);
+	listing_free(op->listings, op->n);
 }
 
-static void answer_change(struct question *q, int err, unsigned int devid, const char *why)
+static void op_change(struct op *op, int err, unsigned int devid, const char *why)
 {
 	switch (-err) {
 	case 0:
-		fprintf(q->reply->body, "vhca %d %u\n", q->domid, devid);
+		fprintf(op->reply->body, "vhca %d %u\n", op->domid, devid);
 		break;
 	case ENOENT:
-		control_fail(q->reply, CONTROL_NOT_FOUND, "%s", why);
+		control_fail(op->reply, CONTROL_NOT_FOUND, "%s", why);
 		break;
 	case EINVAL:
-		control_fail(q->reply, CONTROL_USAGE, "%s", why);
+		control_fail(op->reply, CONTROL_USAGE, "%s", why);
 		break;
 	default:
-		control_fail(q->reply, CONTROL_REFUSED, "%s", why);
+		control_fail(op->reply, CONTROL_REFUSED, "%s", why);
 		break;
 	}
 }
 
-static void answer_attach(struct question *q, const struct control_request *req)
+static void op_attach(struct op *op, const struct control_request *req)
 {
 	struct vhca_config config;
 	unsigned int devid = 0;
@@ -139,55 +139,55 @@ static void answer_attach(struct question *q, const struct control_request *req)
 
 	err = config_parse_spec(req->spec, &config, why, sizeof(why));
 	if (!err)
-		err = attach_vhca(q->source->xs, q->source->own, q->domid, &config, &devid, why, sizeof(why));
-	answer_change(q, err, devid, why);
+		err = attach_vhca(op->source->xs, op->source->own, op->domid, &config, &devid, why, sizeof(why));
+	op_change(op, err, devid, why);
 }
 
-static void answer_detach(struct question *q, const struct control_request *req)
+static void op_detach(struct op *op, const struct control_request *req)
 {
 	char why[200];
 	int err;
 
-	err = detach_vhca(q->source->xs, q->source->own, q->domid, req->devid, req->force, why, sizeof(why));
-	answer_change(q, err, req->devid, why);
+	err = detach_vhca(op->source->xs, op->source->own, op->domid, req->devid, req->force, why, sizeof(why));
+	op_change(op, err, req->devid, why);
 }
 
-void answer_request(void *from, const struct control_request *req, struct control_reply *reply)
+void control_ops_request(void *from, const struct control_request *req, struct control_reply *reply)
 {
-	struct question q = { .source = from, .reply = reply, .domid = -1, .devid = -1 };
+	struct op op = { .source = from, .reply = reply, .domid = -1, .devid = -1 };
 
-	if (req->verb == CONTROL_ATTACH && q.source->own) {
+	if (req->verb == CONTROL_ATTACH && op.source->own) {
 		control_fail(reply, CONTROL_REFUSED,
 			     "this is domain %u, and only dom0 can give a domain a vHCA: there, with backend=%u",
-			     q.source->own, q.source->own);
+			     op.source->own, op.source->own);
 		return;
 	}
 	if (req->domain[0]) {
-		q.domid = attach_domain(q.source->xs, q.source->own, req->domain);
-		if (q.domid < 0) {
+		op.domid = attach_domain(op.source->xs, op.source->own, req->domain);
+		if (op.domid < 0) {
 			control_fail(reply, CONTROL_NOT_FOUND, "there is no domain %s", req->domain);
 			return;
 		}
 	}
 	if (req->has_devid)
-		q.devid = req->devid;
-	q.with_status = req->verb == CONTROL_SHOW;
+		op.devid = req->devid;
+	op.with_status = req->verb == CONTROL_SHOW;
 	switch (req->verb) {
 	case CONTROL_VERSION:
 		fprintf(reply->body, "release %s\nprotocol %u\npid %d\n", XEN_IB_RELEASE, XEN_VHCA_VERSION, getpid());
 		break;
 	case CONTROL_LIST:
 	case CONTROL_SHOW:
-		answer_list(&q, req);
+		op_list(&op, req);
 		break;
 	case CONTROL_ATTACH:
-		answer_attach(&q, req);
+		op_attach(&op, req);
 		break;
 	case CONTROL_DETACH:
-		answer_detach(&q, req);
+		op_detach(&op, req);
 		break;
 	case CONTROL_METRICS:
-		answer_metrics(&q);
+		op_metrics(&op);
 		break;
 	}
 }

@@ -9,7 +9,7 @@
 #include "supervisor/device.h"
 
 /* The supervisor's, which outlives the control socket. */
-struct answer_source {
+struct control_source {
 	struct xs_handle *xs;
 	unsigned int own; /* domain */
 	const char *root; /* ".../backend/vhca" */
@@ -17,7 +17,7 @@ struct answer_source {
 	const struct device_list *devices;
 };
 
-/* answer_request - from is a struct answer_source. */
-control_answer answer_request;
+/* control_ops_request - from is a struct control_source. */
+control_request_fn control_ops_request;
 
 #endif

@@ -58,7 +58,7 @@ struct supervisor {
 	struct device_list devices;
 	unsigned int n_devices;
 	struct domains domains;
-	struct answer_source answers;
+	struct control_source source;
 	struct control *control; /* NULL: nobody can ask */
 };
 
@@ -528,7 +528,7 @@ static bool open_xen(struct supervisor *s)
 		return false;
 	}
 	snprintf(s->root, sizeof(s->root), "/local/domain/%u/backend/vhca", s->own);
-	s->answers = (struct answer_source){ s->xs, s->own, s->root, STATUS_DIR, &s->devices };
+	s->source = (struct control_source){ s->xs, s->own, s->root, STATUS_DIR, &s->devices };
 	if (xs_watch(s->xs, s->root, "vhca") && xs_watch(s->xs, "@introduceDomain", "introduce") &&
 	    xs_watch(s->xs, "@releaseDomain", "release"))
 		return true;
@@ -539,7 +539,7 @@ static bool open_xen(struct supervisor *s)
 /* Guests are served whether an administrator can ask or not. */
 static void open_control(struct supervisor *s)
 {
-	s->control = control_open(CONTROL_SOCKET, answer_request, &s->answers);
+	s->control = control_open(CONTROL_SOCKET, control_ops_request, &s->source);
 	if (!s->control)
 		log_error(CONTROL_SOCKET ": %s", strerror(errno));
 }

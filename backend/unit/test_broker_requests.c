@@ -163,7 +163,7 @@ static char body[BROKER_MOST_BYTES];
 
 static int ask(const struct broker_request *request, uint64_t *index)
 {
-	struct broker_answer answer = serving_answer(&s, request, body);
+	struct broker_response rsp = serving_request(&s, request, body);
 	unsigned int i, allowed = 0;
 
 	/* Always: what the guest has is in the records. */
@@ -178,8 +178,8 @@ static int ask(const struct broker_request *request, uint64_t *index)
 	CHECK(!is_auto || places() <= allowed);
 	CHECK(names() <= BROKER_MAPS);
 	if (index)
-		*index = answer.index;
-	return answer.err;
+		*index = rsp.index;
+	return rsp.err;
 }
 
 static int allow(uint64_t mfn, uint64_t gfn)

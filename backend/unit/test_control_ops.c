@@ -129,7 +129,7 @@ static char said[16384];
 
 static const char *ask(const char *line)
 {
-	const struct answer_source source = { store, own, own ? DRIVER : ROOT, dir, &devices };
+	const struct control_source source = { store, own, own ? DRIVER : ROOT, dir, &devices };
 	struct control_reply reply = { 0 };
 	struct control_request req;
 	char copy[256];
@@ -139,7 +139,7 @@ static const char *ask(const char *line)
 	memset(said, 0, sizeof(said));
 	reply.body = fmemopen(said, sizeof(said), "w");
 	CHECK(reply.body);
-	answer_request((void *)&source, &req, &reply);
+	control_ops_request((void *)&source, &req, &reply);
 	fclose(reply.body);
 	error = reply.error;
 	if (error)
