@@ -42,6 +42,8 @@ modules: roots
 			O=$(CURDIR)/build/$(KERNEL)/$$room || exit 1; \
 	done
 
+tools: backend	# its common.a
+
 # What the lab puts on its machines, and what the packages hold.
 STAGE := $(CURDIR)/build/stage
 
