@@ -69,7 +69,7 @@ static int query_backend(struct xenib_dev *dev)
 		return err;
 	err = vhca_check_device_attr(&dev->attr);
 	if (err) {
-		dev_err(&dev->xbdev->dev, "the backend offers nothing usable\n");
+		dev_err(&dev->xbdev->dev, "the backend's device attributes are invalid\n");
 		return err;
 	}
 	bound_attr(&dev->attr);

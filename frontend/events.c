@@ -391,7 +391,7 @@ static void async_work(struct work_struct *work)
 		count(events, notify_async(events, ibdev, &event));
 	}
 	if (got < 0) {
-		dev_err(&events->xbdev->dev, "the backend broke the ring of events: closing\n");
+		dev_err(&events->xbdev->dev, "the backend broke the event ring: closing\n");
 		events->broken = true;
 		events->fault(events->context);
 	} else if (got) {

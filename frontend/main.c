@@ -187,13 +187,13 @@ static int connect(struct xenib_hca *hca)
 
 	ring = xenib_ring_create(xbdev, order, ring_fault, hca);
 	if (IS_ERR(ring)) {
-		xenbus_dev_fatal(xbdev, PTR_ERR(ring), "making the command channel");
+		xenbus_dev_fatal(xbdev, PTR_ERR(ring), "creating the ring");
 		return PTR_ERR(ring);
 	}
 	hca->events = create_events(hca);
 	if (IS_ERR(hca->events)) {
 		err = PTR_ERR(hca->events);
-		xenbus_dev_fatal(xbdev, err, "making the event channel");
+		xenbus_dev_fatal(xbdev, err, "creating the event channel");
 		goto err_ring;
 	}
 	err = publish(xbdev, ring, hca->events);
@@ -300,7 +300,7 @@ static void end_for_good(struct xenib_hca *hca)
 {
 	hca->failed = true;
 	xenbus_dev_error(hca->xbdev, -EIO,
-			 "the backend keeps pages that it has given back: the device has failed");
+			 "the backend keeps pages mapped that it has released: the device has failed");
 }
 
 static void hca_work(struct work_struct *work)
@@ -371,7 +371,7 @@ static void awake_work(struct work_struct *work)
 		queue_work(xenib_wq, &hca->work);
 		return;
 	}
-	dev_info(&xbdev->dev, "no vHCA here: it comes when it is attached\n");
+	dev_info(&xbdev->dev, "no vHCA yet: waiting for one to be attached\n");
 	if (!hca->nodes.node)
 		xenbus_watch_path(xbdev, xbdev->nodename, &hca->nodes, NULL, nodes_changed);
 }
@@ -403,7 +403,7 @@ static void wait_for_backend(struct xenbus_device *xbdev)
 			return;
 		msleep(CLOSE_POLL_MS);
 	}
-	dev_warn(&xbdev->dev, "the backend does not close; its pages are given up\n");
+	dev_warn(&xbdev->dev, "the backend does not close: leaking pages that it has mapped\n");
 }
 
 /* Nothing else may be at work on the device. */

@@ -125,7 +125,7 @@ static int uar_offer(struct xenib_uar *uar)
 
 	if (!frame_is_usable(answer->frame)) {
 		ibdev_err_ratelimited(&dev->ibdev,
-				      "the backend offers frame %#llx as a doorbell page: refused\n",
+				      "refusing frame %#llx of the backend as a doorbell page\n",
 				      answer->frame);
 		err = -EIO;
 		goto err_free;
@@ -278,7 +278,7 @@ static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struc
 	/* From here a failure leaves the core's substitute: doorbells would be lost. */
 	err = map_machine_frame(vma, uar);
 	if (err)
-		ibdev_err_ratelimited(&ctx->dev->ibdev, "doorbell page %u is lost: %d\n",
+		ibdev_err_ratelimited(&ctx->dev->ibdev, "doorbell page %u cannot be mapped: %d\n",
 				      uar->index, err);
 	vma->vm_page_prot = uar_prot(uar, vma->vm_page_prot);
 	return 0;

@@ -69,7 +69,7 @@ static void check_ballooning(const struct host *host)
 	if (xl_balloons(given))
 		check_report(host->pv ? CHECK_PROBLEM : CHECK_WARNING, "ballooning",
 			     "on Xen's command line: dom0_mem=4G,max:4G, and in " XL_CONF ": autoballoon=\"off\"",
-			     "xl takes memory from this domain when it starts guests");
+			     "xl takes memory from this domain to start guests");
 	else if (!fixed)
 		check_report(CHECK_WARNING, "ballooning", "on Xen's command line: dom0_mem=4G,max:4G",
 			     "this domain may grow, as dom0_mem=%s has no max:", given ? dom0_mem : "(not given)");
@@ -147,7 +147,7 @@ static void check_grants(const struct host *host)
 	for (i = 0; i < host->guests.n; i++)
 		check_guest(host, &host->guests.list[i]);
 	if (!host->guests.n)
-		check_report(CHECK_OK, "grants", NULL, "no guest has a vHCA, or is configured to");
+		check_report(CHECK_OK, "grants", NULL, "no guest has or is configured for a vHCA");
 	check_maptrack(host);
 }
 

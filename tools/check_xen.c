@@ -69,7 +69,7 @@ static void check_modules(const struct host *host)
 		if (!access(m->path, F_OK))
 			check_report(CHECK_OK, "module", NULL, "%s", m->name);
 		else
-			check_report(CHECK_PROBLEM, "module", todo, "%s is not there: it %s", m->name, m->what_for);
+			check_report(CHECK_PROBLEM, "module", todo, "%s is not loaded: it %s", m->name, m->what_for);
 	}
 }
 
@@ -112,7 +112,7 @@ static void check_workers(const struct host *host)
 		if (!l->worker || !is_outdated(l->worker))
 			continue;
 		snprintf(todo, sizeof(todo), "kill %u, when the guest can bear to lose its vHCA for a moment", l->worker);
-		check_report(CHECK_WARNING, "worker", todo, "vHCA %u of domain %u is served by the program of before an upgrade",
+		check_report(CHECK_WARNING, "worker", todo, "vHCA %u of domain %u still runs the program from before an upgrade",
 			     l->devid, l->domid);
 	}
 	vhcas_free(&vhcas);

@@ -36,7 +36,7 @@ static int connect_to(const char *path, struct answer *answer)
 	int fd;
 
 	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >= (int)sizeof(address.sun_path)) {
-		fail(answer, TOOL_USAGE, "%s: this is too long for a socket", path);
+		fail(answer, TOOL_USAGE, "%s: too long for a socket", path);
 		return -1;
 	}
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -69,7 +69,7 @@ static void read_body(FILE *from, struct answer *answer, size_t length)
 	if (!answer->body || fread(answer->body, 1, length, from) != length) {
 		free(answer->body);
 		answer->body = NULL;
-		fail(answer, TOOL_FAILED, "the daemon did not end its answer");
+		fail(answer, TOOL_FAILED, "the daemon did not end its response");
 		return;
 	}
 	answer->body[length] = 0;
@@ -93,7 +93,7 @@ static void read_answer(FILE *from, struct answer *answer)
 		word = strsep(&rest, " ");
 		fail(answer, status_of(word), "%s", rest ? rest : word);
 	} else {
-		fail(answer, TOOL_FAILED, "the daemon answers something else");
+		fail(answer, TOOL_FAILED, "unexpected response from the daemon");
 	}
 }
 
@@ -109,7 +109,7 @@ void ask(const char *socket, struct answer *answer, const char *request, ...)
 	length = vsnprintf(line, sizeof(line) - 1, request, args);
 	va_end(args);
 	if (length >= (int)sizeof(line) - 1 || strchr(line, '\n')) {
-		fail(answer, TOOL_USAGE, "this is too long, or has several lines");
+		fail(answer, TOOL_USAGE, "the request is too long, or has several lines");
 		return;
 	}
 	line[length++] = '\n';

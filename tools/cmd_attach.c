@@ -32,7 +32,7 @@ static bool begin(struct wait *wait, const struct options *options, struct answe
 	words = sscanf(answer->body, "vhca %u %u", &domid, &devid);
 	free(answer->body);
 	if (words < 2) {
-		complain("the daemon answers something else");
+		complain("unexpected response from the daemon");
 		return false;
 	}
 	wait->options = options;
@@ -119,22 +119,22 @@ static int attach_failed(const struct wait *wait, const struct listing *vhca)
 {
 	print_result(wait->options, vhca);
 	complain("%s", vhca->error);
-	hint("the vHCA stays, and the daemon tries again; take it back: xen-ib detach %s %s", wait->domid, wait->devid);
+	hint("the vHCA stays, and the daemon tries again; to remove it: xen-ib detach %s %s", wait->domid, wait->devid);
 	return TOOL_FAILED;
 }
 
 static int attach_late(const struct wait *wait, const struct listing *vhca)
 {
 	print_result(wait->options, vhca);
-	complain("the guest does not use it after %u s; it may still", wait->options->wait);
+	complain("the guest does not use it after %u s, but may do so later", wait->options->wait);
 	if (vhca->backend && !vhca->worker)
-		hint("domain %u serves it: there, xen-ib list and journalctl -u xen-ibback tell more", vhca->backend);
+		hint("domain %u serves it: there, see xen-ib list and journalctl -u xen-ibback", vhca->backend);
 	else if (!vhca->worker)
-		hint("no worker of the daemon runs for it; why: journalctl -u xen-ibback");
+		hint("it has no worker; see journalctl -u xen-ibback");
 	else if (!strcmp(vhca->state, "offered") && strcmp(vhca->guest, "connected"))
-		hint("the guest's driver has not answered: there, modprobe xen-ibfront, and look into dmesg");
+		hint("the guest's driver has not answered: in the guest, run modprobe xen-ibfront and see dmesg");
 	else
-		hint("the daemon's log may tell more: journalctl -u xen-ibback; and the guest's dmesg");
+		hint("see journalctl -u xen-ibback and the guest's dmesg");
 	return TOOL_TIMEOUT;
 }
 
@@ -220,11 +220,11 @@ static int detach_done(const struct wait *wait)
 static int detach_late(const struct wait *wait, const struct listing *vhca)
 {
 	print_result(wait->options, vhca);
-	complain("it is not released after %u s; it will be, as soon as that is possible", wait->options->wait);
+	complain("it is not released after %u s, but will be as soon as possible", wait->options->wait);
 	if (vhca->worker)
-		hint("its worker is at work still, process %u: journalctl -u xen-ibback", vhca->worker);
+		hint("its worker still runs, process %u: journalctl -u xen-ibback", vhca->worker);
 	else if (!wait->options->force)
-		hint("the guest holds on to the device; without waiting for it: xen-ib detach --force %s %s",
+		hint("the guest has not released the device; not to wait for it: xen-ib detach --force %s %s",
 		     wait->domid, wait->devid);
 	return TOOL_TIMEOUT;
 }
@@ -262,7 +262,7 @@ int cmd_detach(const struct options *options, int argc, char **argv)
 
 	(void)argc;
 	if (!parse_number(argv[1], 0xffff, &devid)) {
-		complain("'%s' is no number of a vHCA", argv[1]);
+		complain("'%s' is not the number of a vHCA", argv[1]);
 		hint("which there are: xen-ib list %s", argv[0]);
 		return TOOL_USAGE;
 	}

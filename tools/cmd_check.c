@@ -129,7 +129,7 @@ int cmd_check(const struct options *options, int argc, char **argv)
 	(void)argv;
 	if (geteuid()) {
 		complain("this host cannot be checked: you are not root");
-		hint("run it as root: what it looks at is root's alone");
+		hint("run it as root: only root can see what it checks");
 		return TOOL_FAILED;
 	}
 	as_json = options->json;

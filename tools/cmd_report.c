@@ -170,7 +170,7 @@ static void print_head(const struct options *options)
 		return;
 	}
 	printf("xen-ib %s: report on this host%s\n"
-	       "It has names of guests and of their processes, addresses and GUIDs. Look through it before you send it.\n",
+	       "It contains names of guests and of their processes, addresses and GUIDs. Read it before you send it.\n",
 	       options->release, geteuid() ? ", not by root, so much is missing" : "");
 }
 

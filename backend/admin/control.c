@@ -158,11 +158,11 @@ static void answer(struct control *control, struct client *c, char *line)
 	if (line && control_parse(&req, line))
 		control->answer(control->from, &req, &reply);
 	else
-		control_fail(&reply, CONTROL_USAGE, "this is no request of version 1 of the protocol");
+		control_fail(&reply, CONTROL_USAGE, "not a request of version 1 of the protocol");
 	if (fclose(reply.body))
 		control_fail(&reply, CONTROL_REFUSED, "no memory");
 	else if (size > CONTROL_BODY_MAX)
-		control_fail(&reply, CONTROL_REFUSED, "more than can be told at once: ask for one domain");
+		control_fail(&reply, CONTROL_REFUSED, "too much for one response: ask for one domain");
 	compose(c, &reply, body, size);
 	free(body);
 }

@@ -69,7 +69,7 @@ static void write_vhcas(const struct set *set)
 {
 	unsigned int i;
 
-	describe(set, "vhca_info", "gauge", "Each vHCA that there is, with its HCA and port.");
+	describe(set, "vhca_info", "gauge", "Each vHCA, with its HCA and port.");
 	for (i = 0; i < set->n; i++) {
 		const struct listing *l = &set->listings[i];
 
@@ -82,7 +82,7 @@ static void write_vhcas(const struct set *set)
 		begin(set->to, "vhca_connected", "", &set->listings[i]);
 		fprintf(set->to, "} %d\n", !strcmp(set->listings[i].state, "connected"));
 	}
-	describe(set, "worker_failures", "gauge", "Workers of the vHCA that failed, since the last one that did not.");
+	describe(set, "worker_failures", "gauge", "Workers of the vHCA that failed since the last one that did not.");
 	for (i = 0; i < set->n; i++) {
 		begin(set->to, "worker_failures", "", &set->listings[i]);
 		fprintf(set->to, "} %u\n", set->listings[i].failures);
@@ -197,21 +197,21 @@ void metrics_write(FILE *to, const struct listing *listings, unsigned int n, con
 	write_vhcas(&set);
 	each_connected(&set, "objects", "gauge", "Objects in use on the HCA, by type.", objects);
 	each_connected(&set, "objects_limit", "gauge", "Objects that the vHCA may have, by type.", objects);
-	each_connected(&set, "memory_bytes", "gauge", "Guest memory that is pinned for the HCA.", bytes);
-	each_connected(&set, "memory_limit_bytes", "gauge", "Guest memory that may be pinned.", bytes);
+	each_connected(&set, "memory_bytes", "gauge", "Guest memory pinned for the HCA.", bytes);
+	each_connected(&set, "memory_limit_bytes", "gauge", "Limit of pinned guest memory.", bytes);
 	each_connected(&set, "commands_total", "counter", "Commands of the guest, by operation.", commands);
 	each_connected(&set, "refused_total", "counter", "Commands that were refused, by operation and reason.",
 		       refusals);
 	each_connected(&set, "command_duration_seconds", "histogram",
 		       "From reading a request to its result, by operation.", command_durations);
 	each_connected(&set, "event_delay_seconds", "histogram",
-		       "From reading events of the kernel to telling the guest.", event_delays);
+		       "From reading an event from the kernel to notifying the guest.", event_delays);
 	write_counter(&set, STATUS_KICKS, "kicks_total", "Notifications by the guest, of commands.");
-	write_counter(&set, STATUS_NOTIFIES, "notifies_total", "Notifications to the guest, of answers.");
+	write_counter(&set, STATUS_NOTIFIES, "notifies_total", "Notifications to the guest, of responses.");
 	write_counter(&set, STATUS_EVENT_NOTIFIES, "event_notifies_total", "Notifications to the guest, of events.");
 	write_counter(&set, STATUS_COMPLETIONS, "completion_events_total", "Completion events of the HCA.");
-	write_counter(&set, STATUS_ASYNCS, "async_events_total", "Asynchronous events told to the guest.");
+	write_counter(&set, STATUS_ASYNCS, "async_events_total", "Asynchronous events delivered to the guest.");
 	write_counter(&set, STATUS_ASYNCS_LOST, "async_events_dropped_total",
-		      "Asynchronous events dropped, as the same one waited already.");
-	write_counter(&set, STATUS_UNKNOWN, "unknown_requests_total", "Requests with no operation that exists.");
+		      "Asynchronous events dropped because the same one was pending.");
+	write_counter(&set, STATUS_UNKNOWN, "unknown_requests_total", "Requests with an unknown operation.");
 }

@@ -117,7 +117,7 @@ static bool map_records(struct serving *s, int fd)
 	s->records = mmap(NULL, sizeof(*s->records), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (s->records != MAP_FAILED && uar_records_valid(s->records))
 		return true;
-	log_error("records of UARs: %s", s->records == MAP_FAILED ? strerror(errno) : "senseless");
+	log_error("records of UARs: %s", s->records == MAP_FAILED ? strerror(errno) : "malformed");
 	return false;
 }
 

@@ -317,7 +317,7 @@ enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum ob
 	if (!found) {
 		status = no_object(cmd, handle, type);
 	} else if (found->refs || found->uses) {
-		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: needed by %u objects, %u commands",
+		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: in use by %u objects, %u commands",
 				    obj_type_name(type), handle, found->refs, found->uses);
 	} else {
 		enter(cmd, found->ctx);

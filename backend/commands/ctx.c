@@ -102,7 +102,7 @@ static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
 	uar->record = uar_pick(&v->bank, a->type, a->gfn, &fresh);
 	pthread_mutex_unlock(&v->lock);
 	if (uar->record == -EEXIST)
-		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "there is a doorbell page at gfn 0x%llx",
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "gfn 0x%llx already has a doorbell page",
 				  (unsigned long long)a->gfn);
 	if (uar->record < 0)
 		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "%u doorbell pages have been used",
@@ -111,7 +111,7 @@ static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
 	pthread_mutex_lock(&v->lock);
 	uar_settle(&v->bank, uar->record, !err);
 	pthread_mutex_unlock(&v->lock);
-	return cmd_hca(cmd, err, "giving the guest a doorbell page");
+	return cmd_hca(cmd, err, "allowing the guest a doorbell page");
 }
 
 enum xen_vhca_status cmd_uar_alloc(struct cmd *cmd)

@@ -12,7 +12,7 @@ static enum xen_vhca_status map_status(struct cmd *cmd, int err)
 		return XEN_VHCA_OK;
 	if (err == -ENOMEM)
 		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "no memory to map %u pages", cmd->n_refs);
-	return cmd_refuse(cmd, XEN_VHCA_E_GRANT, "one of %u references, from %u on, is not good",
+	return cmd_refuse(cmd, XEN_VHCA_E_GRANT, "one of %u references, from %u on, is invalid",
 			  cmd->n_refs, cmd->refs[0]);
 }
 

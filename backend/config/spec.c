@@ -48,7 +48,7 @@ static int parse_name(struct parser *p, const char *key, const char *value, cons
 		return twice(p, key);
 	if (!*value || strlen(value) >= CONFIG_NAME_MAX || value[0] == '.' ||
 	    value[strspn(value, letters)])
-		return refuse(p, "%s=%.*s: that is no name", key, SHOWN, value);
+		return refuse(p, "%s=%.*s: not a name", key, SHOWN, value);
 	strcpy(name, value);
 	return 0;
 }
@@ -186,5 +186,5 @@ int config_parse_spec(const char *spec, struct vhca_config *config, char *why, s
 	while ((item = strsep(&rest, ",")))
 		if (parse_item(&p, item))
 			return -EINVAL;
-	return config->hca[0] ? 0 : refuse(&p, "no hca is given");
+	return config->hca[0] ? 0 : refuse(&p, "hca is missing");
 }

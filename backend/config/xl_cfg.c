@@ -60,7 +60,7 @@ static int take_specs(struct search *s, const char *path, XLU_Config *cfg, struc
 	if (err == ESRCH)
 		return 0;
 	if (err)
-		return refuse(s, "%s: vhca is no list; vhca = [ \"hca=mlx5_0\" ] is one", path);
+		return refuse(s, "%s: vhca is not a list, such as vhca = [ \"hca=mlx5_0\" ]", path);
 	if (n > CONFIG_VHCAS)
 		return refuse(s, "%s: more than %u vHCAs", path, CONFIG_VHCAS);
 	for (i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ static int take_specs(struct search *s, const char *path, XLU_Config *cfg, struc
 		specs->spec[i] = spec ? strdup(spec) : NULL;
 		if (!specs->spec[i]) {
 			config_file_free(specs);
-			return refuse(s, "%s: number %d of vhca is no string", path, i);
+			return refuse(s, "%s: number %d of vhca is not a string", path, i);
 		}
 		specs->n++;
 	}
@@ -99,7 +99,7 @@ static int compare(struct search *s, const char *path, struct config_specs *spec
 	}
 	equal = are_equal(s->specs, specs);
 	config_file_free(specs);
-	return equal ? 0 : refuse(s, "%s and %s are of the same domain and differ in vhca", s->found,
+	return equal ? 0 : refuse(s, "%s and %s name the same domain and differ in vhca", s->found,
 				  path);
 }
 

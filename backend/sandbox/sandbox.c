@@ -46,14 +46,14 @@ bool sandbox_prepare(bool waived)
 	int err;
 
 	if (waived) {
-		log_warning("workers stay root, and outside of any sandbox (--unconfined)");
+		log_warning("workers stay root, without a sandbox (--unconfined)");
 		return !setenv(WAIVED, "1", 1);
 	}
 	unsetenv(WAIVED);
 	err = sandbox_find_user(&user);
 	if (!err)
 		return true;
-	log_error("user " SANDBOX_USER ", whom workers become: %s (systemd-sysusers makes it; or start "
+	log_error("user " SANDBOX_USER ", which workers run as: %s (run systemd-sysusers, or start "
 		  "with --unconfined)", strerror(-err));
 	return false;
 }
@@ -125,7 +125,7 @@ static int restrict_paths(const struct sandbox_path *paths, unsigned int n)
 
 	if (err != -EOPNOTSUPP)
 		return err;
-	log_warning("this kernel has no Landlock: files are protected by their permissions alone");
+	log_warning("this kernel has no Landlock: only permissions protect files");
 	return 0;
 }
 

@@ -158,7 +158,7 @@ void control_ops_request(void *from, const struct control_request *req, struct c
 
 	if (req->verb == CONTROL_ATTACH && op.source->own) {
 		control_fail(reply, CONTROL_REFUSED,
-			     "this is domain %u, and only dom0 can give a domain a vHCA: there, with backend=%u",
+			     "this is domain %u, and only dom0 can give a domain a vHCA: run it there, with backend=%u",
 			     op.source->own, op.source->own);
 		return;
 	}

@@ -122,7 +122,7 @@ static void find_life(struct device *device)
 		return;
 	find_worker(device);
 	if (device->pid || !life_is_over(device))
-		log_info("worker %d of %s goes on", device->pid, device->path);
+		log_info("worker %d of %s continues", device->pid, device->path);
 	else
 		close_fd(&device->life);
 }
@@ -217,7 +217,7 @@ static struct bank *find_bank(struct device *device, struct xs_handle *xs)
 
 	device->not_before_ms = clock_ms() + RETRY_ABSENT_MS;
 	if (!xb_read(xs, device->path, XEN_VHCA_FIELD_HCA, hca, sizeof(hca))) {
-		say(device, xs, "no hca is given");
+		say(device, xs, "hca is missing");
 		return NULL;
 	}
 	bank = banks_get(&device->banks, hca, &err);
@@ -383,7 +383,7 @@ void device_ended(struct device *device, struct xs_handle *xs, int status)
 /* Of a worker that was not our child there is no status; but the guest's sight of it tells. */
 static void stranger_ended(struct device *device, struct xs_handle *xs)
 {
-	log_info("worker %d of %s, from before, has ended", device->pid, device->path);
+	log_info("inherited worker %d of %s has ended", device->pid, device->path);
 	close_fd(&device->pidfd);
 	device->pid = 0;
 	device->ended_ms = clock_ms();
@@ -428,7 +428,7 @@ int device_clear(struct device *device)
 		return -1;
 	if (now - device->ended_ms < FAMILY_MS)
 		return FAMILY_MS - (now - device->ended_ms);
-	log_warning("%u processes outlive the worker of %s: they are killed",
+	log_warning("%u processes outlive the worker of %s: killing them",
 		    family_kill(file_name(device, "life").path), device->path);
 	device->ended_ms = now;
 	return FAMILY_MS;

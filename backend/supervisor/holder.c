@@ -259,7 +259,7 @@ static void listen_to_supervisor(struct holder *h)
 	got = holder_receive(h->sock, &msg, fds);
 	if (got <= 0) {
 		if (got == -EPROTO)
-			log_error("a message that makes no sense");
+			log_error("malformed message");
 		hang_up(h);
 	} else if (msg.op == HOLDER_BANK) {
 		hold(h, &msg, fds);

@@ -200,7 +200,7 @@ static void bury(struct supervisor *s, struct device *device)
 	if (device_busy(device))
 		return;
 	forget_domain_nodes(s, device);
-	log_info("domain %u is gone, and its vHCA %u", device->domid, device->devid);
+	log_info("domain %u is gone: removed its vHCA %u", device->domid, device->devid);
 	remove_device(s, device);
 }
 
@@ -275,7 +275,7 @@ static int detach(struct supervisor *s, struct device *device)
 		return DETACH_LOOK_MS;
 	if (!remove_nodes(s, device))
 		return DETACH_LOOK_MS;
-	log_info("vHCA %u of domain %u is taken away", device->devid, device->domid);
+	log_info("vHCA %u of domain %u: detaching", device->devid, device->domid);
 	device->listed = false;
 	device->detach = DETACH_NO;
 	banks_trim(&device->banks);
@@ -481,7 +481,7 @@ static void loop(struct supervisor *s)
 		wait_for_events(s, due);
 	}
 	service_stopping();
-	log_info("stopping; workers and guests go on");
+	log_info("stopping; workers and guests continue");
 }
 
 static bool open_lock(struct supervisor *s)
@@ -494,7 +494,7 @@ static bool open_lock(struct supervisor *s)
 	}
 	if (!flock(s->lock, LOCK_EX | LOCK_NB))
 		return true;
-	log_error("xen-ibback runs already");
+	log_error("xen-ibback already runs");
 	close(s->lock);
 	return false;
 }

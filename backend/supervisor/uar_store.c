@@ -359,8 +359,8 @@ static bool hold(struct attempt *a, struct banks *banks, struct bank *bank, cons
 	bank->complained = false;
 	pages_add(&a->kept, pages);
 	tell(banks, HOLDER_BANK, bank);
-	log_warning("HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are kept from "
-		    "everybody until it is gone", a->hca, banks->domid);
+	log_warning("HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are "
+		    "reserved until it is gone", a->hca, banks->domid);
 	return true;
 }
 

@@ -112,7 +112,7 @@ static void test_requests(struct control *c)
 	say(fd, "detach 7 3 force\n");
 	expect(c, fd, "ok 5\n7:3:1");
 	say(fd, "metrics\n");
-	expect(c, fd, "error refused more than can be told at once: ask for one domain\n");
+	expect(c, fd, "error refused too much for one response: ask for one domain\n");
 	close(fd);
 	turns(c, 2);
 }
@@ -130,14 +130,14 @@ static void test_not_requests(struct control *c)
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		snprintf(line, sizeof(line), "%s\n", lines[i]);
 		say(fd, line);
-		expect(c, fd, "error usage this is no request of version 1 of the protocol\n");
+		expect(c, fd, "error usage not a request of version 1 of the protocol\n");
 	}
 	CHECK(send(fd, "list\0x\n", 7, 0) == 7);
-	expect(c, fd, "error usage this is no request of version 1 of the protocol\n");
+	expect(c, fd, "error usage not a request of version 1 of the protocol\n");
 	memset(line, 'x', CONTROL_LINE_MAX);
 	line[CONTROL_LINE_MAX] = 0;
 	say(fd, line);
-	expect(c, fd, "error usage this is no request of version 1 of the protocol\n");
+	expect(c, fd, "error usage not a request of version 1 of the protocol\n");
 	expect_hung_up(c, fd);
 }
 

@@ -100,11 +100,11 @@ static void test_wrong(void)
 	char longest[CONFIG_SPEC_MAX + 1];
 
 	refused("", "not KEY=VALUE");
-	refused("port=1", "no hca");
-	refused("hca=", "no name");
-	refused("hca=../../etc", "no name");
-	refused("hca=.", "no name");
-	refused("hca=mlx5 0", "no name");
+	refused("port=1", "hca is missing");
+	refused("hca=", "not a name");
+	refused("hca=../../etc", "not a name");
+	refused("hca=.", "not a name");
+	refused("hca=mlx5 0", "not a name");
 	refused("hca=mlx5_0,", "not KEY=VALUE");
 	refused("hca=mlx5_0,max-qp", "'max-qp' is not KEY=VALUE");
 	refused("hca=mlx5_0,max-qps=4", "unknown key 'max-qps'");
@@ -122,7 +122,7 @@ static void test_wrong(void)
 	refused(longest, "not KEY=VALUE");
 	memcpy(longest, "hca=", 4);
 	longest[4 + CONFIG_NAME_MAX] = 0;
-	refused(longest, "no name");
+	refused(longest, "not a name");
 	longest[4 + CONFIG_NAME_MAX - 1] = 0;
 	CHECK(strlen(parse(longest).hca) == CONFIG_NAME_MAX - 1);
 }

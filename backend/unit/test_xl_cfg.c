@@ -82,9 +82,9 @@ static void test_wrong(void)
 	unsigned int i;
 
 	put(second, "wrong", "name = 'wrong'\nvhca = 'hca=mlx5_0'\n");
-	CHECK(find("wrong") == -EINVAL && strstr(why, "no list"));
+	CHECK(find("wrong") == -EINVAL && strstr(why, "not a list"));
 	put(second, "wrong", "name = 'wrong'\nvhca = [ 'hca=mlx5_0', [ 'hca=mlx5_0' ] ]\n");
-	CHECK(find("wrong") == -EINVAL && strstr(why, "number 1 of vhca is no string"));
+	CHECK(find("wrong") == -EINVAL && strstr(why, "number 1 of vhca is not a string"));
 	for (i = 0; i < CONFIG_VHCAS; i++)
 		strcat(many, "'hca=a', ");
 	strcat(many, "]\n");

@@ -44,7 +44,7 @@ void quota_setup(struct quota *quota, quota_get *get, void *from)
 		if (get)
 			get(from, key->name, &value);
 		if (value > key->most) {
-			log_warning("%s: %llu is more than can be served: %llu", key->name,
+			log_warning("%s: %llu exceeds the maximum, using %llu", key->name,
 				    (unsigned long long)value, (unsigned long long)key->most);
 			value = key->most;
 		}

@@ -94,7 +94,7 @@ int uar_deny(struct uar_bank *bank, int n)
 	int err = bank->t->ops->deny_frame(bank->t, r->frame, r->gfn);
 
 	if (err && !atomic_exchange(&bank->complained, true))
-		log_warning("UAR %u: taking it from the guest: %s (this is said once)", r->index,
+		log_warning("UAR %u: revoking it from the guest: %s (logged once)", r->index,
 			    strerror(-err));
 	r->allowed = 0;
 	return err;

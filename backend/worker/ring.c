@@ -260,7 +260,7 @@ struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *wh
 	int err;
 
 	if (params->ring_order > XEN_VHCA_MAX_RING_PAGE_ORDER) {
-		snprintf(why, size, "frontend specifies ring-page-order %u", params->ring_order);
+		snprintf(why, size, "frontend gives ring-page-order %u", params->ring_order);
 		return NULL;
 	}
 	r = calloc(1, sizeof(*r));

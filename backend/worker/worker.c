@@ -163,7 +163,7 @@ static void connect_frontend(struct worker *w)
 
 	bad = read_params(w, &params) ?: read_event_params(w, &events, &wants_events);
 	if (bad) {
-		fail(w, WORKER_FAILED, "frontend specifies no valid %s", bad);
+		fail(w, WORKER_FAILED, "frontend gives no valid %s", bad);
 		return;
 	}
 	err = vhca_init(&w->v, w->hca, w->t, &w->quota, w->records);
@@ -252,7 +252,7 @@ static void look_at_xenstore(struct worker *w)
 		return;
 	}
 	if (!is_online(w) || xb_state(w->xs, w->path) == XB_CLOSING) {
-		log_info("taken away from the guest");
+		log_info("detached from the guest");
 		w->stop = true;
 		return;
 	}
@@ -296,7 +296,7 @@ static void look_at_hca(struct worker *w)
 			break;
 	}
 	if (got)
-		fail(w, WORKER_REFUSED, "HCA %s has failed, or has been taken away", w->hca_name);
+		fail(w, WORKER_REFUSED, "HCA %s has failed or was removed", w->hca_name);
 }
 
 static void serve_ring(struct worker *w, bool *more)
@@ -351,7 +351,7 @@ static void loop(struct worker *w)
 			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)
 			fail(w, WORKER_FAILED, vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
-			     "the guest makes events without end");
+			     "event flood from the guest");
 		if (!w->stop && polls[POLL_HCA].revents)
 			look_at_hca(w);
 		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))

@@ -200,7 +200,7 @@ static int make_nodes(struct nodes *n, const struct vhca_config *config, const c
 	case 0:
 		return 0;
 	case -EEXIST:
-		return say(err, why, size, "there is a vHCA %d already", config->devid);
+		return say(err, why, size, "vHCA %d already exists", config->devid);
 	case -ENOSPC:
 		return say(err, why, size, "more than %u vHCAs", CONFIG_VHCAS);
 	default:
@@ -305,7 +305,7 @@ void attach_from_config(struct xs_handle *xs, unsigned int own, unsigned int dom
 	char why[256];
 
 	if (!attach_spec(&nodes, &config, spec, why, sizeof(why))) {
-		log_info("domain %u is given vHCA %u: %s", domid, nodes.devid, spec);
+		log_info("domain %u gets vHCA %u: %s", domid, nodes.devid, spec);
 		return;
 	}
 	log_error("domain %u, number %u of vhca=[]: %s", domid, n, why);

@@ -122,7 +122,7 @@ static bool take(struct view *v, uint64_t mfn, uint64_t gfn)
 
 	err = iomem_deny(v->s->iomem, &frame);
 	if (err && err != -ESRCH && may_say(v->s))
-		log_warning("domain %u: taking frame %" PRIx64 " of domain %u's HCA from it: %s", v->domid, mfn,
+		log_warning("domain %u: revoking frame %" PRIx64 " of domain %u's HCA: %s", v->domid, mfn,
 			    v->backend, strerror(-err));
 	if (!err || err == -ESRCH || err == -EINVAL) {
 		remove_node(v->s, v->grants, mfn);
@@ -320,7 +320,7 @@ static void forget_guest(struct iomem_server *s, unsigned int backend, unsigned 
 		xs_rm(s->xs, t, nodes);
 	} while (!xs_transaction_end(s->xs, t, false) && errno == EAGAIN);
 	if (may_say(s))
-		log_info("domain %u is gone, and its vHCAs of domain %u", domid, backend);
+		log_info("domain %u is gone: removed its vHCAs of domain %u", domid, backend);
 }
 
 /* Walking: backends, their guests, and the vHCAs of these, by what is in the backend's nodes or in the grants. */
@@ -431,7 +431,7 @@ static void walk_grants(void *server, uint64_t backend)
 	if (!w.backend_gone || w.unknown)
 		return;
 	xs_rm(w.s->xs, XBT_NULL, w.dir);
-	log_info("domain %u is gone, and what guests had of its HCAs", w.backend);
+	log_info("domain %u is gone: revoked its doorbell pages from guests", w.backend);
 }
 
 static void forget_unseen(struct iomem_server *s)

@@ -202,8 +202,8 @@ static void test_usage(void)
 	CHECK(run("list|--json=no") == TOOL_USAGE && says("-j takes no value"));
 	CHECK(run("top|--delay|0") == TOOL_USAGE);
 	CHECK(run("top|--order|name") == TOOL_USAGE);
-	CHECK(run("detach|guest1|first") == TOOL_USAGE && says("no number"));
-	CHECK(run("detach|guest1|65536") == TOOL_USAGE && says("no number"));
+	CHECK(run("detach|guest1|first") == TOOL_USAGE && says("not the number"));
+	CHECK(run("detach|guest1|65536") == TOOL_USAGE && says("not the number"));
 	CHECK(run("attach|guest1|hca=x\nlist") == TOOL_USAGE);
 	memset(words + length, 'x', sizeof(words) - length - 1);
 	CHECK(run(words) == TOOL_USAGE && says("too long"));
@@ -294,7 +294,7 @@ static void test_outdated(void)
 	unlink(program);
 	outdated = pid;
 	CHECK(run("check") == TOOL_PROBLEMS);
-	CHECK(says("warning  worker: vHCA 1 of domain 6 is served by the program of before an upgrade"));
+	CHECK(says("warning  worker: vHCA 1 of domain 6 still runs the program from before an upgrade"));
 	outdated = 0;
 	close(input[1]); /* its end */
 	CHECK(waitpid(pid, NULL, 0) == pid);
@@ -352,7 +352,7 @@ static void test_json_errors(void)
 	/* What there is of a result is on standard output nevertheless. */
 	becomes = BROKEN;
 	CHECK(run("attach|guest1|hca=mlx5_7|--json") == TOOL_FAILED && complains("HCA mlx5_7: No such device",
-	      "the vHCA stays, and the daemon tries again; take it back: xen-ib detach 5 0"));
+	      "the vHCA stays, and the daemon tries again; to remove it: xen-ib detach 5 0"));
 	CHECK(*printed == '{' && says("\"state\": \"closed\""));
 	becomes = OFFERED;
 	CHECK(run("detach|guest1|0|-w|1|-j") == TOOL_TIMEOUT && *printed == '{' && says("\"worker\": 812") &&
@@ -367,7 +367,7 @@ static void test_json_errors(void)
 	      complains("there is no option --colour", "see: xen-ib list --help"));
 	CHECK(run("list|--force|--json") == TOOL_USAGE && complains("list takes no -f", "see: xen-ib list --help"));
 	CHECK(run("detach|guest1|first|--json") == TOOL_USAGE &&
-	      complains("'first' is no number of a vHCA", "which there are: xen-ib list guest1"));
+	      complains("'first' is not the number of a vHCA", "which there are: xen-ib list guest1"));
 	CHECK(run("list|nobody|--js") == TOOL_NOT_FOUND && complains("there is no domain nobody", ""));
 	/* Not asked for, or only looking so. */
 	CHECK(run("list|nobody") == TOOL_NOT_FOUND &&
