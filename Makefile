@@ -113,9 +113,9 @@ test: have-pytest all
 	$(if $(K),,$(if $(call RUN_OF,$(SUITES)),$(RUN) $(if $(UNTIL),--until $(UNTIL)) $(call RUN_OF,$(SUITES)) || status=$$?;)) \
 	exit $$status
 
-# What takes minutes, or is there to be repeated.
+# What takes minutes, or is there to be repeated. It goes on where it was broken off.
 test-long: have-pytest all
-	@$(call run_pytest,long,$(call PYTEST_OF,$(SUITES)))
+	@$(call run_pytest,long,--resume $(call PYTEST_OF,$(SUITES)))
 
 test-native: tests/hca tests/lab/qemu tests/verbs backend
 	$(RUN) native

@@ -1,23 +1,96 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Options and limits of all tests. How to write one: docs/testing.md."""
+"""Options, limits, fixtures and hooks of all tests. How to write one: docs/testing.md."""
 
 import signal
 
 import pytest
 
 from harness import PATIENCE
+from harness.console import only_silence
+from harness.machine import Machine
+from harness.resume import Passed
 
 LIMIT_SECONDS = 60  # of a test that names none by pytest.mark.timeout
 
+MACHINE_OPTIONS = ["--hcas", "2"]  # of lab up
 
-def pytest_configure():
+MACHINE = pytest.StashKey()  # of the session
+PASSED = pytest.StashKey()  # of the configuration: what is left out by --resume
+LAST_OF_MODULE = pytest.StashKey()  # of an item
+
+
+def pytest_addoption(parser):
+    parser.addoption("--keep", action="store_true", help="leave the machine up at the end, and take one that was left by this")
+    parser.addoption("--resume", action="store_true", help="leave out what has passed in a run of this that was broken off or failed")
+
+
+def pytest_configure(config):
     """A run that is terminated ends as one that is interrupted: with what fixtures have to clean up."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if config.getoption("--resume"):
+        config.stash[PASSED] = Passed(config.cache)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_sessionfinish(session, exitstatus):
+    if exitstatus == pytest.ExitCode.OK and PASSED in session.config.stash:
+        session.config.stash[PASSED].forget()
+
+
+def pytest_collection_modifyitems(config, items):
     """Limits are what a quiet machine needs, and are multiplied here."""
     for item in items:
         marker = item.get_closest_marker("timeout")
         seconds = marker.args[0] if marker else LIMIT_SECONDS
         item.add_marker(pytest.mark.timeout(seconds * PATIENCE), append=False)
+    if PASSED in config.stash:
+        passed = set(config.stash[PASSED].names)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
+
+
+def pytest_collection_finish(session):
+    for item, following in zip(session.items, [*session.items[1:], None]):
+        item.stash[LAST_OF_MODULE] = following is None or following.parent is not item.parent
+
+
+# ---- machines ----
+
+
+@pytest.fixture(scope="session")
+def machine(request):
+    """The machine of all tests that need one. In a session it is started once, and again if it falls silent."""
+    machine = Machine(MACHINE_OPTIONS, request.config.getoption("--keep"))
+    try:
+        machine.start()
+        request.session.stash[MACHINE] = machine
+        yield machine
+    finally:
+        machine.stop(request.session.testsfailed)
+
+
+# ---- results ----
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Behind a test the consoles are searched, behind the last one of a module for leaks, too: what is found fails the test. A machine
+    that does not answer any more fails the test beside which that was noticed, and is started again for the others."""
+    report = (yield).get_result()
+    machine = item.session.stash.get(MACHINE, None)
+    if machine and "machine" in item.fixturenames and (report.when == "call" or report.failed):
+        search_consoles(item, machine, report)
+    if report.when == "call" and report.passed and PASSED in item.config.stash:
+        item.config.stash[PASSED].add(item.nodeid)
+
+
+def search_consoles(item, machine, report):
+    faults = machine.consoles.faults(leaks=item.stash[LAST_OF_MODULE])
+    if faults and not (report.passed and only_silence(faults)):
+        report.sections.append(("consoles", faults))
+        if not report.failed:
+            report.outcome, report.longrepr = "failed", faults
+    if report.failed:
+        try:
+            machine.revive()
+        except AssertionError as error:
+            item.session.shouldfail = f"the machine is not started once more: {error}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What tests have in common: calling commands, and the lab."""
+"""What tests have in common: calling commands, the lab, its machine, its consoles, C programs."""
 
 import os
 from pathlib import Path
@@ -13,3 +13,6 @@ KERNEL = os.environ.get("KERNEL") or "stock"
 
 # What time limits are multiplied by. They find what hangs, on busy machines too: no test is about time.
 PATIENCE = int(os.environ.get("PATIENCE") or (3 if KERNEL == "stock" else 12))
+
+# The lab's name, also for programs that call the lab by themselves.
+LAB_NAME = os.environ.setdefault("LAB_NAME", "tests")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Calls commands. One that takes too long, or whose test ends, is ended with all that it has started."""
 
+import contextlib
 import os
 import shlex
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass
 
-from harness import PATIENCE
+from harness import PATIENCE, wait
 
 GRACE_SECONDS = 10  # for a command that is told to end
 CALL_SECONDS = 600 * PATIENCE  # for one whose caller gives no limit: in a test the test's is shorter
@@ -81,3 +83,41 @@ def check(*command, **options):
     result = call(*command, **options)
     assert result.status == 0, str(result)
     return result.out
+
+
+class Running:
+    """A command that runs while the test goes on, and what it has said so far."""
+
+    def __init__(self, process, output):
+        self.process, self.output = process, output
+
+    def said(self):
+        self.output.seek(0)
+        return self.output.read()
+
+    def until_says(self, text):
+        """Waits until it has said TEXT."""
+        __tracebackhide__ = True
+        wait.until(f"{text!r} is said by {shlex.join(self.process.args)}", lambda: text in self.said())
+
+    def end_input(self):
+        self.process.stdin.close()
+
+    def finish(self):
+        """Waits until it ends, which has to be with success."""
+        __tracebackhide__ = True
+        status = self.process.wait()
+        assert status == 0, str(Result(self.process.args, status, self.said()))
+
+
+@contextlib.contextmanager
+def running(*command, stdin=subprocess.DEVNULL):
+    """A command in the background, which is ended at the end. When the test fails its output is shown."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = start(command, stdin=stdin, stdout=output, stderr=subprocess.STDOUT)
+        program = Running(process, output)
+        try:
+            yield program
+        finally:
+            end(process)
+            print(Result(process.args, process.returncode, program.said()))

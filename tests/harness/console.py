@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What the consoles of Xen, dom0 and guests say: a fault there fails the test beside which it came ("lab check")."""
+
+from harness import lab, process
+
+
+class Consoles:
+    def __init__(self):
+        self.searched = None  # how long they were when they were searched
+
+    def sizes(self):
+        return {file.name: file.stat().st_size for pattern in ("*dom0.log", "*guest?.log") for file in lab.STATE.glob(pattern)}
+
+    def faults(self, leaks=False):
+        """What is found since the last search, or nothing. A search waits until the machines have said all that they have to say,
+        so it is made only if they have said something; what comes late is found after one of the next tests. LEAKS: search
+        in any case, and on the debug kernel for leaks, too."""
+        if not leaks and self.sizes() == self.searched:
+            return ""
+        result = process.call(lab.LAB, "check", *(["--leaks"] if leaks else []), merge=True)
+        self.searched = self.sizes()
+        return "" if result.status == 0 else f"lab check:\n{result.out}"
+
+
+def only_silence(faults):
+    """Is it all that a search has found that dom0 does not answer?"""
+    return all(line.endswith("dom0 does not answer") for line in faults.splitlines()[1:])

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Tests in which everything happens that the harness must cope with: test_harness.py looks at their results."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import TESTS, lab, programs
+
+SAMPLE = Path(os.environ["SAMPLE"])
+
+
+@pytest.fixture(scope="session")
+def prepared(machine):
+    machine.prepare(lambda: lab.run("dom0", f"echo prepared >>{SAMPLE}/log"))
+
+
+@pytest.fixture(scope="module")
+def batch(machine, request):
+    with programs.Batch(request, lambda program: lab.run_words("dom0", TESTS / "host" / "harness" / program)) as batch:
+        yield batch
+
+
+@pytest.mark.timeout(1)
+@pytest.mark.parametrize("program", ["cases"])
+@pytest.mark.parametrize("case", ["first", "fail", "skip", "hang", "next", "die", "last"])
+def test_batch(batch, program, case):
+    batch.run(program, case)
+
+
+@pytest.mark.timeout(1)
+def test_hangs():
+    time.sleep(60)
+
+
+def test_fault(prepared):
+    lab.run("dom0", f"echo BUG >>{lab.STATE}/dom0.log")
+
+
+def test_after_fault(prepared):
+    assert lab.run("dom0", "echo hello") == "hello"
+
+
+def test_falls(prepared):
+    (SAMPLE / "fallen").touch()
+    lab.run("dom0", "true")
+
+
+def test_falls_behind(prepared):
+    (SAMPLE / "fallen").touch()
+
+
+def test_notices(prepared):
+    lab.ok("dom0", "true")
+
+
+def test_stands_again(prepared):
+    lab.run("dom0", "true")

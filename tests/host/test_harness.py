@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The harness itself, by a sample of tests in which everything happens (harness/sample.py), on a machine that is none."""
+
+import sys
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from harness import TESTS, process
+
+SAMPLE = TESTS / "host" / "harness"
+
+
+class Run:
+    """A run of some tests of the sample: its exit status, the result of each test, what became of the lab."""
+
+    def __init__(self, folder, expression="", *options, **environment):
+        results = folder / "results.xml"
+        self.ended = process.call(
+            *(sys.executable, "-m", "pytest", "-o", f"cache_dir={folder}/cache", "--junitxml", results),
+            *("-k", expression, *options, SAMPLE / "sample.py"),
+            env={"SAMPLE": str(folder), "XENIB_RUN": str(folder), "LAB": str(SAMPLE / "lab"), "LAB_NAME": "sample", "PATIENCE": "1"}
+            | environment,
+            cwd=TESTS.parent,
+            merge=True,
+        )
+        self.cases = {case.get("name"): case for case in xml.parse(results).iter("testcase")}
+        log = folder / "log"
+        self.log = log.read_text().splitlines() if log.exists() else []
+
+    def result(self, name):
+        kinds = [child.tag for child in self.cases[name] if child.tag in ("failure", "error", "skipped")]
+        return kinds[0] if kinds else "passed"
+
+    def results(self):
+        return {name: self.result(name) for name in self.cases}
+
+    def why(self, name):
+        return "".join(self.cases[name].itertext())
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return lambda *arguments, **environment: Run(tmp_path, *arguments, **environment)
+
+
+def test_batch(sample):
+    run = sample("test_batch")
+    assert run.results() == {
+        "test_batch[first-cases]": "passed",
+        "test_batch[fail-cases]": "failure",
+        "test_batch[skip-cases]": "skipped",
+        "test_batch[hang-cases]": "failure",
+        "test_batch[next-cases]": "passed",
+        "test_batch[die-cases]": "failure",
+        "test_batch[last-cases]": "passed",
+    }, run.ended
+    assert run.ended.status == 1
+    assert "the reason" in run.why("test_batch[fail-cases]")
+    assert "in hang" in run.why("test_batch[hang-cases]") and "Timeout" in run.why("test_batch[hang-cases]")
+    assert "ended with status 3" in run.why("test_batch[die-cases]")
+    # It is called once, and once more after each case that it did not survive.
+    assert [line for line in run.log if line.startswith("begins")] == [
+        "begins first fail skip hang next die last",
+        "begins next die last",
+        "begins last",
+    ]
+
+
+def test_selection(sample):
+    run = sample("first or last")
+    assert run.ended.status == 0
+    assert "begins first last" in run.log
+
+
+def test_limit(sample):
+    run = sample("hangs")
+    assert run.results() == {"test_hangs": "failure"}, run.ended
+    assert run.log == [], "a machine was started, and no test needs it"
+
+
+def test_fault(sample):
+    """What a console says fails the test beside which it came, and no other."""
+    run = sample("fault")
+    assert run.results() == {"test_fault": "failure", "test_after_fault": "passed"}, run.ended
+    assert "BUG" in run.why("test_fault")
+
+
+def test_silence(sample):
+    """A machine that falls silent fails a test, is started again, and made what it was."""
+    run = sample("falls or notices or stands")
+    assert run.results() == {
+        "test_falls": "failure",
+        "test_falls_behind": "passed",
+        "test_notices": "failure",
+        "test_stands_again": "passed",
+    }, run.ended
+    assert sum(line.startswith("up") for line in run.log) == 3
+    assert run.log.count("prepared") == 3
+    assert "the machine does not answer" in run.ended.out
+
+
+@pytest.mark.parametrize("fails, status", [(0, 0), (3, 0), (4, 1)])
+def test_start(sample, fails, status):
+    """A machine that does not start is started so often, and no oftener."""
+    run = sample("stands", STARTS_FAIL=str(fails))
+    assert run.ended.status == status, run.ended
+    assert sum(line.startswith("up") for line in run.log) == min(fails, 3) + 1
+
+
+def test_nothing_matches(sample):
+    assert sample("nothing_like_this").ended.status == 5
+
+
+def test_resume(sample):
+    """What has passed is left out, until all have."""
+    both = "test_batch and (first or die)"
+    assert sample(both, "--resume").results() == {"test_batch[first-cases]": "passed", "test_batch[die-cases]": "failure"}
+    assert sample(both, "--resume").results() == {"test_batch[die-cases]": "failure"}
+    first = "test_batch and first"
+    assert sample(first, "--resume").ended.status == 5
+    assert sample("stands", "--resume").ended.status == 0
+    assert sample(first, "--resume").ended.status == 0
