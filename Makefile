@@ -39,7 +39,7 @@ $(ROOMS): roots
 modules: roots
 	+for room in $(MODULES); do \
 		$(LAB) root tools --kernel $(KERNEL) -- $(MAKE) --no-print-directory -C $(CURDIR)/$$room \
-			O=$(CURDIR)/build/$(KERNEL)/$$room || exit 1; \
+			O=$(CURDIR)/build/$(KERNEL)/$$room VERSION=$(VERSION) || exit 1; \
 	done
 
 tools: backend	# its common.a
