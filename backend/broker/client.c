@@ -62,14 +62,14 @@ int broker_send(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* In the child. It keeps standard error, its socket, gntdev, the listener, bank, records and life. */
+/* In the child. It keeps standard error, its socket, gntdev, the listener, pool, records and life. */
 #define KEEP 7
 
 _Noreturn static void become_broker(const struct broker_setup *setup, int socket, int gntdev,
 				    int listener)
 {
 	const int keep[KEEP] = {
-		STDERR_FILENO, socket, gntdev, listener, setup->bank, setup->records, setup->life,
+		STDERR_FILENO, socket, gntdev, listener, setup->pool, setup->table, setup->life,
 	};
 	struct broker_setup own = *setup;
 	int high[KEEP], i;
@@ -89,8 +89,8 @@ _Noreturn static void become_broker(const struct broker_setup *setup, int socket
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	close_range(STDERR_FILENO + KEEP, ~0u, 0);
-	own.bank = STDERR_FILENO + 4;
-	own.records = STDERR_FILENO + 5;
+	own.pool = STDERR_FILENO + 4;
+	own.table = STDERR_FILENO + 5;
 	broker_serve(&own, STDERR_FILENO + 1, STDERR_FILENO + 2, STDERR_FILENO + 3);
 }
 
@@ -248,9 +248,9 @@ int broker_uar(struct broker *broker, uint32_t type, uint32_t *index)
 	return err;
 }
 
-int broker_bank_alive(struct broker *broker)
+int broker_uar_pool_alive(struct broker *broker)
 {
-	const struct broker_request request = { .op = BROKER_BANK };
+	const struct broker_request request = { .op = BROKER_POOL_ALIVE };
 	struct broker_response rsp;
 
 	return ask(broker, &request, NULL, &rsp);

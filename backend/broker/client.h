@@ -9,7 +9,7 @@
  * keeps these rights and uses them for one domain and one HCA:
  *
  *   - is the domain alive, and of what type
- *   - allocate doorbell pages of the HCA for it, on the vHCA's bank (vhca/uar.h)
+ *   - allocate doorbell pages of the HCA for it, on the vHCA's UAR pool (vhca/uar.h)
  *   - let it map one of these, or no longer
  *   - say to gntdev which of its grants the worker is about to map
  *   - write the status file
@@ -31,7 +31,7 @@ struct broker_setup {
 	const char *hca;
 	const char *backend, *frontend; /* directories in xenstore */
 	int life;      /* a descriptor that it keeps open until it ends */
-	int bank, records; /* the vHCA's: see vhca/uar.h */
+	int pool, table; /* the vHCA's: see vhca/uar.h */
 	bool confined; /* in a sandbox of its own */
 };
 
@@ -57,13 +57,13 @@ int broker_gntdev(const struct broker *broker);
 /* broker_domain - -ESRCH: it is gone, or being destroyed. */
 int broker_domain(struct broker *broker, bool *auto_translated);
 
-/* broker_uar - allocates a UAR: see hca_bank_uar(). -ENOSPC: the bank is full. */
+/* broker_uar - allocates a UAR: see hca_uar_alloc(). -ENOSPC: the UAR pool is full. */
 int broker_uar(struct broker *broker, uint32_t type, uint32_t *index);
 
-/* broker_bank_alive - -EIO if the HCA was taken from its driver since the bank was opened. */
-int broker_bank_alive(struct broker *broker);
+/* broker_uar_pool_alive - -EIO if the HCA was taken from its driver since the UAR pool was opened. */
+int broker_uar_pool_alive(struct broker *broker);
 
-/* broker_allow, broker_deny - see vhca/transport.h. -EPERM: the frame is no UAR of the vHCA's bank. */
+/* broker_allow, broker_deny - see vhca/transport.h. -EPERM: the frame is no UAR of the vHCA's UAR pool. */
 int broker_allow(struct broker *broker, uint64_t mfn, uint64_t gfn);
 int broker_deny(struct broker *broker, uint64_t mfn, uint64_t gfn);
 

@@ -37,14 +37,14 @@ static int new_uar(struct serving *s, uint32_t type, uint64_t *index)
 	uint32_t page, handle;
 	int err;
 
-	if (uar_records_full(s->records))
+	if (uar_table_full(s->table))
 		return -ENOSPC;
-	err = hca_bank_uar(s->bank, type, &page, &handle);
+	err = hca_uar_alloc(s->pool, type, &page, &handle);
 	if (err)
 		return err;
 	if (!is_doorbell(s, s->bar_frame + page))
 		return -ERANGE;
-	uar_records_add(s->records, page, type, s->bar_frame + page);
+	uar_table_add(s->table, page, type, s->bar_frame + page);
 	*index = page;
 	return 0;
 }
@@ -61,7 +61,7 @@ static struct iomem_frame frame_of(const struct serving *s, uint64_t mfn, uint64
  * What the guest was given is taken from where that is, whatever the worker says. -EINVAL: the guest
  * has removed the mapping itself. After another error it may have it still, and so the record stays.
  */
-static int take(struct serving *s, struct uar_record *record)
+static int take(struct serving *s, struct uar_entry *record)
 {
 	const struct iomem_frame frame = frame_of(s, record->frame, record->gfn);
 	int err = iomem_deny(s->iomem, &frame);
@@ -80,7 +80,7 @@ static int take(struct serving *s, struct uar_record *record)
  */
 static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 {
-	struct uar_record *record = uar_records_find(s->records, mfn);
+	struct uar_entry *record = uar_table_find(s->table, mfn);
 	struct iomem_frame frame;
 	int err;
 
@@ -91,7 +91,7 @@ static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 		if (err && err != -EINVAL)
 			return err;
 	}
-	if (s->auto_translated && uar_records_at(s->records, gfn))
+	if (s->auto_translated && uar_table_at(s->table, gfn))
 		return -EEXIST;
 	frame = frame_of(s, mfn, gfn);
 	record->gfn = frame.gfn;
@@ -105,7 +105,7 @@ static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
 /* A domain that is dying has lost its frames by itself, and Xen complains when asked to take them. */
 static int deny(struct serving *s, uint64_t mfn)
 {
-	struct uar_record *record = uar_records_find(s->records, mfn);
+	struct uar_entry *record = uar_table_find(s->table, mfn);
 
 	if (!record)
 		return -EPERM;
@@ -191,8 +191,8 @@ struct broker_response serving_request(struct serving *s, const struct broker_re
 	case BROKER_UAR:
 		rsp.err = new_uar(s, request->type, &rsp.index);
 		break;
-	case BROKER_BANK:
-		rsp.err = hca_bank_alive(s->bank) ? 0 : -EIO;
+	case BROKER_POOL_ALIVE:
+		rsp.err = hca_uar_pool_alive(s->pool) ? 0 : -EIO;
 		break;
 	case BROKER_MAP:
 		rsp.err = map(s, body, request->length, &rsp.index);

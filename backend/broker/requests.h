@@ -8,7 +8,7 @@
 #define XEN_IB_BROKER_REQUESTS_H
 
 #include "broker/wire.h"
-#include "vhca/uar_records.h"
+#include "vhca/uar_table.h"
 #include "xen/iomem.h"
 
 /* Named to gntdev, and not mapped yet as far as the worker has said; count 0: none. */
@@ -25,8 +25,8 @@ struct serving {
 	struct iomem *iomem;
 	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
 	uint64_t first_frame, end_frame; /* of those where doorbells can be */
-	int bank;
-	struct uar_records *records;     /* what the guest may be let to map */
+	int pool;
+	struct uar_table *table;     /* what the guest may be let to map */
 	struct broker_mapping maps[BROKER_MAPS];
 	char path[96], temporary[112];   /* of the status file */
 };

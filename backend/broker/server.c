@@ -112,12 +112,12 @@ static bool find_frames(struct serving *s, const char *hca)
 	return true;
 }
 
-static bool map_records(struct serving *s, int fd)
+static bool map_table(struct serving *s, int fd)
 {
-	s->records = mmap(NULL, sizeof(*s->records), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (s->records != MAP_FAILED && uar_records_valid(s->records))
+	s->table = mmap(NULL, sizeof(*s->table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s->table != MAP_FAILED && uar_table_valid(s->table))
 		return true;
-	log_error("records of UARs: %s", s->records == MAP_FAILED ? strerror(errno) : "malformed");
+	log_error("table of UARs: %s", s->table == MAP_FAILED ? strerror(errno) : "malformed");
 	return false;
 }
 
@@ -134,7 +134,7 @@ static bool enter_sandbox(const struct broker_setup *setup)
 
 _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
-	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev, .bank = setup->bank };
+	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev, .pool = setup->pool };
 	struct xenstore_filter filter;
 
 	prctl(PR_SET_NAME, "xen-ib-broker");
@@ -145,7 +145,7 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
-	if (!map_records(&s, setup->records) || !find_frames(&s, setup->hca) || !open_filter(&filter, setup, listener) ||
+	if (!map_table(&s, setup->table) || !find_frames(&s, setup->hca) || !open_filter(&filter, setup, listener) ||
 	    !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
 	await_domain(&s);

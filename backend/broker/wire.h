@@ -27,7 +27,7 @@ enum broker_op {
 	BROKER_ALLOW,
 	BROKER_DENY,
 	BROKER_UAR,
-	BROKER_BANK,
+	BROKER_POOL_ALIVE,
 	BROKER_MAP,    /* body: grant references */
 	BROKER_STATUS, /* body: text */
 };

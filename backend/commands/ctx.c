@@ -80,7 +80,7 @@ enum xen_vhca_status cmd_ctx_close(struct cmd *cmd)
 	return XEN_VHCA_OK;
 }
 
-static void fill_uar(struct cmd *cmd, const struct object *obj, const struct uar_record *r)
+static void fill_uar(struct cmd *cmd, const struct object *obj, const struct uar_entry *r)
 {
 	struct hca *hca = cmd->v->hca;
 	struct xen_vhca_new_uar *u = &cmd->rsp.u.uar;
@@ -99,17 +99,17 @@ static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
 	int err;
 
 	pthread_mutex_lock(&v->lock);
-	uar->record = uar_pick(&v->bank, a->type, a->gfn, &fresh);
+	uar->record = uar_pick(&v->pool, a->type, a->gfn, &fresh);
 	pthread_mutex_unlock(&v->lock);
 	if (uar->record == -EEXIST)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "gfn 0x%llx already has a doorbell page",
 				  (unsigned long long)a->gfn);
 	if (uar->record < 0)
 		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "%u doorbell pages have been used",
-				  UAR_BANK_RECORDS);
-	err = uar_ready(&v->bank, uar->record, a->type, fresh);
+				  UAR_TABLE_ENTRIES);
+	err = uar_ready(&v->pool, uar->record, a->type, fresh);
 	pthread_mutex_lock(&v->lock);
-	uar_settle(&v->bank, uar->record, !err);
+	uar_settle(&v->pool, uar->record, !err);
 	pthread_mutex_unlock(&v->lock);
 	return cmd_hca(cmd, err, "allowing the guest a doorbell page");
 }
@@ -138,8 +138,8 @@ enum xen_vhca_status cmd_uar_alloc(struct cmd *cmd)
 		cmd_drop(cmd, obj);
 		return status;
 	}
-	obj->number = v->bank.records->record[uar->record].index;
-	fill_uar(cmd, obj, &v->bank.records->record[uar->record]);
+	obj->number = v->pool.table->entry[uar->record].index;
+	fill_uar(cmd, obj, &v->pool.table->entry[uar->record]);
 	cmd_publish(cmd, obj);
 	return XEN_VHCA_OK;
 }
@@ -155,9 +155,9 @@ enum xen_vhca_status cmd_uar_free(struct cmd *cmd)
 	if (status)
 		return status;
 	record = ((struct uar *)obj)->record;
-	uar_deny(&v->bank, record);
+	uar_deny(&v->pool, record);
 	pthread_mutex_lock(&v->lock);
-	uar_settle(&v->bank, record, false);
+	uar_settle(&v->pool, record, false);
 	pthread_mutex_unlock(&v->lock);
 	cmd_gone(cmd, obj);
 	return XEN_VHCA_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fuzz_holder.c - any messages with any descriptors to somebody who expects banks: what is handed
+ * fuzz_holder.c - any messages with any descriptors to somebody who expects UAR pools: what is handed
  * out is whole, and nothing stays open.
  */
 #include <fcntl.h>
@@ -28,8 +28,8 @@ static int next_fd(void)
 static void take(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
 {
 	(void)to;
-	CHECK(msg->op == HOLDER_BANK && msg->hca[0] && memchr(msg->hca, 0, sizeof(msg->hca)));
-	CHECK(!close(fds[HOLDER_FILE]) && !close(fds[HOLDER_RECORDS]));
+	CHECK(msg->op == HOLDER_POOL && msg->hca[0] && memchr(msg->hca, 0, sizeof(msg->hca)));
+	CHECK(!close(fds[HOLDER_FILE]) && !close(fds[HOLDER_TABLE]));
 }
 
 /* A byte with the number of descriptors, one with the length, and so many bytes; again and again. */

@@ -111,7 +111,7 @@ struct hca_ops {
 	int (*event_fd)(struct hca_ctx *ctx);
 	int (*next_event)(struct hca_ctx *ctx, struct hca_event *event);
 
-	/* UARs belong to no context and live as long as the bank. type: enum xen_vhca_uar_type */
+	/* UARs belong to no context and live as long as the UAR pool. type: enum xen_vhca_uar_type */
 	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
 	/*
 	 * Of UARs of this type: bytes of one BlueFlame buffer, place of the first. 0 bytes: no
@@ -150,8 +150,8 @@ struct hca {
 
 /*
  * Who allocates an HCA's UARs: a worker may not, so its broker does.
- * @alloc: as hca_bank_uar()
- * @alive: -EIO if the HCA was taken from its driver since the bank was opened
+ * @alloc: as hca_uar_alloc()
+ * @alive: -EIO if the HCA was taken from its driver since the UAR pool was opened
  */
 struct broker;
 struct hca_uar_source {
@@ -169,22 +169,22 @@ struct hca_uar_source {
 struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_source *uars, uint32_t spread);
 
 /*
- * hca_bank_open - a bank: a descriptor, or -errno. It must outlive every mapping that a guest may
+ * hca_uar_pool_open - a UAR pool: a descriptor, or -errno. It must outlive every mapping that a guest may
  * have of one of its UARs.
  */
-int hca_bank_open(const char *name);
+int hca_uar_pool_open(const char *name);
 
 /*
- * hca_bank_uar - allocates a UAR (enum xen_vhca_uar_type) on a bank. *index: its page; *handle names
- * it to hca_bank_uar_free(). 0 or -errno.
+ * hca_uar_alloc - allocates a UAR (enum xen_vhca_uar_type) on a UAR pool. *index: its page; *handle names
+ * it to hca_uar_free(). 0 or -errno.
  */
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle);
-int hca_bank_uar_free(int bank, uint32_t handle);
+int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle);
+int hca_uar_free(int pool, uint32_t handle);
 
 /*
- * hca_bank_alive - false if the HCA has been taken away from its driver since the bank was opened:
- * its UARs exist no longer, and a new bank is needed.
+ * hca_uar_pool_alive - false if the HCA has been taken away from its driver since the UAR pool was opened:
+ * its UARs exist no longer, and a new UAR pool is needed.
  */
-bool hca_bank_alive(int bank);
+bool hca_uar_pool_alive(int pool);
 
 #endif

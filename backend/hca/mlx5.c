@@ -3,7 +3,7 @@
  * mlx5.c - ConnectX-4 and later, on the stock kernel driver.
  *
  * A context is an open uverbs file without UARs of its own (MLX5_LIB_CAP_DYN_UAR). The UARs are
- * objects of another file, the bank, which outlives all contexts: see vhca/uar.h. Both are without DEVX,
+ * objects of another file, the pool, which outlives all contexts: see vhca/uar.h. Both are without DEVX,
  * so the HCA lets queues of one use pages of the other; nobody but this daemon can name them. What
  * mlx5 offers beyond plain verbs is not used: no scatter to CQE, no signatures, no compression.
  */
@@ -271,7 +271,7 @@ static int next_port_event(struct hca *hca, uint32_t *type)
 	return got;
 }
 
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
+int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	uint32_t length = 0;
 	uint64_t offset = 0;
@@ -287,16 +287,16 @@ int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
 	int err;
 
 	*index = 0;
-	err = uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
+	err = uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
 	*handle = args[0].data;
 	return err;
 }
 
-int hca_bank_uar_free(int bank, uint32_t handle)
+int hca_uar_free(int pool, uint32_t handle)
 {
 	struct uverbs_arg args[] = { { MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, 0, handle } };
 
-	return uverbs_ioctl(bank, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
+	return uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
 }
 
 static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
@@ -584,7 +584,7 @@ static const struct hca_ops mlx5_ops = {
 	.close = mlx5_close,
 };
 
-int hca_bank_open(const char *name)
+int hca_uar_pool_open(const char *name)
 {
 	return uverbs_open(name);
 }
@@ -594,7 +594,7 @@ int hca_bank_open(const char *name)
  * task that tries to make a second one on a file (6.12, UVERBS_METHOD_GET_CONTEXT), 8 KiB for each
  * worker. Of two who make the first context at the same time one gets -EINVAL, which says the same.
  */
-bool hca_bank_alive(int bank)
+bool hca_uar_pool_alive(int pool)
 {
 	struct context_info info;
 	struct uverbs_arg query[] = {
@@ -602,10 +602,10 @@ bool hca_bank_alive(int bank)
 	};
 	int err;
 
-	err = uverbs_ioctl(bank, RDMA_DRIVER_MLX5, UVERBS_OBJECT_DEVICE,
+	err = uverbs_ioctl(pool, RDMA_DRIVER_MLX5, UVERBS_OBJECT_DEVICE,
 			   UVERBS_METHOD_QUERY_CONTEXT, query, 1);
 	if (err == -EINVAL)
-		err = make_context(bank, &info);
+		err = make_context(pool, &info);
 	return !err || err == -EINVAL;
 }
 
@@ -641,7 +641,7 @@ struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_s
 		err = m->events;
 		goto err_queries;
 	}
-	/* The HCA that was opened here may be a newer one than the bank's. */
+	/* The HCA that was opened here may be a newer one than the UAR pool's. */
 	err = m->uars.alive(m->uars.broker);
 	if (err)
 		goto err_events;

@@ -138,7 +138,7 @@ static int make_life(struct device *device)
 	return device->life < 0 ? -1 : open(name.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store)
+struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct uar_store *store)
 {
 	struct device *device = calloc(1, sizeof(*device));
 
@@ -148,7 +148,7 @@ struct device *device_new(const char *path, unsigned int domid, unsigned int dev
 	device->domid = domid;
 	device->devid = devid;
 	device->pidfd = -1;
-	banks_init(&device->banks, domid, devid, store);
+	uar_pools_init(&device->pools, domid, devid, store);
 	find_life(device);
 	return device;
 }
@@ -158,7 +158,7 @@ void device_free(struct device *device)
 	static const char *const files[] = { "life", "pid", "status" };
 	unsigned int i;
 
-	banks_close(&device->banks);
+	uar_pools_close(&device->pools);
 	close_fd(&device->life);
 	close_fd(&device->pidfd);
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
@@ -209,10 +209,10 @@ static void say(struct device *device, struct xs_handle *xs, const char *format,
 	xb_write(xs, device->path, XEN_VHCA_FIELD_ERROR, "%s", text);
 }
 
-static struct bank *find_bank(struct device *device, struct xs_handle *xs)
+static struct held_pool *find_pool(struct device *device, struct xs_handle *xs)
 {
 	char hca[UVERBS_NAME_MAX];
-	struct bank *bank;
+	struct held_pool *pool;
 	int err;
 
 	device->not_before_ms = clock_ms() + RETRY_ABSENT_MS;
@@ -220,15 +220,15 @@ static struct bank *find_bank(struct device *device, struct xs_handle *xs)
 		say(device, xs, "hca is missing");
 		return NULL;
 	}
-	bank = banks_get(&device->banks, hca, &err);
-	if (bank)
-		return bank;
+	pool = uar_pools_get(&device->pools, hca, &err);
+	if (pool)
+		return pool;
 	if (err == -ENOENT) {
 		say(device, xs, "there is no HCA %s", hca);
-	} else if (device->banks.store->stale[0]) {
+	} else if (device->pools.store->stale[0]) {
 		device->not_before_ms = clock_ms() + RETRY_HCA_MOST_MS;
 		say(device, xs, "HCA %s: its driver was reloaded, and %s may have doorbell pages mapped that are "
-		    "somebody else's now; wait until they are gone, or end them", hca, device->banks.store->stale);
+		    "somebody else's now; wait until they are gone, or end them", hca, device->pools.store->stale);
 	} else {
 		say(device, xs, "HCA %s: %s", hca, strerror(-err));
 	}
@@ -236,9 +236,9 @@ static struct bank *find_bank(struct device *device, struct xs_handle *xs)
 }
 
 /* In the child. The descriptors' numbers may be in each other's way, so they are moved up first. */
-static void become_worker(const struct device *device, const struct bank *bank, int life, bool verbose)
+static void become_worker(const struct device *device, const struct held_pool *pool, int life, bool verbose)
 {
-	const int from[] = { bank->file, bank->records, life };
+	const int from[] = { pool->file, pool->table, life };
 	const int n = sizeof(from) / sizeof(from[0]);
 	char domid[16], devid[16];
 	sigset_t none;
@@ -251,7 +251,7 @@ static void become_worker(const struct device *device, const struct bank *bank, 
 			_exit(WORKER_FAILED);
 	}
 	for (i = 0; i < n; i++)
-		if (dup2(high[i], WORKER_BANK + i) < 0)
+		if (dup2(high[i], WORKER_UAR_POOL + i) < 0)
 			_exit(WORKER_FAILED);
 	close_range(WORKER_FD_END, ~0u, 0);
 	sigemptyset(&none);
@@ -271,10 +271,10 @@ void device_put_off(struct device *device, struct xs_handle *xs, const char *why
 
 void device_start(struct device *device, struct xs_handle *xs, bool verbose)
 {
-	struct bank *bank = find_bank(device, xs);
+	struct held_pool *pool = find_pool(device, xs);
 	int life;
 
-	if (!bank)
+	if (!pool)
 		return;
 	life = make_life(device);
 	if (life < 0)
@@ -283,7 +283,7 @@ void device_start(struct device *device, struct xs_handle *xs, bool verbose)
 	ratelimit_spend(&device->starts, &start_rate, device->started_ms);
 	device->pid = fork();
 	if (!device->pid)
-		become_worker(device, bank, life, verbose);
+		become_worker(device, pool, life, verbose);
 	if (device->pid < 0)
 		goto err;
 	close(life);

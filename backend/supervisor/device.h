@@ -32,7 +32,7 @@ struct device {
 	int pidfd;      /* of one that another supervisor has started; -1 */
 	bool crashed;   /* the last one did not say Closed itself */
 	int life;       /* at its end when worker, broker and mm pin are gone; -1: they are */
-	struct banks banks;
+	struct uar_pools pools;
 	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */
 	struct ratelimit starts;
@@ -51,9 +51,9 @@ extern const char *device_dir; /* another one than STATUS_DIR in tests */
  * device_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
  * @store: see uar_store.h
  */
-struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct bank_store *store);
+struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct uar_store *store);
 
-/* device_free - the domain is gone, and so is the worker: files and banks go as well. */
+/* device_free - the domain is gone, and so is the worker: files and UAR pools go as well. */
 void device_free(struct device *device);
 
 /* device_busy - whether there is a worker, or one that is not yet cleaned up after. */

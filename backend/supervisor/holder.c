@@ -23,7 +23,7 @@ struct held {
 };
 
 struct holder {
-	LIST_HEAD(held_list, held) banks;
+	LIST_HEAD(held_list, held) pools;
 	int listener, sock; /* sock: of the supervisor, or -1 */
 	holder_alive *alive;
 	void *from;
@@ -97,7 +97,7 @@ static bool is_sane(const struct holder_msg *msg, ssize_t length, unsigned int n
 		return false;
 	if (!memchr(msg->hca, 0, sizeof(msg->hca)))
 		return false;
-	return msg->op == HOLDER_BANK ? n_fds == HOLDER_FDS && msg->hca[0] : !n_fds;
+	return msg->op == HOLDER_POOL ? n_fds == HOLDER_FDS && msg->hca[0] : !n_fds;
 }
 
 /* Room for more descriptors than there may be, so that none is lost without being noticed. */
@@ -130,7 +130,7 @@ int holder_receive(int sock, struct holder_msg *msg, int fds[HOLDER_FDS])
 	return -EPROTO;
 }
 
-int holder_list(int sock, holder_bank_fn *fn, void *to)
+int holder_list(int sock, holder_pool_fn *fn, void *to)
 {
 	struct holder_msg msg;
 	int fds[HOLDER_FDS];
@@ -142,9 +142,9 @@ int holder_list(int sock, holder_bank_fn *fn, void *to)
 			if (hello || msg.version != HOLDER_VERSION)
 				return -EPROTO;
 			hello = true;
-		} else if (msg.op == HOLDER_BANK && hello) {
+		} else if (msg.op == HOLDER_POOL && hello) {
 			fn(to, &msg, fds);
-		} else if (msg.op == HOLDER_BANK) {
+		} else if (msg.op == HOLDER_POOL) {
 			close_fds(fds, HOLDER_FDS);
 			return -EPROTO;
 		} else if (msg.op == HOLDER_END) {
@@ -160,7 +160,7 @@ static struct held *find(struct holder *h, const struct holder_msg *name)
 {
 	struct held *held;
 
-	LIST_FOREACH(held, &h->banks, link)
+	LIST_FOREACH(held, &h->pools, link)
 		if (held->name.domid == name->domid && held->name.devid == name->devid &&
 		    !strcmp(held->name.hca, name->hca))
 			return held;
@@ -182,13 +182,13 @@ static void hold(struct holder *h, const struct holder_msg *name, const int fds[
 	struct held *held = calloc(1, sizeof(*held)), *old = find(h, name);
 
 	if (!held) {
-		log_error("no memory to hold a bank");
+		log_error("no memory to hold a UAR pool");
 		close_fds(fds, HOLDER_FDS);
 		return;
 	}
 	held->name = *name;
 	memcpy(held->fds, fds, sizeof(held->fds));
-	LIST_INSERT_HEAD(&h->banks, held, link);
+	LIST_INSERT_HEAD(&h->pools, held, link);
 	drop(old);
 }
 
@@ -196,7 +196,7 @@ static void drop_of_dead_domains(struct holder *h)
 {
 	struct held *held, *next;
 
-	for (held = LIST_FIRST(&h->banks); held; held = next) {
+	for (held = LIST_FIRST(&h->pools); held; held = next) {
 		next = LIST_NEXT(held, link);
 		if (!h->alive(h->from, held->name.domid))
 			drop(held);
@@ -218,9 +218,9 @@ static int tell_all(struct holder *h)
 	int err;
 
 	err = holder_send(h->sock, HOLDER_HELLO, 0, 0, NULL, NULL);
-	LIST_FOREACH(held, &h->banks, link)
+	LIST_FOREACH(held, &h->pools, link)
 		if (!err)
-			err = holder_send(h->sock, HOLDER_BANK, held->name.domid, held->name.devid,
+			err = holder_send(h->sock, HOLDER_POOL, held->name.domid, held->name.devid,
 					  held->name.hca, held->fds);
 	return err ?: holder_send(h->sock, HOLDER_END, 0, 0, NULL, NULL);
 }
@@ -261,7 +261,7 @@ static void listen_to_supervisor(struct holder *h)
 		if (got == -EPROTO)
 			log_error("malformed message");
 		hang_up(h);
-	} else if (msg.op == HOLDER_BANK) {
+	} else if (msg.op == HOLDER_POOL) {
 		hold(h, &msg, fds);
 	} else if (msg.op == HOLDER_DROP) {
 		drop(find(h, &msg));
@@ -275,7 +275,7 @@ static void serve(struct holder *h)
 	bool had_one = false;
 	int got;
 
-	while (h->sock >= 0 || !had_one || !LIST_EMPTY(&h->banks)) {
+	while (h->sock >= 0 || !had_one || !LIST_EMPTY(&h->pools)) {
 		polls.fd = h->sock >= 0 ? h->sock : h->listener;
 		got = poll(&polls, 1, LOOK_MS);
 		if (got < 0 && errno != EINTR)
@@ -297,11 +297,11 @@ unsigned int holder_run(int listener, holder_alive *alive, void *from)
 	struct holder h = { .listener = listener, .sock = -1, .alive = alive, .from = from };
 	unsigned int left = 0;
 
-	LIST_INIT(&h.banks);
+	LIST_INIT(&h.pools);
 	serve(&h);
 	hang_up(&h);
-	while (!LIST_EMPTY(&h.banks)) {
-		drop(LIST_FIRST(&h.banks));
+	while (!LIST_EMPTY(&h.pools)) {
+		drop(LIST_FIRST(&h.pools));
 		left++;
 	}
 	return left;

@@ -5,7 +5,7 @@
  * One thread, which never waits for a guest: all that depends on one is done by its worker. What
  * the supervisor has to know it reads again from xenstore after each event, so that no event that
  * is missed or comes twice can confuse it. What it cannot read there it finds with its workers and
- * with the holder of banks, which both outlive it: see device.h and holder.h.
+ * with the holder of pools, which both outlive it: see device.h and holder.h.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ struct supervisor {
 	struct iomem *iomem;
 	struct iomem_server *iomem_server; /* NULL: in a driver domain */
 	int signals, lock;
-	struct bank_store store;
+	struct uar_store store;
 	uint64_t holder_next_ms; /* not to be started before */
 	bool verbose, stop;
 	unsigned int own; /* our domain */
@@ -194,7 +194,7 @@ static void remove_device(struct supervisor *s, struct device *device)
 	device_free(device);
 }
 
-/* Of a domain that is gone: its worker sees that itself and ends; then nodes and bank can go. */
+/* Of a domain that is gone: its worker sees that itself and ends; then nodes and UAR pool can go. */
 static void bury(struct supervisor *s, struct device *device)
 {
 	if (device_busy(device))
@@ -278,7 +278,7 @@ static int detach(struct supervisor *s, struct device *device)
 	log_info("vHCA %u of domain %u: detaching", device->devid, device->domid);
 	device->listed = false;
 	device->detach = DETACH_NO;
-	banks_trim(&device->banks);
+	uar_pools_trim(&device->pools);
 	return -1;
 }
 
@@ -291,7 +291,7 @@ static int look_after(struct supervisor *s)
 	for (device = LIST_FIRST(&s->devices); device; device = next) {
 		next = LIST_NEXT(device, link);
 		ratelimit_sooner(&due, device_clear(device));
-		if (!domain_runs(s, device->domid, &device->banks.revocable)) {
+		if (!domain_runs(s, device->domid, &device->pools.revocable)) {
 			ratelimit_sooner(&due, device_must_end(device, DEVICE_GRACE_MS));
 			bury(s, device);
 		} else if (device->detach) {
@@ -328,29 +328,29 @@ static void look_at_signals(struct supervisor *s)
 
 /* The holder */
 
-static void adopt_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+static void adopt_pool(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
 {
 	struct device *device = get_device(to, msg->domid, msg->devid);
 
-	if (device && !banks_adopt(&device->banks, msg->hca, fds))
+	if (device && !uar_pools_adopt(&device->pools, msg->hca, fds))
 		return;
-	log_error("no room for the bank of domain %u, vHCA %u", msg->domid, msg->devid);
+	log_error("no room for the UAR pool of domain %u, vHCA %u", msg->domid, msg->devid);
 	if (!device) {
 		close(fds[HOLDER_FILE]);
-		close(fds[HOLDER_RECORDS]);
+		close(fds[HOLDER_TABLE]);
 	}
 }
 
-static void forget_bank(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+static void forget_pool(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
 {
 	(void)to;
 	(void)msg;
 	close(fds[HOLDER_FILE]);
-	close(fds[HOLDER_RECORDS]);
+	close(fds[HOLDER_TABLE]);
 }
 
 /* A holder that has just been started has nothing to tell. */
-static int meet_holder(struct supervisor *s, int sock, holder_bank_fn *fn)
+static int meet_holder(struct supervisor *s, int sock, holder_pool_fn *fn)
 {
 	int err;
 
@@ -369,24 +369,24 @@ static int replace_holder(struct supervisor *s)
 	struct device *device;
 	int err;
 
-	err = meet_holder(s, holder_start(), forget_bank);
+	err = meet_holder(s, holder_start(), forget_pool);
 	if (err)
 		return err;
 	LIST_FOREACH(device, &s->devices, link)
-		banks_tell(&device->banks);
+		uar_pools_tell(&device->pools);
 	return 0;
 }
 
-/* One that is there but does not speak has banks that nobody else may get, so it cannot be replaced. */
+/* One that is there but does not speak has UAR pools that nobody else may get, so it cannot be replaced. */
 static bool open_holder(struct supervisor *s)
 {
 	int err;
 
-	err = meet_holder(s, holder_connect(), adopt_bank);
+	err = meet_holder(s, holder_connect(), adopt_pool);
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -ECONNRESET)
 		err = replace_holder(s);
 	if (err)
-		log_error("the holder of banks: %s", strerror(-err));
+		log_error("the holder of UAR pools: %s", strerror(-err));
 	return !err;
 }
 
@@ -404,13 +404,13 @@ static int keep_holder(struct supervisor *s)
 	err = replace_holder(s);
 	if (!err)
 		return -1;
-	log_error("the holder of banks: %s", strerror(-err));
+	log_error("the holder of UAR pools: %s", strerror(-err));
 	return HOLDER_RETRY_MS;
 }
 
 static void lose_holder(struct supervisor *s)
 {
-	log_error("the holder of banks is gone");
+	log_error("the holder of UAR pools is gone");
 	close(s->store.holder);
 	s->store.holder = -1;
 }
@@ -453,7 +453,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 		control_service(s->control);
 }
 
-/* Devices are kept for banks, too, when their vHCAs have been taken away. */
+/* Devices are kept for pools, too, when their vHCAs have been taken away. */
 static unsigned int count_vhcas(const struct supervisor *s)
 {
 	const struct device *device;

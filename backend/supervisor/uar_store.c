@@ -19,79 +19,79 @@
 
 #define PAGE_BYTES 4096u
 
-void banks_init(struct banks *banks, unsigned int domid, unsigned int devid, struct bank_store *store)
+void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid, struct uar_store *store)
 {
-	banks->domid = domid;
-	banks->devid = devid;
-	banks->store = store;
-	LIST_INIT(&banks->list);
-	LIST_INSERT_HEAD(&store->vhcas, banks, link);
+	pools->domid = domid;
+	pools->devid = devid;
+	pools->store = store;
+	LIST_INIT(&pools->list);
+	LIST_INSERT_HEAD(&store->vhcas, pools, link);
 }
 
 /* That the holder is gone is noticed where its socket is polled; the next one is told of all. */
-static void tell(const struct banks *banks, enum holder_op op, const struct bank *bank)
+static void tell(const struct uar_pools *pools, enum holder_op op, const struct held_pool *pool)
 {
-	const int fds[HOLDER_FDS] = { [HOLDER_FILE] = bank->file, [HOLDER_RECORDS] = bank->records };
+	const int fds[HOLDER_FDS] = { [HOLDER_FILE] = pool->file, [HOLDER_TABLE] = pool->table };
 	int err;
 
-	if (banks->store->holder < 0)
+	if (pools->store->holder < 0)
 		return;
-	err = holder_send(banks->store->holder, op, banks->domid, banks->devid, bank->hca,
-			  op == HOLDER_BANK ? fds : NULL);
+	err = holder_send(pools->store->holder, op, pools->domid, pools->devid, pool->hca,
+			  op == HOLDER_POOL ? fds : NULL);
 	if (err)
-		log_error("telling the holder of a bank of domain %u: %s", banks->domid,
+		log_error("telling the holder of a UAR pool of domain %u: %s", pools->domid,
 			  strerror(-err));
 }
 
-void banks_tell(const struct banks *banks)
+void uar_pools_tell(const struct uar_pools *pools)
 {
-	struct bank *bank;
+	struct held_pool *pool;
 
-	LIST_FOREACH(bank, &banks->list, link)
-		tell(banks, HOLDER_BANK, bank);
+	LIST_FOREACH(pool, &pools->list, link)
+		tell(pools, HOLDER_POOL, pool);
 }
 
-static struct bank *add(struct banks *banks, const char *hca, int file, int records)
+static struct held_pool *add(struct uar_pools *pools, const char *hca, int file, int table)
 {
-	struct bank *bank = calloc(1, sizeof(*bank));
+	struct held_pool *pool = calloc(1, sizeof(*pool));
 
-	if (!bank)
+	if (!pool)
 		return NULL;
-	strncpy(bank->hca, hca, sizeof(bank->hca) - 1);
-	bank->stale = strchr(hca, '/');
-	bank->file = file;
-	bank->records = records;
-	LIST_INSERT_HEAD(&banks->list, bank, link);
-	return bank;
+	strncpy(pool->hca, hca, sizeof(pool->hca) - 1);
+	pool->stale = strchr(hca, '/');
+	pool->file = file;
+	pool->table = table;
+	LIST_INSERT_HEAD(&pools->list, pool, link);
+	return pool;
 }
 
-int banks_adopt(struct banks *banks, const char *hca, const int fds[2])
+int uar_pools_adopt(struct uar_pools *pools, const char *hca, const int fds[2])
 {
-	if (add(banks, hca, fds[HOLDER_FILE], fds[HOLDER_RECORDS]))
+	if (add(pools, hca, fds[HOLDER_FILE], fds[HOLDER_TABLE]))
 		return 0;
 	close(fds[HOLDER_FILE]);
-	close(fds[HOLDER_RECORDS]);
+	close(fds[HOLDER_TABLE]);
 	return -ENOMEM;
 }
 
 /* The holder lets go as well, so this is where the UARs become free. */
-static void close_bank(struct banks *banks, struct bank *bank)
+static void close_pool(struct uar_pools *pools, struct held_pool *pool)
 {
-	tell(banks, HOLDER_DROP, bank);
-	LIST_REMOVE(bank, link);
-	close(bank->file);
-	close(bank->records);
-	free(bank);
+	tell(pools, HOLDER_DROP, pool);
+	LIST_REMOVE(pool, link);
+	close(pool->file);
+	close(pool->table);
+	free(pool);
 }
 
 /* Of a size that stays: whoever maps it can rely on that. */
-static int make_records(void)
+static int make_table(void)
 {
 	int fd = memfd_create("xen-ib-uars", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
 
 	if (fd < 0)
 		return -errno;
-	if (!ftruncate(fd, sizeof(struct uar_records)) &&
+	if (!ftruncate(fd, sizeof(struct uar_table)) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return fd;
 	err = -errno;
@@ -99,102 +99,102 @@ static int make_records(void)
 	return err;
 }
 
-static struct bank *open_bank(struct banks *banks, const char *hca, int *err)
+static struct held_pool *open_pool(struct uar_pools *pools, const char *hca, int *err)
 {
-	struct bank *bank;
-	int file, records;
+	struct held_pool *pool;
+	int file, table;
 
-	file = hca_bank_open(hca);
+	file = hca_uar_pool_open(hca);
 	if (file < 0) {
 		*err = file;
 		return NULL;
 	}
-	records = make_records();
-	if (records < 0) {
-		*err = records;
+	table = make_table();
+	if (table < 0) {
+		*err = table;
 		goto err_file;
 	}
-	bank = add(banks, hca, file, records);
-	if (bank) {
-		tell(banks, HOLDER_BANK, bank);
-		return bank;
+	pool = add(pools, hca, file, table);
+	if (pool) {
+		tell(pools, HOLDER_POOL, pool);
+		return pool;
 	}
 	*err = -ENOMEM;
-	close(records);
+	close(table);
 err_file:
 	close(file);
 	return NULL;
 }
 
 /* To be unmapped; NULL: it cannot be read. */
-static struct uar_records *map_records(const struct bank *bank)
+static struct uar_table *map_table(const struct held_pool *pool)
 {
-	struct uar_records *records;
+	struct uar_table *table;
 
-	records = mmap(NULL, sizeof(*records), PROT_READ, MAP_SHARED, bank->records, 0);
-	return records == MAP_FAILED ? NULL : records;
+	table = mmap(NULL, sizeof(*table), PROT_READ, MAP_SHARED, pool->table, 0);
+	return table == MAP_FAILED ? NULL : table;
 }
 
-static void unmap_records(struct uar_records *records)
+static void unmap_table(struct uar_table *table)
 {
-	munmap(records, sizeof(*records));
+	munmap(table, sizeof(*table));
 }
 
-static bool in_reach(const struct bank *bank, bool revocable)
+static bool in_reach(const struct held_pool *pool, bool revocable)
 {
-	struct uar_records *records = map_records(bank);
+	struct uar_table *table = map_table(pool);
 	bool reach = false;
 	uint32_t i;
 
-	if (!records)
+	if (!table)
 		return true;
-	for (i = 0; i < records->count && i < UAR_BANK_RECORDS; i++)
-		reach |= revocable ? records->record[i].allowed : !!records->record[i].frame;
-	unmap_records(records);
+	for (i = 0; i < table->count && i < UAR_TABLE_ENTRIES; i++)
+		reach |= revocable ? table->entry[i].allowed : !!table->entry[i].frame;
+	unmap_table(table);
 	return reach;
 }
 
-/* Stale banks */
+/* Stale UAR pools */
 
-static struct bank *find(struct banks *banks, const char *hca)
+static struct held_pool *find(struct uar_pools *pools, const char *hca)
 {
-	struct bank *bank;
+	struct held_pool *pool;
 
-	LIST_FOREACH(bank, &banks->list, link)
-		if (!strcmp(bank->hca, hca))
-			return bank;
+	LIST_FOREACH(pool, &pools->list, link)
+		if (!strcmp(pool->hca, hca))
+			return pool;
 	return NULL;
 }
 
 /* The holder is told of the new name before it forgets the old one. */
-static void make_stale(struct banks *banks, struct bank *bank)
+static void make_stale(struct uar_pools *pools, struct held_pool *pool)
 {
-	const struct bank old = *bank;
+	const struct held_pool old = *pool;
 	unsigned int n = 0;
 
 	do
-		snprintf(bank->hca, sizeof(bank->hca), "%.48s/%u", old.hca, ++n);
-	while (find(banks, bank->hca) != bank);
-	bank->stale = true;
-	tell(banks, HOLDER_BANK, bank);
-	tell(banks, HOLDER_DROP, &old);
+		snprintf(pool->hca, sizeof(pool->hca), "%.48s/%u", old.hca, ++n);
+	while (find(pools, pool->hca) != pool);
+	pool->stale = true;
+	tell(pools, HOLDER_POOL, pool);
+	tell(pools, HOLDER_DROP, &old);
 }
 
 /* The HCA of these was taken from its driver since. Only what a guest may still reach is kept. */
-static void look_for_stale(struct bank_store *store)
+static void look_for_stale(struct uar_store *store)
 {
-	struct bank *bank, *next;
-	struct banks *banks;
+	struct held_pool *pool, *next;
+	struct uar_pools *pools;
 
-	LIST_FOREACH(banks, &store->vhcas, link) {
-		for (bank = LIST_FIRST(&banks->list); bank; bank = next) {
-			next = LIST_NEXT(bank, link);
-			if (bank->stale || hca_bank_alive(bank->file))
+	LIST_FOREACH(pools, &store->vhcas, link) {
+		for (pool = LIST_FIRST(&pools->list); pool; pool = next) {
+			next = LIST_NEXT(pool, link);
+			if (pool->stale || hca_uar_pool_alive(pool->file))
 				continue;
-			if (in_reach(bank, banks->revocable))
-				make_stale(banks, bank);
+			if (in_reach(pool, pools->revocable))
+				make_stale(pools, pool);
 			else
-				close_bank(banks, bank);
+				close_pool(pools, pool);
 		}
 	}
 }
@@ -254,41 +254,41 @@ static uint32_t pages_missing(const struct pages *a, const struct pages *b)
 }
 
 /* False: the records cannot be read. */
-static bool set_frames(struct pages *pages, const struct bank *bank, bool set)
+static bool set_frames(struct pages *pages, const struct held_pool *pool, bool set)
 {
-	struct uar_records *records = map_records(bank);
+	struct uar_table *table = map_table(pool);
 	uint32_t i;
 
-	if (!records)
+	if (!table)
 		return false;
-	for (i = 0; i < records->count && i < UAR_BANK_RECORDS; i++)
-		if (records->record[i].frame >= pages->bar->first)
-			pages_set(pages, records->record[i].frame - pages->bar->first, set);
-	unmap_records(records);
+	for (i = 0; i < table->count && i < UAR_TABLE_ENTRIES; i++)
+		if (table->entry[i].frame >= pages->bar->first)
+			pages_set(pages, table->entry[i].frame - pages->bar->first, set);
+	unmap_table(table);
 	return true;
 }
 
-/* What others must not get: without what the domain has got again, in a bank that it uses. False: it cannot be known. */
-static bool wanted_pages(struct pages *pages, const struct banks *of, const struct bank *bank, const struct bar *bar)
+/* What others must not get: without what the domain has got again, in a UAR pool that it uses. False: it cannot be known. */
+static bool wanted_pages(struct pages *pages, const struct uar_pools *of, const struct held_pool *pool, const struct bar *bar)
 {
-	const struct banks *banks;
-	const struct bank *other;
+	const struct uar_pools *pools;
+	const struct held_pool *other;
 
-	if (!pages_init(pages, bar) || !set_frames(pages, bank, true))
+	if (!pages_init(pages, bar) || !set_frames(pages, pool, true))
 		return false;
-	LIST_FOREACH(banks, &of->store->vhcas, link)
-		LIST_FOREACH(other, &banks->list, link)
-			if (banks->domid == of->domid && !other->stale)
+	LIST_FOREACH(pools, &of->store->vhcas, link)
+		LIST_FOREACH(other, &pools->list, link)
+			if (pools->domid == of->domid && !other->stale)
 				set_frames(pages, other, false);
 	return true;
 }
 
-static bool is_held(const struct bank *bank)
+static bool is_held(const struct held_pool *pool)
 {
-	return !bank->stale || hca_bank_alive(bank->file);
+	return !pool->stale || hca_uar_pool_alive(pool->file);
 }
 
-/* An attempt to hold the pages of all stale banks of an HCA. */
+/* An attempt to hold the pages of all stale UAR pools of an HCA. */
 struct attempt {
 	const char *hca;
 	const struct bar *bar;
@@ -297,18 +297,18 @@ struct attempt {
 	int file;
 };
 
-static bool want_all(struct attempt *a, const struct bank_store *store)
+static bool want_all(struct attempt *a, const struct uar_store *store)
 {
-	const struct banks *banks;
-	const struct bank *bank;
+	const struct uar_pools *pools;
+	const struct held_pool *pool;
 	struct pages pages;
 	bool known;
 
-	LIST_FOREACH(banks, &store->vhcas, link) {
-		LIST_FOREACH(bank, &banks->list, link) {
-			if (is_held(bank))
+	LIST_FOREACH(pools, &store->vhcas, link) {
+		LIST_FOREACH(pool, &pools->list, link) {
+			if (is_held(pool))
 				continue;
-			known = wanted_pages(&pages, banks, bank, a->bar);
+			known = wanted_pages(&pages, pools, pool, a->bar);
 			if (known)
 				pages_add(&a->wanted, &pages);
 			free(pages.bits);
@@ -328,7 +328,7 @@ static void find_pages(struct attempt *a)
 	uint32_t missing = pages_missing(&a->wanted, &a->found), n, page, handle;
 
 	for (n = 0; missing && n < pages_most(a->bar); n++) {
-		if (hca_bank_uar(a->file, XEN_VHCA_UAR_NC, &page, &handle))
+		if (hca_uar_alloc(a->file, XEN_VHCA_UAR_NC, &page, &handle))
 			return;
 		if (page >= pages_most(a->bar))
 			continue;
@@ -344,43 +344,43 @@ static void free_others(struct attempt *a)
 
 	for (page = 0; page < pages_most(a->bar); page++)
 		if (pages_have(&a->found, page) && !pages_have(&a->kept, page))
-			hca_bank_uar_free(a->file, a->handles[page]);
+			hca_uar_free(a->file, a->handles[page]);
 }
 
-/* Of one whose pages all have been found; they stay until the last bank that shares the file is closed. */
-static bool hold(struct attempt *a, struct banks *banks, struct bank *bank, const struct pages *pages)
+/* Of one whose pages all have been found; they stay until the last UAR pool that shares the file is closed. */
+static bool hold(struct attempt *a, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages)
 {
 	int file = fcntl(a->file, F_DUPFD_CLOEXEC, 0);
 
 	if (file < 0)
 		return false;
-	close(bank->file);
-	bank->file = file;
-	bank->complained = false;
+	close(pool->file);
+	pool->file = file;
+	pool->complained = false;
 	pages_add(&a->kept, pages);
-	tell(banks, HOLDER_BANK, bank);
+	tell(pools, HOLDER_POOL, pool);
 	log_warning("HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are "
-		    "reserved until it is gone", a->hca, banks->domid);
+		    "reserved until it is gone", a->hca, pools->domid);
 	return true;
 }
 
-/* Whether nobody else has, or will have, a page of a bank. */
-static bool is_safe(struct attempt *a, struct banks *banks, struct bank *bank)
+/* Whether nobody else has, or will have, a page of a UAR pool. */
+static bool is_safe(struct attempt *a, struct uar_pools *pools, struct held_pool *pool)
 {
 	struct pages none = { 0 }, pages;
 	bool safe;
 
-	if (is_held(bank))
+	if (is_held(pool))
 		return true;
-	safe = wanted_pages(&pages, banks, bank, a->bar) && pages_init(&none, a->bar);
+	safe = wanted_pages(&pages, pools, pool, a->bar) && pages_init(&none, a->bar);
 	if (safe && pages_missing(&pages, &none))
-		safe = !pages_missing(&pages, &a->found) && hold(a, banks, bank, &pages);
+		safe = !pages_missing(&pages, &a->found) && hold(a, pools, pool, &pages);
 	free(pages.bits);
 	free(none.bits);
-	if (!safe && !bank->complained)
+	if (!safe && !pool->complained)
 		log_error("HCA %s: its driver was reloaded, and doorbell pages that domain %u may have mapped are "
-			  "somebody else's now: nobody else is served until it is gone", a->hca, banks->domid);
-	bank->complained = !safe;
+			  "somebody else's now: nobody else is served until it is gone", a->hca, pools->domid);
+	pool->complained = !safe;
 	return safe;
 }
 
@@ -397,31 +397,31 @@ static void add_name(char *names, size_t size, unsigned int domid)
 }
 
 /* Of one's own pages one can only disturb oneself. */
-static void hold_all(struct attempt *a, const struct banks *own)
+static void hold_all(struct attempt *a, const struct uar_pools *own)
 {
-	struct bank_store *store = own->store;
-	struct banks *banks;
-	struct bank *bank;
+	struct uar_store *store = own->store;
+	struct uar_pools *pools;
+	struct held_pool *pool;
 	bool safe;
 
-	LIST_FOREACH(banks, &store->vhcas, link) {
+	LIST_FOREACH(pools, &store->vhcas, link) {
 		safe = true;
-		LIST_FOREACH(bank, &banks->list, link)
-			safe &= is_safe(a, banks, bank);
-		if (!safe && banks->domid != own->domid)
-			add_name(store->stale, sizeof(store->stale), banks->domid);
+		LIST_FOREACH(pool, &pools->list, link)
+			safe &= is_safe(a, pools, pool);
+		if (!safe && pools->domid != own->domid)
+			add_name(store->stale, sizeof(store->stale), pools->domid);
 	}
 }
 
-/* On a new file, whose context hca_bank_alive() makes. 0 or -errno. */
-static int try_to_hold(struct attempt *a, const struct banks *own)
+/* On a new file, whose context hca_uar_pool_alive() makes. 0 or -errno. */
+static int try_to_hold(struct attempt *a, const struct uar_pools *own)
 {
 	if (!want_all(a, own->store))
 		return -ENOMEM;
-	a->file = hca_bank_open(a->hca);
+	a->file = hca_uar_pool_open(a->hca);
 	if (a->file < 0)
 		return a->file;
-	if (!hca_bank_alive(a->file)) {
+	if (!hca_uar_pool_alive(a->file)) {
 		close(a->file);
 		return -EIO;
 	}
@@ -433,7 +433,7 @@ static int try_to_hold(struct attempt *a, const struct banks *own)
 }
 
 /* 0, -EBUSY with names in store->stale, or another -errno. */
-static int hold_stale(const struct banks *own, const char *hca)
+static int hold_stale(const struct uar_pools *own, const char *hca)
 {
 	struct attempt a = { .hca = hca };
 	uint64_t bar0, bytes;
@@ -458,45 +458,45 @@ static int hold_stale(const struct banks *own, const char *hca)
 }
 
 /* Whether there is something to be held, on whatever HCA. */
-static bool has_stale(const struct bank_store *store)
+static bool has_stale(const struct uar_store *store)
 {
-	struct banks *banks;
-	struct bank *bank;
+	struct uar_pools *pools;
+	struct held_pool *pool;
 
-	LIST_FOREACH(banks, &store->vhcas, link)
-		LIST_FOREACH(bank, &banks->list, link)
-			if (!is_held(bank))
+	LIST_FOREACH(pools, &store->vhcas, link)
+		LIST_FOREACH(pool, &pools->list, link)
+			if (!is_held(pool))
 				return true;
 	return false;
 }
 
-struct bank *banks_get(struct banks *banks, const char *hca, int *err)
+struct held_pool *uar_pools_get(struct uar_pools *pools, const char *hca, int *err)
 {
-	struct bank *bank;
+	struct held_pool *pool;
 
-	banks->store->stale[0] = 0;
-	look_for_stale(banks->store);
-	*err = has_stale(banks->store) ? hold_stale(banks, hca) : 0;
+	pools->store->stale[0] = 0;
+	look_for_stale(pools->store);
+	*err = has_stale(pools->store) ? hold_stale(pools, hca) : 0;
 	if (*err)
 		return NULL;
-	bank = find(banks, hca);
-	return bank ? bank : open_bank(banks, hca, err);
+	pool = find(pools, hca);
+	return pool ? pool : open_pool(pools, hca, err);
 }
 
-void banks_trim(struct banks *banks)
+void uar_pools_trim(struct uar_pools *pools)
 {
-	struct bank *bank, *next;
+	struct held_pool *pool, *next;
 
-	for (bank = LIST_FIRST(&banks->list); bank; bank = next) {
-		next = LIST_NEXT(bank, link);
-		if (!in_reach(bank, banks->revocable))
-			close_bank(banks, bank);
+	for (pool = LIST_FIRST(&pools->list); pool; pool = next) {
+		next = LIST_NEXT(pool, link);
+		if (!in_reach(pool, pools->revocable))
+			close_pool(pools, pool);
 	}
 }
 
-void banks_close(struct banks *banks)
+void uar_pools_close(struct uar_pools *pools)
 {
-	while (!LIST_EMPTY(&banks->list))
-		close_bank(banks, LIST_FIRST(&banks->list));
-	LIST_REMOVE(banks, link);
+	while (!LIST_EMPTY(&pools->list))
+		close_pool(pools, LIST_FIRST(&pools->list));
+	LIST_REMOVE(pools, link);
 }

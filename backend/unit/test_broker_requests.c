@@ -22,7 +22,7 @@
 #define G0 0x100000u
 
 static char dir[] = "/tmp/xen-ib-broker-XXXXXX";
-static struct uar_records records;
+static struct uar_table table;
 static struct serving s;
 
 /* Xen: where the guest has a page of the HCA; and what fails. */
@@ -142,18 +142,18 @@ static unsigned int names(void)
 static uint32_t next_page;
 static bool alive;
 
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
+int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	(void)type;
 	(void)handle;
-	CHECK(bank == 43);
+	CHECK(pool == 43);
 	*index = next_page++;
 	return 0;
 }
 
-bool hca_bank_alive(int bank)
+bool hca_uar_pool_alive(int pool)
 {
-	CHECK(bank == 43);
+	CHECK(pool == 43);
 	return alive;
 }
 
@@ -167,8 +167,8 @@ static int ask(const struct broker_request *request, uint64_t *index)
 	unsigned int i, allowed = 0;
 
 	/* Always: what the guest has is in the records. */
-	for (i = 0; i < records.count; i++) {
-		const struct uar_record *r = &records.record[i];
+	for (i = 0; i < table.count; i++) {
+		const struct uar_entry *r = &table.entry[i];
 
 		allowed += r->allowed;
 		CHECK(!is_auto || places_of(r->frame) <= r->allowed);
@@ -221,7 +221,7 @@ static int map(uint32_t n, const uint64_t *mapped, uint32_t n_mapped, uint64_t *
 static void begin(bool auto_translated)
 {
 	is_auto = auto_translated;
-	memset(&records, 0, sizeof(records));
+	memset(&table, 0, sizeof(table));
 	memset(place, 0, sizeof(place));
 	memset(named, 0, sizeof(named));
 	may_map = 0;
@@ -229,7 +229,7 @@ static void begin(bool auto_translated)
 	alive = true;
 	next_page = HCA_FIRST_UAR_PAGE;
 	s = (struct serving){
-		.domid = DOMID, .devid = 1, .gntdev = 42, .bank = 43, .records = &records,
+		.domid = DOMID, .devid = 1, .gntdev = 42, .pool = 43, .table = &table,
 		.bar_frame = BAR, .first_frame = BAR + HCA_FIRST_UAR_PAGE, .end_frame = BAR + PAGES,
 	};
 	snprintf(s.path, sizeof(s.path), "%s/status", dir);
@@ -245,7 +245,7 @@ static void test_allow_twice(void)
 	begin(true);
 	a = new_uar();
 	CHECK(!allow(a, G0) && !allow(a, G0 + 1) && places_of(a) == 1 && place[1].mfn == a);
-	CHECK(!deny(a, G0) && !places() && !records.record[0].allowed);
+	CHECK(!deny(a, G0) && !places() && !table.entry[0].allowed);
 	CHECK(!allow(a, G0 + 2) && !deny(a, G0 + 3) && !places());
 	CHECK(!allow(a, G0) && !allow(a, G0) && places_of(a) == 1 && !deny(a, 0) && !places());
 }
@@ -270,20 +270,20 @@ static void test_not_taken(void)
 	a = new_uar();
 	CHECK(!allow(a, G0));
 	deny_err = -ENOMEM;
-	CHECK(deny(a, G0) == -ENOMEM && records.record[0].allowed && records.record[0].gfn == G0);
+	CHECK(deny(a, G0) == -ENOMEM && table.entry[0].allowed && table.entry[0].gfn == G0);
 	CHECK(allow(a, G0 + 1) == -ENOMEM && place[0].mfn == a && places() == 1);
 	deny_err = 0;
 	CHECK(!allow(a, G0 + 1) && places() == 1);
 	/* A guest that has removed it itself */
 	place[1].removed = true;
-	CHECK(deny(a, G0 + 1) == -EINVAL && !records.record[0].allowed && !allow(a, G0) && !deny(a, G0));
+	CHECK(deny(a, G0 + 1) == -EINVAL && !table.entry[0].allowed && !allow(a, G0) && !deny(a, G0));
 	allow_err = -ENOSPC;
-	CHECK(allow(a, G0) == -ENOSPC && !records.record[0].allowed && !records.record[0].gfn);
+	CHECK(allow(a, G0) == -ENOSPC && !table.entry[0].allowed && !table.entry[0].gfn);
 	allow_err = 0;
 	/* A domain that is dying */
 	CHECK(!allow(a, G0));
 	domain_err = -ESRCH;
-	CHECK(!deny(a, G0) && records.record[0].allowed);
+	CHECK(!deny(a, G0) && table.entry[0].allowed);
 }
 
 static void test_pv(void)
@@ -292,7 +292,7 @@ static void test_pv(void)
 
 	begin(false);
 	a = new_uar();
-	CHECK(!allow(a, 0) && may_map && !allow(a, G0) && !records.record[0].gfn && !deny(a, 0) && !may_map);
+	CHECK(!allow(a, 0) && may_map && !allow(a, G0) && !table.entry[0].gfn && !deny(a, 0) && !may_map);
 }
 
 static void test_other_frames(void)
@@ -307,9 +307,9 @@ static void test_other_frames(void)
 	next_page = HCA_FIRST_UAR_PAGE - 1; /* an HCA that gives out what is none */
 	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE);
 	next_page = PAGES;
-	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE && records.count == 1);
+	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE && table.count == 1);
 	alive = false;
-	CHECK(ask(&(struct broker_request){ .op = BROKER_BANK }, NULL) == -EIO);
+	CHECK(ask(&(struct broker_request){ .op = BROKER_POOL_ALIVE }, NULL) == -EIO);
 	CHECK(ask(&(struct broker_request){ .op = 99 }, NULL) == -ENOSYS);
 }
 
@@ -384,7 +384,7 @@ static void test_random(void)
 			place[rand() % PLACES].removed = !(rand() % 8);
 			switch (rand() % 6) {
 			case 0:
-				if (records.count < 8)
+				if (table.count < 8)
 					new_uar();
 				break;
 			case 1:

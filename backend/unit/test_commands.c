@@ -631,7 +631,7 @@ static void failures(bool auto_translated)
 	CHECK(n == 6);
 }
 
-/* UARs are used again for this guest, and never go back to the HCA while the bank exists. */
+/* UARs are used again for this guest, and never go back to the HCA while the UAR pool exists. */
 static void uars(void)
 {
 	struct rig_process p, q;
@@ -644,19 +644,19 @@ static void uars(void)
 		CHECK(!rig_process(&rig, &p));
 		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 	}
-	CHECK(rig.fake.uars == 1 && rig.records->count == 1);
+	CHECK(rig.fake.uars == 1 && rig.table->count == 1);
 	/* Each process at work has one of its own. */
 	CHECK(!rig_process(&rig, &p) && !rig_process(&rig, &q));
-	CHECK(rig.records->count == 2 && rig.records->record[0].in_use && rig.records->record[1].in_use);
+	CHECK(rig.table->count == 2 && rig.table->entry[0].in_use && rig.table->entry[1].in_use);
 	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx) && !rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, q.ctx));
 	/* A worker dies with one in use, and while it gives the guest another; the next one takes both from it. */
 	CHECK(!rig_process(&rig, &p) && rig.shm->allowed == 1);
-	CHECK(!rig.records->record[1].in_use);
-	rig.records->record[1].allowed = 1;
+	CHECK(!rig.table->entry[1].in_use);
+	rig.table->entry[1].allowed = 1;
 	rig.shm->allowed++;
 	next = calloc(1, sizeof(*next));
-	CHECK(next && !vhca_init(next, &rig.fake.hca, &rig.shm->t, &rig.quota, rig.records));
-	CHECK(!rig.shm->allowed && !rig.records->record[0].in_use);
+	CHECK(next && !vhca_init(next, &rig.fake.hca, &rig.shm->t, &rig.quota, rig.table));
+	CHECK(!rig.shm->allowed && !rig.table->entry[0].in_use);
 	vhca_fini(next);
 	free(next);
 	rig.shm->allowed++; /* what the dead one would have denied */
@@ -674,7 +674,7 @@ static void gfns(void)
 	/* One page at each place, as long as it is there; also if it could not be put there. */
 	CHECK(!rig_process(&rig, &p));
 	req.u.uar_alloc.ctx = p.ctx;
-	req.u.uar_alloc.gfn = rig.records->record[0].gfn;
+	req.u.uar_alloc.gfn = rig.table->entry[0].gfn;
 	CHECK(rig_do(&rig, &req) == XEN_VHCA_E_ARG);
 	req.u.uar_alloc.gfn = 0x777;
 	rig.shm->fail_in = 1;

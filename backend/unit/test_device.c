@@ -25,7 +25,7 @@
 #define PATH "/local/domain/0/backend/vhca/7/0"
 
 static char dir[] = "/tmp/xen-ib-device-XXXXXX";
-static struct bank_store store = { .holder = -1 };
+static struct uar_store store = { .holder = -1 };
 
 /* Xenstore, and the HCA, of which there is one. */
 
@@ -70,26 +70,26 @@ bool xb_set_state(struct xs_handle *xs, const char *at, enum xb_state state)
 	return true;
 }
 
-int hca_bank_open(const char *name)
+int hca_uar_pool_open(const char *name)
 {
 	CHECK(!strcmp(name, "mlx5_0"));
 	return hca_err ?: open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-bool hca_bank_alive(int bank)
+bool hca_uar_pool_alive(int pool)
 {
-	return bank >= 0 && !hca_err;
+	return pool >= 0 && !hca_err;
 }
 
-/* Nothing is stale here: test_bank.c. */
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
+/* Nothing is stale here: test_uar_store.c. */
+int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
-	CHECK(bank && type && index && handle && false);
+	CHECK(pool && type && index && handle && false);
 }
 
-int hca_bank_uar_free(int bank, uint32_t handle)
+int hca_uar_free(int pool, uint32_t handle)
 {
-	CHECK(bank && handle && false);
+	CHECK(pool && handle && false);
 }
 
 int hca_sysfs_bar0(const char *ibdev, uint64_t *address, uint64_t *bytes)
@@ -115,7 +115,7 @@ static int worker(void)
 {
 	int fd;
 
-	for (fd = WORKER_BANK; fd < WORKER_FD_END; fd++)
+	for (fd = WORKER_UAR_POOL; fd < WORKER_FD_END; fd++)
 		CHECK(fcntl(fd, F_GETFD) >= 0);
 	for (; fd < 100; fd++)
 		CHECK(fcntl(fd, F_GETFD) < 0);
@@ -144,15 +144,15 @@ static struct device *new_device(void)
 /* As if the supervisor had died: nothing of it is left but files. */
 static void forget(struct device *device)
 {
-	struct bank *bank;
+	struct held_pool *pool;
 
-	while ((bank = LIST_FIRST(&device->banks.list))) {
-		LIST_REMOVE(bank, link);
-		close(bank->file);
-		close(bank->records);
-		free(bank);
+	while ((pool = LIST_FIRST(&device->pools.list))) {
+		LIST_REMOVE(pool, link);
+		close(pool->file);
+		close(pool->table);
+		free(pool);
 	}
-	LIST_REMOVE(&device->banks, link);
+	LIST_REMOVE(&device->pools, link);
 	if (device->life >= 0)
 		close(device->life);
 	if (device->pidfd >= 0)

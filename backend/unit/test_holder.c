@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_holder.c - the holder of banks keeps them from one supervisor to the next, whatever a peer
+ * test_holder.c - the holder of UAR pools keeps them from one supervisor to the next, whatever a peer
  * says; and a supervisor is not fooled by one that is none.
  */
 #include <errno.h>
@@ -57,10 +57,10 @@ static void note(void *to, const struct holder_msg *msg, const int fds[HOLDER_FD
 {
 	CHECK(to == &told && told.n < 8);
 	told.msg[told.n] = *msg;
-	CHECK(pread(fds[HOLDER_RECORDS], &told.first[told.n], 1, 0) == 1);
+	CHECK(pread(fds[HOLDER_TABLE], &told.first[told.n], 1, 0) == 1);
 	told.n++;
 	close(fds[HOLDER_FILE]);
-	close(fds[HOLDER_RECORDS]);
+	close(fds[HOLDER_TABLE]);
 }
 
 static int listen_in(void)
@@ -74,7 +74,7 @@ static int listen_in(void)
 
 static int memory(char byte)
 {
-	int fd = memfd_create("bank", MFD_CLOEXEC);
+	int fd = memfd_create("UAR pool", MFD_CLOEXEC);
 
 	CHECK(fd >= 0 && write(fd, &byte, 1) == 1);
 	return fd;
@@ -84,7 +84,7 @@ static void give(int sock, uint32_t domid, const char *hca, char mark)
 {
 	int fds[HOLDER_FDS] = { memory('f'), memory(mark) };
 
-	CHECK(!holder_send(sock, HOLDER_BANK, domid, 0, hca, fds));
+	CHECK(!holder_send(sock, HOLDER_POOL, domid, 0, hca, fds));
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -159,16 +159,16 @@ static const struct bad {
 	size_t where;        /* this byte of it is 0xff */
 	bool name;           /* or all of the name */
 } bad[] = {
-	{ HOLDER_BANK, sizeof(struct holder_msg), 0, SIZE_MAX, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg), 1, SIZE_MAX, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg), 3, SIZE_MAX, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg), 32, SIZE_MAX, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg), 0, SIZE_MAX, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg), 1, SIZE_MAX, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg), 3, SIZE_MAX, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg), 32, SIZE_MAX, false },
 	{ HOLDER_DROP, sizeof(struct holder_msg), 2, SIZE_MAX, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg) - 1, 2, SIZE_MAX, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg) + 1, 2, SIZE_MAX, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg) - 1, 2, SIZE_MAX, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg) + 1, 2, SIZE_MAX, false },
 	{ HOLDER_DROP, 1, 0, SIZE_MAX, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg), 2, 0, false },
-	{ HOLDER_BANK, sizeof(struct holder_msg), 2, SIZE_MAX, true },
+	{ HOLDER_POOL, sizeof(struct holder_msg), 2, 0, false },
+	{ HOLDER_POOL, sizeof(struct holder_msg), 2, SIZE_MAX, true },
 	{ HOLDER_DROP, sizeof(struct holder_msg), 0, SIZE_MAX, true },
 };
 
@@ -234,7 +234,7 @@ static int pretend(const struct bad *b, bool hello, bool end)
 
 static void test_pretenders(void)
 {
-	static const struct bad bank = { HOLDER_BANK, sizeof(struct holder_msg), 2, SIZE_MAX, false };
+	static const struct bad pool = { HOLDER_POOL, sizeof(struct holder_msg), 2, SIZE_MAX, false };
 	static const struct bad hello = { HOLDER_HELLO, sizeof(struct holder_msg), 0, SIZE_MAX, false };
 	static const struct bad newer = {
 		HOLDER_HELLO, sizeof(struct holder_msg), 0, offsetof(struct holder_msg, version), false
@@ -246,11 +246,11 @@ static void test_pretenders(void)
 	CHECK(pretend(NULL, false, false) == -ECONNRESET);
 	CHECK(pretend(NULL, true, false) == -ECONNRESET);
 	CHECK(pretend(NULL, false, true) == -EPROTO);
-	CHECK(pretend(&bank, false, true) == -EPROTO);
+	CHECK(pretend(&pool, false, true) == -EPROTO);
 	CHECK(pretend(&hello, true, true) == -EPROTO);
 	CHECK(pretend(&newer, false, true) == -EPROTO);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (bad[i].op == HOLDER_BANK)
+		if (bad[i].op == HOLDER_POOL)
 			CHECK(pretend(&bad[i], true, true) == -EPROTO && !told.n);
 	CHECK(open_files() == files);
 	hang_up(sock);
@@ -292,7 +292,7 @@ static void test_strangers(void)
 	CHECK(told.n == 2);
 }
 
-/* Without a supervisor the banks of dead domains go, and with the last one the holder. */
+/* Without a supervisor the UAR pools of dead domains go, and with the last one the holder. */
 static void test_end(void)
 {
 	int sock = listen_in();

@@ -2,7 +2,7 @@
 /*
  * test_uar_store.c - an HCA whose driver is reloaded while PV guests have doorbell pages of it mapped: no
  * page that somebody has mapped is anybody else's, or the HCA serves nobody else. The HCA is a list of
- * who has which page, and gives the next that is free after the last one, round and round; a bank is a pipe, whose other end is the HCA's,
+ * who has which page, and gives the next that is free after the last one, round and round; a UAR pool is a pipe, whose other end is the HCA's,
  * so that it sees when all have closed it. The holder is the other end of a socket.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "supervisor/uar_store.h"
 #include "unit/fakes/rig.h"
 #include "util/log.h"
-#include "vhca/uar_records.h"
+#include "vhca/uar_table.h"
 
 #define PAGES 64u
 #define DOM0 255u /* who has a page: a process of dom0, */
@@ -82,7 +82,7 @@ static void look_for_closed(void)
 	}
 }
 
-int hca_bank_open(const char *name)
+int hca_uar_pool_open(const char *name)
 {
 	struct hca_state *hca = hca_of(name);
 	struct stat st;
@@ -95,20 +95,20 @@ int hca_bank_open(const char *name)
 	return ends[1];
 }
 
-bool hca_bank_alive(int bank)
+bool hca_uar_pool_alive(int pool)
 {
-	const struct file *file = &files[file_of(bank)];
+	const struct file *file = &files[file_of(pool)];
 
 	return file->hca->name && file->life == file->hca->life;
 }
 
-int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
+int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
-	unsigned int owner = file_of(bank), i;
+	unsigned int owner = file_of(pool), i;
 	struct hca_state *hca = files[owner].hca;
 
 	(void)type;
-	CHECK(hca_bank_alive(bank));
+	CHECK(hca_uar_pool_alive(pool));
 	look_for_closed();
 	for (i = 0; i < PAGES; i++) {
 		hca->last = hca->last < HCA_FIRST_UAR_PAGE || hca->last == PAGES - 1 ? HCA_FIRST_UAR_PAGE : hca->last + 1;
@@ -122,11 +122,11 @@ int hca_bank_uar(int bank, uint32_t type, uint32_t *index, uint32_t *handle)
 	return -ENOMEM;
 }
 
-int hca_bank_uar_free(int bank, uint32_t handle)
+int hca_uar_free(int pool, uint32_t handle)
 {
-	struct hca_state *hca = files[file_of(bank)].hca;
+	struct hca_state *hca = files[file_of(pool)].hca;
 
-	CHECK(hca->page[handle - 1000] == file_of(bank));
+	CHECK(hca->page[handle - 1000] == file_of(pool));
 	hca->page[handle - 1000] = FREE;
 	return 0;
 }
@@ -213,7 +213,7 @@ static void hear(void)
 		CHECK(holder_receive(holder_end, &msg, fds) == 1);
 		if (find_held(&msg))
 			let_go(find_held(&msg));
-		if (msg.op != HOLDER_BANK)
+		if (msg.op != HOLDER_POOL)
 			continue;
 		for (i = 0; held[i].name.magic; i++)
 			CHECK(i < HELD - 1);
@@ -225,13 +225,13 @@ static void hear(void)
 /* Guests, and the supervisor */
 
 struct guest {
-	struct banks banks;
+	struct uar_pools pools;
 	uint64_t mapped[16]; /* frames that it has mapped, and keeps */
 	unsigned int n_mapped;
 	bool gone;
 };
 
-static struct bank_store store;
+static struct uar_store store;
 static struct guest guests[3]; /* domains 5, 6, 7 */
 
 static void begin(void)
@@ -240,7 +240,7 @@ static void begin(void)
 	int pair[2];
 
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
-	store = (struct bank_store){ .holder = pair[0] };
+	store = (struct uar_store){ .holder = pair[0] };
 	LIST_INIT(&store.vhcas);
 	holder_end = pair[1];
 	memset(hcas, 0, sizeof(hcas));
@@ -248,14 +248,14 @@ static void begin(void)
 	hcas[1] = (struct hca_state){ .name = "mlx5_1", .bar = 0x382000000, .life = 1 };
 	memset(guests, 0, sizeof(guests));
 	for (i = 0; i < 3; i++)
-		banks_init(&guests[i].banks, 5 + i, 0, &store);
+		uar_pools_init(&guests[i].pools, 5 + i, 0, &store);
 	said[0] = 0;
 }
 
 static void destroy(struct guest *g)
 {
 	g->gone = true;
-	banks_close(&g->banks);
+	uar_pools_close(&g->pools);
 	hear();
 }
 
@@ -290,23 +290,23 @@ static unsigned int owner_of(uint64_t frame)
 /* Its worker is started, and its broker allocates pages, which it maps: 0, or why not. */
 static int use(struct guest *g, const char *hca, unsigned int pages)
 {
-	struct uar_records *records;
-	struct bank *bank;
+	struct uar_table *table;
+	struct held_pool *pool;
 	uint32_t index, handle;
 	unsigned int i, n;
 	int err = 0;
 
-	bank = banks_get(&g->banks, hca, &err);
+	pool = uar_pools_get(&g->pools, hca, &err);
 	hear();
-	CHECK(!bank == !!err);
-	if (!bank)
+	CHECK(!pool == !!err);
+	if (!pool)
 		return err;
-	records = mmap(NULL, sizeof(*records), PROT_READ | PROT_WRITE, MAP_SHARED, bank->records, 0);
-	CHECK(records != MAP_FAILED);
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, pool->table, 0);
+	CHECK(table != MAP_FAILED);
 	while (pages--) {
-		CHECK(!hca_bank_uar(bank->file, XEN_VHCA_UAR_NC, &index, &handle));
-		uar_records_add(records, index, XEN_VHCA_UAR_NC, hca_of(hca)->bar + index);
-		records->record[records->count - 1].allowed = 1;
+		CHECK(!hca_uar_alloc(pool->file, XEN_VHCA_UAR_NC, &index, &handle));
+		uar_table_add(table, index, XEN_VHCA_UAR_NC, hca_of(hca)->bar + index);
+		table->entry[table->count - 1].allowed = 1;
 		g->mapped[g->n_mapped++] = hca_of(hca)->bar + index;
 		/* This is what it is about: it is nobody else's. */
 		for (i = 0; i < 3; i++)
@@ -314,7 +314,7 @@ static int use(struct guest *g, const char *hca, unsigned int pages)
 				CHECK(&guests[i] == g || guests[i].gone ||
 				      guests[i].mapped[n] != hca_of(hca)->bar + index);
 	}
-	munmap(records, sizeof(*records));
+	munmap(table, sizeof(*table));
 	return 0;
 }
 
@@ -425,28 +425,28 @@ static void test_taken(void)
 /* What is taken from an auto-translated guest it has not. Where it was not taken, it is as with a PV guest. */
 static void test_revocable(void)
 {
-	struct uar_records *records;
-	struct bank *bank;
+	struct uar_table *table;
+	struct held_pool *pool;
 
 	begin();
-	guests[0].banks.revocable = true;
+	guests[0].pools.revocable = true;
 	CHECK(!use(&guests[0], "mlx5_0", 1));
 	reload(&hcas[0]);
 	CHECK(!use(&guests[1], "mlx5_0", 1) && strstr(said, "domain 5"));
 	end();
 
 	begin();
-	guests[0].banks.revocable = true;
+	guests[0].pools.revocable = true;
 	CHECK(!use(&guests[0], "mlx5_0", 1));
-	bank = LIST_FIRST(&guests[0].banks.list);
-	records = mmap(NULL, sizeof(*records), PROT_READ | PROT_WRITE, MAP_SHARED, bank->records, 0);
-	CHECK(records != MAP_FAILED);
-	records->record[0].allowed = 0;
-	munmap(records, sizeof(*records));
+	pool = LIST_FIRST(&guests[0].pools.list);
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, pool->table, 0);
+	CHECK(table != MAP_FAILED);
+	table->entry[0].allowed = 0;
+	munmap(table, sizeof(*table));
 	guests[0].n_mapped = 0;
 	reload(&hcas[0]);
 	memset(hcas[0].page, DOM0, PAGES / 2);
-	CHECK(!use(&guests[1], "mlx5_0", 1) && !said[0] && LIST_EMPTY(&guests[0].banks.list));
+	CHECK(!use(&guests[1], "mlx5_0", 1) && !said[0] && LIST_EMPTY(&guests[0].pools.list));
 	end();
 }
 
@@ -454,27 +454,27 @@ static void test_revocable(void)
 static void restart(void)
 {
 	struct held had[HELD];
-	struct bank *bank;
+	struct held_pool *pool;
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		while ((bank = LIST_FIRST(&guests[i].banks.list))) {
-			LIST_REMOVE(bank, link);
-			close(bank->file);
-			close(bank->records);
-			free(bank);
+		while ((pool = LIST_FIRST(&guests[i].pools.list))) {
+			LIST_REMOVE(pool, link);
+			close(pool->file);
+			close(pool->table);
+			free(pool);
 		}
 	}
 	LIST_INIT(&store.vhcas);
 	for (i = 0; i < 3; i++)
-		banks_init(&guests[i].banks, 5 + i, 0, &store);
+		uar_pools_init(&guests[i].pools, 5 + i, 0, &store);
 	memcpy(had, held, sizeof(had));
 	for (i = 0; i < HELD; i++) {
 		if (!had[i].name.magic)
 			continue;
 		had[i].fds[0] = dup(had[i].fds[0]);
 		had[i].fds[1] = dup(had[i].fds[1]);
-		CHECK(!banks_adopt(&guests[had[i].name.domid - 5].banks, had[i].name.hca, had[i].fds));
+		CHECK(!uar_pools_adopt(&guests[had[i].name.domid - 5].pools, had[i].name.hca, had[i].fds));
 	}
 }
 
@@ -506,10 +506,10 @@ static void test_trim(void)
 	CHECK(!use(&guests[0], "mlx5_0", 2) && !use(&guests[1], "mlx5_0", 0));
 	reload(&hcas[0]);
 	CHECK(!use(&guests[2], "mlx5_0", 1));
-	banks_trim(&guests[0].banks);
-	banks_trim(&guests[1].banks);
+	uar_pools_trim(&guests[0].pools);
+	uar_pools_trim(&guests[1].pools);
 	hear();
-	CHECK(!LIST_EMPTY(&guests[0].banks.list) && LIST_EMPTY(&guests[1].banks.list));
+	CHECK(!LIST_EMPTY(&guests[0].pools.list) && LIST_EMPTY(&guests[1].pools.list));
 	dom0_takes_all(&hcas[0]);
 	end();
 }

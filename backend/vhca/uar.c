@@ -8,62 +8,62 @@
 #include "util/log.h"
 #include "vhca/uar.h"
 
-void uar_bank_init(struct uar_bank *bank, struct hca *hca, struct transport *t,
-		   struct uar_records *records)
+void uar_pool_init(struct uar_pool *pool, struct hca *hca, struct transport *t,
+		   struct uar_table *table)
 {
 	uint32_t n;
 
-	memset(bank, 0, sizeof(*bank));
-	bank->hca = hca;
-	bank->t = t;
-	bank->records = records;
-	for (n = 0; n < records->count; n++) {
-		if (records->record[n].allowed)
-			uar_deny(bank, n);
-		uar_settle(bank, n, false);
+	memset(pool, 0, sizeof(*pool));
+	pool->hca = hca;
+	pool->t = t;
+	pool->table = table;
+	for (n = 0; n < table->count; n++) {
+		if (table->entry[n].allowed)
+			uar_deny(pool, n);
+		uar_settle(pool, n, false);
 	}
 }
 
-static int reserve(struct uar_bank *bank, uint32_t n, uint64_t gfn)
+static int reserve(struct uar_pool *pool, uint32_t n, uint64_t gfn)
 {
-	bank->reserved[n] = true;
-	bank->records->record[n].gfn = gfn;
+	pool->reserved[n] = true;
+	pool->table->entry[n].gfn = gfn;
 	return n;
 }
 
 /* A record that is reserved and has no frame yet is one that another command is allocating. */
-int uar_pick(struct uar_bank *bank, uint32_t type, uint64_t gfn, bool *fresh)
+int uar_pick(struct uar_pool *pool, uint32_t type, uint64_t gfn, bool *fresh)
 {
-	struct uar_records *records = bank->records;
+	struct uar_table *table = pool->table;
 	uint32_t n;
 
 	*fresh = false;
-	if (uar_records_at(records, gfn))
+	if (uar_table_at(table, gfn))
 		return -EEXIST;
-	for (n = 0; n < records->count; n++) {
-		struct uar_record *r = &records->record[n];
+	for (n = 0; n < table->count; n++) {
+		struct uar_entry *r = &table->entry[n];
 
-		if (r->in_use || bank->reserved[n] || (r->frame && r->type != type))
+		if (r->in_use || pool->reserved[n] || (r->frame && r->type != type))
 			continue;
 		*fresh = !r->frame;
-		return reserve(bank, n, gfn);
+		return reserve(pool, n, gfn);
 	}
-	if (n == UAR_BANK_RECORDS)
+	if (n == UAR_TABLE_ENTRIES)
 		return -ENOSPC;
 	*fresh = true;
-	records->count++;
-	return reserve(bank, n, gfn);
+	table->count++;
+	return reserve(pool, n, gfn);
 }
 
-int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh)
+int uar_ready(struct uar_pool *pool, int n, uint32_t type, bool fresh)
 {
-	struct uar_record *r = &bank->records->record[n];
+	struct uar_entry *r = &pool->table->entry[n];
 	int err;
 
 	if (fresh) {
 		struct hca_uar uar;
 
-		err = bank->hca->ops->uar_alloc(bank->hca, type, &uar);
+		err = pool->hca->ops->uar_alloc(pool->hca, type, &uar);
 		if (err)
 			return err;
 		r->index = uar.index;
@@ -71,29 +71,29 @@ int uar_ready(struct uar_bank *bank, int n, uint32_t type, bool fresh)
 		r->frame = uar.frame;
 	}
 	r->allowed = 1;
-	err = bank->t->ops->allow_frame(bank->t, r->frame, r->gfn);
+	err = pool->t->ops->allow_frame(pool->t, r->frame, r->gfn);
 	if (err)
 		r->allowed = 0;
 	return err;
 }
 
-void uar_settle(struct uar_bank *bank, int n, bool used)
+void uar_settle(struct uar_pool *pool, int n, bool used)
 {
-	struct uar_record *r = &bank->records->record[n];
+	struct uar_entry *r = &pool->table->entry[n];
 
 	r->in_use = used;
 	if (!used)
 		r->gfn = 0;
-	bank->reserved[n] = false;
+	pool->reserved[n] = false;
 }
 
 /* A guest that has removed the mapping itself makes this fail; it has lost nothing but its own. */
-int uar_deny(struct uar_bank *bank, int n)
+int uar_deny(struct uar_pool *pool, int n)
 {
-	struct uar_record *r = &bank->records->record[n];
-	int err = bank->t->ops->deny_frame(bank->t, r->frame, r->gfn);
+	struct uar_entry *r = &pool->table->entry[n];
+	int err = pool->t->ops->deny_frame(pool->t, r->frame, r->gfn);
 
-	if (err && !atomic_exchange(&bank->complained, true))
+	if (err && !atomic_exchange(&pool->complained, true))
 		log_warning("UAR %u: revoking it from the guest: %s (logged once)", r->index,
 			    strerror(-err));
 	r->allowed = 0;

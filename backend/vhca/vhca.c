@@ -65,7 +65,7 @@ static int query(struct vhca *v)
 }
 
 int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota,
-	      struct uar_records *records)
+	      struct uar_table *table)
 {
 	int err;
 
@@ -82,7 +82,7 @@ int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct
 	handle_table_init(&v->handles, quota_handles(&v->quota));
 	LIST_INIT(&v->contexts);
 	LIST_INIT(&v->mcasts);
-	uar_bank_init(&v->bank, hca, t, records);
+	uar_pool_init(&v->pool, hca, t, table);
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static void take_back(struct vhca *v, struct context *ctx)
 		if (obj->type == OBJ_UMEM)
 			umem_fini(&((struct umem_obj *)obj)->umem);
 		if (obj->type == OBJ_UAR)
-			uar_deny(&v->bank, ((struct uar *)obj)->record);
+			uar_deny(&v->pool, ((struct uar *)obj)->record);
 	}
 }
 
@@ -178,7 +178,7 @@ static void forget(struct vhca *v, struct object *obj)
 		quota_give(&v->quota.bytes,
 			   (uint64_t)((struct umem_obj *)obj)->charged * XEN_VHCA_PAGE_SIZE);
 	if (obj->type == OBJ_UAR)
-		uar_settle(&v->bank, ((struct uar *)obj)->record, false);
+		uar_settle(&v->pool, ((struct uar *)obj)->record, false);
 	free(obj);
 }
 

@@ -51,7 +51,7 @@ struct mr {
 
 struct uar {
 	struct object obj;
-	int record; /* in the bank */
+	int record; /* in the UAR pool */
 };
 
 struct cq {
@@ -112,7 +112,7 @@ struct vhca {
 	pthread_cond_t idle;  /* a context has no uses any more */
 	struct handle_table handles;
 	struct quota quota;
-	struct uar_bank bank;
+	struct uar_pool pool;
 	struct context_list contexts;
 	struct mcast_list mcasts;
 	struct vhca_counters counters;
@@ -124,10 +124,10 @@ struct vhca {
 /*
  * vhca_init - 0 or -errno (of the HCA's query).
  * @quota: limits, copied; those that the HCA cannot keep are narrowed
- * @hca, @t, @records: belong to the caller, and outlive the vhca
+ * @hca, @t, @table: belong to the caller, and outlive the vhca
  */
 int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota,
-	      struct uar_records *records);
+	      struct uar_table *table);
 
 /* vhca_fini - destroys everything that the guest had. No command may be at work any more. */
 void vhca_fini(struct vhca *v);

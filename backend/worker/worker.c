@@ -55,7 +55,7 @@ struct worker {
 	struct xs_handle *xs;
 	struct broker *broker;
 	struct transport *t;
-	struct uar_records *records;
+	struct uar_table *table;
 	struct hca *hca;
 	struct quota quota;
 	struct vhca v;
@@ -166,7 +166,7 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "frontend gives no valid %s", bad);
 		return;
 	}
-	err = vhca_init(&w->v, w->hca, w->t, &w->quota, w->records);
+	err = vhca_init(&w->v, w->hca, w->t, &w->quota, w->table);
 	if (err) {
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
@@ -445,7 +445,7 @@ static void end_old_connection(struct worker *w)
 
 static bool open_hca(struct worker *w)
 {
-	const struct hca_uar_source uars = { broker_uar, broker_bank_alive, w->broker };
+	const struct hca_uar_source uars = { broker_uar, broker_uar_pool_alive, w->broker };
 
 	w->hca = hca_open(w->hca_name, w->port, &uars, w->domid);
 	if (!w->hca)
@@ -475,13 +475,13 @@ static bool open_xen(struct worker *w)
 	const struct broker_setup setup = {
 		.domid = w->domid, .devid = w->devid, .hca = w->hca_name,
 		.backend = w->path, .frontend = w->frontend, .life = WORKER_LIFE,
-		.bank = WORKER_BANK, .records = WORKER_RECORDS, .confined = !sandbox_waived(),
+		.pool = WORKER_UAR_POOL, .table = WORKER_UAR_TABLE, .confined = !sandbox_waived(),
 	};
 	struct xs_handle *narrow;
 
 	w->broker = broker_start(&setup);
-	close(WORKER_BANK);
-	close(WORKER_RECORDS);
+	close(WORKER_UAR_POOL);
+	close(WORKER_UAR_TABLE);
 	narrow = w->broker ? broker_xenstore(w->broker) : NULL;
 	if (narrow) {
 		xs_close(w->xs);
@@ -532,16 +532,16 @@ static bool start_mm_pin(struct worker *w)
 	return !err;
 }
 
-/* A copy: the bank's own are the broker's to write. */
-static bool copy_records(struct worker *w)
+/* A copy: the UAR pool's own are the broker's to write. */
+static bool copy_table(struct worker *w)
 {
-	const size_t size = sizeof(*w->records);
+	const size_t size = sizeof(*w->table);
 
-	w->records = malloc(size);
-	if (w->records && pread(WORKER_RECORDS, w->records, size, 0) == (ssize_t)size &&
-	    uar_records_valid(w->records))
+	w->table = malloc(size);
+	if (w->table && pread(WORKER_UAR_TABLE, w->table, size, 0) == (ssize_t)size &&
+	    uar_table_valid(w->table))
 		return true;
-	fail(w, WORKER_FAILED, "records of UARs cannot be read");
+	fail(w, WORKER_FAILED, "table of UARs cannot be read");
 	return false;
 }
 
@@ -555,7 +555,7 @@ static bool set_up(struct worker *w)
 	}
 	end_old_connection(w);
 	write_nodes(w);
-	return copy_records(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_mm_pin(w) &&
+	return copy_table(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_mm_pin(w) &&
 	       open_hca(w) && set_watches(w);
 }
 
@@ -574,7 +574,7 @@ static void tear_down(struct worker *w)
 		w->t->ops->close(w->t);
 	broker_stop(w->broker);
 	xs_close(w->xs);
-	free(w->records);
+	free(w->table);
 }
 
 int worker_main(const char *path, unsigned int domid, unsigned int devid)

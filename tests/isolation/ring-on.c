@@ -5,7 +5,7 @@
  * Xen looks at a PV guest's right to a page of the HCA when it maps it, and not again. So here is a guest whose kernel does
  * what it likes: by /dev/xen/privcmd it maps each frame of the HCA that it may, and goes on ringing there, for all queues
  * that there could be, after the process whose page it was is gone. It must find no frames but its own; afterwards no new
- * mapping; and nobody else's queue may hear it, for as long as this domain exists (docs/backend.md, "Bank").
+ * mapping; and nobody else's queue may hear it, for as long as this domain exists (docs/backend.md, "UAR pool").
  *
  * privcmd must let it: modprobe xen-privcmd unrestricted=1.
  */

@@ -17,12 +17,12 @@ void rig_init(struct rig *rig, bool auto_translated, const struct quota *quota)
 	log_setup("test", 0); /* refusals are what is tested here */
 	fake_init(&rig->fake);
 	rig->shm = shm_new(auto_translated);
-	rig->records = calloc(1, sizeof(*rig->records));
+	rig->table = calloc(1, sizeof(*rig->table));
 	rig->cmd = calloc(1, sizeof(*rig->cmd));
-	CHECK(rig->records && rig->cmd);
+	CHECK(rig->table && rig->cmd);
 	quota_setup(&defaults, NULL, NULL);
 	CHECK(!vhca_init(&rig->v, &rig->fake.hca, &rig->shm->t, quota ? quota : &defaults,
-			 rig->records));
+			 rig->table));
 	for (i = 0; i < XEN_VHCA_DATA_REFS; i++)
 		rig->refs[i] = 16 + i;
 	rig->event_bit = XEN_VHCA_NO_EVENT;
@@ -44,7 +44,7 @@ void rig_fini(struct rig *rig)
 	fake_fini(&rig->fake);
 	CHECK(!rig->fake.live && !rig->fake.contexts && !rig->shm->allowed);
 	free(rig->cmd);
-	free(rig->records);
+	free(rig->table);
 	shm_free(rig->shm);
 }
 
