@@ -303,11 +303,21 @@ static void end_for_good(struct xenib_hca *hca)
 			 "the backend keeps pages mapped that it has released: the device has failed");
 }
 
+/* InitWait after Connected: it was gone and is back, faster than the watch saw. */
+static bool connection_is_over(struct xenib_hca *hca, enum xenbus_state backend)
+{
+	return backend_is_going(backend) ||
+	       (backend == XenbusStateInitWait && READ_ONCE(hca->dev));
+}
+
 static void hca_work(struct work_struct *work)
 {
 	struct xenib_hca *hca = container_of(work, struct xenib_hca, work);
 	enum xenbus_state backend = READ_ONCE(hca->backend);
 
+	/* The watch did that already, unless the channel or the device was just being made. */
+	if (connection_is_over(hca, backend))
+		kill_ring(hca);
 	if (READ_ONCE(hca->keeps_pages) && !hca->failed)
 		end_for_good(hca);
 	if (hca->ring && xenib_ring_is_dead(hca->ring)) {
@@ -332,9 +342,7 @@ static void backend_changed(struct xenbus_device *xbdev, enum xenbus_state backe
 	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
 
 	WRITE_ONCE(hca->backend, backend);
-	/* InitWait after Connected: it was gone and is back, faster than the watch saw. */
-	if (backend_is_going(backend) ||
-	    (backend == XenbusStateInitWait && READ_ONCE(hca->dev)))
+	if (connection_is_over(hca, backend))
 		kill_ring(hca);
 	queue_work(xenib_wq, &hca->work);
 }
