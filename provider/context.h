@@ -15,7 +15,7 @@
 #include "uar.h"
 
 struct xenib_device {
-	struct verbs_device vdev;
+	struct verbs_device verbs;
 };
 
 struct xenib_limits {

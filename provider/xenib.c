@@ -142,12 +142,12 @@ static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
 
 	(void)sysfs_dev;
 	dev = calloc(1, sizeof(*dev));
-	return dev ? &dev->vdev : NULL;
+	return dev ? &dev->verbs : NULL;
 }
 
-static void uninit_device(struct verbs_device *vdev)
+static void uninit_device(struct verbs_device *verbs)
 {
-	free(container_of(vdev, struct xenib_device, vdev));
+	free(container_of(verbs, struct xenib_device, verbs));
 }
 
 /* Drivers outside of the kernel tree have no id, but the device's bus is proof enough. */

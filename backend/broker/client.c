@@ -200,7 +200,7 @@ int broker_gntdev(const struct broker *broker)
 	return broker->gntdev;
 }
 
-static void tell_mapped(struct broker *broker, struct broker_request *request)
+static void notify_mapped(struct broker *broker, struct broker_request *request)
 {
 	request->n_mapped = broker->n_mapped;
 	memcpy(request->mapped, broker->mapped, broker->n_mapped * sizeof(broker->mapped[0]));
@@ -215,7 +215,7 @@ static int ask(struct broker *broker, const struct broker_request *request, cons
 
 	pthread_mutex_lock(&broker->lock);
 	memcpy(broker->message, request, sizeof(*request));
-	tell_mapped(broker, (struct broker_request *)broker->message);
+	notify_mapped(broker, (struct broker_request *)broker->message);
 	if (request->length)
 		memcpy(broker->message + sizeof(*request), body, request->length);
 	err = broker_send(broker->socket, broker->message, sizeof(*request) + request->length) ?:

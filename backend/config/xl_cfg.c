@@ -165,7 +165,7 @@ static int look_through(struct search *s, const char *dir)
  * What lists processes has a list from before: an xl that goes to the background ends, and goes on
  * as one that is not in it. The second list has that.
  */
-static int look_at_commands(struct search *s, const struct config_places *places)
+static int check_commands(struct search *s, const struct config_places *places)
 {
 	int err;
 
@@ -187,7 +187,7 @@ int config_file_find(const struct config_places *places, const char *name,
 	s.report = fopen("/dev/null", "we");
 	if (!s.report)
 		return refuse(&s, "/dev/null: %s", strerror(errno));
-	err = look_at_commands(&s, places);
+	err = check_commands(&s, places);
 	in_xl = s.found[0];
 	for (dir = places->dirs; !err && *dir && !in_xl; dir++)
 		err = look_through(&s, *dir);

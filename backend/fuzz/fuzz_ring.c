@@ -157,7 +157,7 @@ static void serve(struct guest *g)
 	g->broken = more < 0;
 }
 
-static void look_at_answers(struct guest *g)
+static void check_answers(struct guest *g)
 {
 	RING_IDX prod = *(volatile RING_IDX *)&g->sring->rsp_prod;
 
@@ -182,7 +182,7 @@ static void settle(struct guest *g)
 	for (i = 0; i < RING_FDS; i++)
 		polls[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 	for (ms = 0; ms < PATIENCE && !g->broken; ms++) {
-		look_at_answers(g);
+		check_answers(g);
 		if (g->seen == g->prod)
 			return;
 		poll(polls, RING_FDS, 1);

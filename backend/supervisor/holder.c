@@ -212,7 +212,7 @@ static void hang_up(struct holder *h)
 	h->sock = -1;
 }
 
-static int tell_all(struct holder *h)
+static int notify_all(struct holder *h)
 {
 	struct held *held;
 	int err;
@@ -246,7 +246,7 @@ static bool accept_supervisor(struct holder *h)
 	}
 	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	h->sock = sock;
-	if (tell_all(h))
+	if (notify_all(h))
 		hang_up(h);
 	return true;
 }

@@ -195,7 +195,7 @@ static void remove_device(struct supervisor *s, struct device *device)
 }
 
 /* Of a domain that is gone: its worker sees that itself and ends; then nodes and UAR pool can go. */
-static void bury(struct supervisor *s, struct device *device)
+static void remove_gone(struct supervisor *s, struct device *device)
 {
 	if (device_busy(device))
 		return;
@@ -293,7 +293,7 @@ static int look_after(struct supervisor *s)
 		ratelimit_sooner(&due, device_clear(device));
 		if (!domain_runs(s, device->domid, &device->pools.revocable)) {
 			ratelimit_sooner(&due, device_must_end(device, DEVICE_GRACE_MS));
-			bury(s, device);
+			remove_gone(s, device);
 		} else if (device->detach) {
 			ratelimit_sooner(&due, detach(s, device));
 		} else if (wants_worker(s, device)) {
@@ -316,7 +316,7 @@ static void reap(struct supervisor *s)
 				device_ended(device, s->xs, status);
 }
 
-static void look_at_signals(struct supervisor *s)
+static void check_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
 
@@ -408,7 +408,7 @@ static int keep_holder(struct supervisor *s)
 	return HOLDER_RETRY_MS;
 }
 
-static void lose_holder(struct supervisor *s)
+static void forget_holder(struct supervisor *s)
 {
 	log_error("the holder of UAR pools is gone");
 	close(s->store.holder);
@@ -439,12 +439,12 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	}
 	if (poll(polls, POLL_DEVICES + n, timeout) <= 0)
 		return;
-	look_at_signals(s);
+	check_signals(s);
 	for (i = 0; i < n; i++)
 		if (polls[POLL_DEVICES + i].revents)
 			device_event(whose[i], s->xs);
 	if (polls[POLL_HOLDER].revents)
-		lose_holder(s);
+		forget_holder(s);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
 		domains_scan(&s->domains, s->xs, s->own);
 		scan(s);

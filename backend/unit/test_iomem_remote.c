@@ -228,7 +228,7 @@ static void take(void)
 	store_remove(GRANT);
 }
 
-static void lose_guest(void)
+static void remove_guest(void)
 {
 	store_remove(GUEST);
 }
@@ -243,7 +243,7 @@ static void test_deny(void)
 	begin(4, take);
 	change_mind(); /* it may map it until dom0 says that it may not */
 	CHECK(!deny() && pauses == 4);
-	begin(4, lose_guest);
+	begin(4, remove_guest);
 	give();
 	CHECK(!deny() && pauses == 4);
 	begin(4, change_mind);

@@ -538,7 +538,7 @@ static void test_restart(void)
 }
 
 /* Nodes without a grant are those of a guest that is new, so both go at once. */
-static void look_at_both(void)
+static void check_both(void)
 {
 	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") == !store_find(BACK "/5"));
 }
@@ -548,7 +548,7 @@ static void test_guest_gone(void)
 	begin();
 	request_frame(PV "/frames/" M0, "0");
 	n_calls = 0;
-	store_called = look_at_both;
+	store_called = check_both;
 	release(5);
 	CHECK(none()); /* Xen has done it */
 	CHECK(!store_find(IOMEM_GRANTS "/3/5") && !store_find(BACK "/5") && store_find(IOMEM_GRANTS "/3/6/type"));

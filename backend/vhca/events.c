@@ -108,7 +108,7 @@ static void put(struct events *e, struct object *obj, uint32_t type)
 }
 
 /* Under the lock. */
-static void tell_of_counters(struct events *e)
+static void notify_of_counters(struct events *e)
 {
 	if (!e->v->counted)
 		eventfd_write(e->counted, 1);
@@ -119,7 +119,7 @@ static void tell_of_counters(struct events *e)
 static void count_notify(struct events *e, uint64_t begun_ns)
 {
 	e->v->counters.event_notifies++;
-	tell_of_counters(e);
+	notify_of_counters(e);
 	histogram_add(&e->v->counters.event_latency, clock_ns() - begun_ns);
 }
 
@@ -160,7 +160,7 @@ static struct object *find(struct events *e, uint64_t user, enum obj_type type)
 	return obj && !obj->ctx->obj.dying ? obj : NULL;
 }
 
-static void tell_completions(struct events *e, const uint64_t *users, unsigned int n, uint64_t begun)
+static void notify_completions(struct events *e, const uint64_t *users, unsigned int n, uint64_t begun)
 {
 	bool news = false;
 	struct object *obj;
@@ -173,7 +173,7 @@ static void tell_completions(struct events *e, const uint64_t *users, unsigned i
 			news |= vhca_bit_set(e->bits, ((struct cq *)obj)->event_bit);
 	}
 	e->v->counters.completions += n;
-	tell_of_counters(e);
+	notify_of_counters(e);
 	if (news)
 		count_notify(e, begun);
 	pthread_mutex_unlock(&e->v->lock);
@@ -191,7 +191,7 @@ static bool read_completions(struct events *e, struct context *ctx)
 	while (n < BATCH && ops->next_completion(ctx->hca, &users[n]) > 0)
 		n++;
 	if (n)
-		tell_completions(e, users, n, begun);
+		notify_completions(e, users, n, begun);
 	return n < BATCH;
 }
 
@@ -225,7 +225,7 @@ static void count_fault(struct events *e, uint32_t event)
 	}
 }
 
-static void tell_asyncs(struct events *e, const struct hca_event *events, unsigned int n, uint64_t begun)
+static void notify_asyncs(struct events *e, const struct hca_event *events, unsigned int n, uint64_t begun)
 {
 	enum obj_type type;
 	struct object *obj;
@@ -260,7 +260,7 @@ static bool read_asyncs(struct events *e, struct context *ctx)
 	while (n < BATCH && ops->next_event(ctx->hca, &events[n]) > 0)
 		n++;
 	if (n)
-		tell_asyncs(e, events, n, begun);
+		notify_asyncs(e, events, n, begun);
 	return n < BATCH;
 }
 

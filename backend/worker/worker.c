@@ -224,7 +224,7 @@ static bool is_online(struct worker *w)
 }
 
 /* A frontend that is still in an earlier connection first has to see that it has ended. */
-static void look_at_frontend(struct worker *w)
+static void check_frontend(struct worker *w)
 {
 	enum xb_state state = xb_state(w->xs, w->frontend);
 
@@ -244,7 +244,7 @@ static void look_at_frontend(struct worker *w)
 	}
 }
 
-static void look_at_xenstore(struct worker *w)
+static void check_xenstore(struct worker *w)
 {
 	if (!transport_xen_alive(w->t)) {
 		log_info("the domain is gone");
@@ -256,7 +256,7 @@ static void look_at_xenstore(struct worker *w)
 		w->stop = true;
 		return;
 	}
-	look_at_frontend(w);
+	check_frontend(w);
 }
 
 /* Returns in how many milliseconds it is to be called again; -1: when something has changed. */
@@ -271,7 +271,7 @@ static int look_if_changed(struct worker *w)
 		return wait;
 	ratelimit_spend(&w->looks, &look_rate, now);
 	w->look = false;
-	look_at_xenstore(w);
+	check_xenstore(w);
 	return -1;
 }
 
@@ -282,7 +282,7 @@ enum { POLL_XENSTORE, POLL_SIGNAL, POLL_MM_PIN, POLL_BROKER, POLL_HCA, POLL_FLOO
 	POLLS = POLL_RING + RING_FDS };
 
 /* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
-static void look_at_hca(struct worker *w)
+static void check_hca(struct worker *w)
 {
 	const struct hca_ops *ops = w->hca->ops;
 	uint32_t type;
@@ -353,7 +353,7 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
 			     "event flood from the guest");
 		if (!w->stop && polls[POLL_HCA].revents)
-			look_at_hca(w);
+			check_hca(w);
 		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
 			w->look = true;
 		if (!w->stop && w->ring)

@@ -62,7 +62,7 @@ struct view {
 #define UNREAD (~0u)
 
 /* Whether there may be one more line in the log. */
-static bool may_say(struct iomem_server *s)
+static bool may_log(struct iomem_server *s)
 {
 	uint64_t now = clock_ms();
 
@@ -121,7 +121,7 @@ static bool take(struct view *v, uint64_t mfn, uint64_t gfn)
 	int err;
 
 	err = iomem_deny(v->s->iomem, &frame);
-	if (err && err != -ESRCH && may_say(v->s))
+	if (err && err != -ESRCH && may_log(v->s))
 		log_warning("domain %u: revoking frame %" PRIx64 " of domain %u's HCA: %s", v->domid, mfn,
 			    v->backend, strerror(-err));
 	if (!err || err == -ESRCH || err == -EINVAL) {
@@ -176,7 +176,7 @@ static void refuse(struct view *v, uint64_t mfn, int err)
 {
 	char path[IOMEM_PATH + 32], text[16];
 
-	if (may_say(v->s))
+	if (may_log(v->s))
 		log_error("domain %u's HCA, frame %" PRIx64 ": domain %u may not map it: %s", v->backend, mfn,
 			  v->domid, strerror(-err));
 	snprintf(path, sizeof(path), "%s/%" PRIu64 "/error", v->requests, mfn);
@@ -201,7 +201,7 @@ static bool read_request(const struct view *v, uint64_t mfn, uint64_t *gfn)
 	return xb_read_number(v->s->xs, v->requests, key, UINT64_MAX, gfn);
 }
 
-static void look_at_frame(void *granted, uint64_t mfn)
+static void check_frame(void *granted, uint64_t mfn)
 {
 	struct view *v = granted;
 	uint64_t requested, gfn;
@@ -272,12 +272,12 @@ static void make_grants(const struct view *v)
 	    xb_write(v->s->xs, guest, "type", v->auto_translated ? IOMEM_TYPE_AUTO : IOMEM_TYPE_PV) &&
 	    make_directory(v->s, v->grants, v->backend))
 		return;
-	if (may_say(v->s))
+	if (may_log(v->s))
 		log_error("%s: %s", guest, strerror(errno));
 }
 
 /* A guest that does not agree cannot keep the nodes of the backend, and has its own left as they are. */
-static void look_at_vhca(struct view *v)
+static void check_vhca(struct view *v)
 {
 	if (!is_agreed(v)) {
 		xb_each(v->s->xs, v->grants, drop_grant, v);
@@ -291,12 +291,12 @@ static void look_at_vhca(struct view *v)
 		attach_remove(v->s->xs, v->backend, v->domid, v->devid);
 		return;
 	}
-	xb_each(v->s->xs, v->grants, look_at_frame, v);
-	xb_each(v->s->xs, v->requests, look_at_frame, v);
+	xb_each(v->s->xs, v->grants, check_frame, v);
+	xb_each(v->s->xs, v->requests, check_frame, v);
 }
 
 /* The guest loses its device. Returns whether it has lost all frames. */
-static bool lose_backend(struct view *v)
+static bool forget_backend(struct view *v)
 {
 	xb_each(v->s->xs, v->grants, drop_grant, v);
 	if (is_agreed(v))
@@ -319,7 +319,7 @@ static void forget_guest(struct iomem_server *s, unsigned int backend, unsigned 
 		xs_rm(s->xs, t, grant);
 		xs_rm(s->xs, t, nodes);
 	} while (!xs_transaction_end(s->xs, t, false) && errno == EAGAIN);
-	if (may_say(s))
+	if (may_log(s))
 		log_info("domain %u is gone: removed its vHCAs of domain %u", domid, backend);
 }
 
@@ -365,9 +365,9 @@ static void walk_vhca(void *walk, uint64_t devid)
 		return;
 	v = granted_of(w, devid);
 	if (w->backend_gone)
-		w->unknown = !lose_backend(&v) || w->unknown;
+		w->unknown = !forget_backend(&v) || w->unknown;
 	else if (!w->grants || !xb_exists(v.s->xs, v.nodes))
-		look_at_vhca(&v);
+		check_vhca(&v);
 }
 
 static void walk_guest(void *walk, uint64_t domid)
@@ -448,7 +448,7 @@ static void forget_unseen(struct iomem_server *s)
 	}
 }
 
-static void look_at_all(struct iomem_server *s)
+static void check_all(struct iomem_server *s)
 {
 	s->look = s->look == 1 ? 2 : 1;
 	xb_each(s->xs, "/local/domain", walk_backend, s);
@@ -456,7 +456,7 @@ static void look_at_all(struct iomem_server *s)
 	forget_unseen(s);
 }
 
-static void look_at_touched(struct iomem_server *s, const struct touched *t)
+static void check_touched(struct iomem_server *s, const struct touched *t)
 {
 	struct walk w = { .s = s, .backend = t->backend, .domid = t->domid, .assigned.n = UNREAD };
 	struct view v;
@@ -465,10 +465,10 @@ static void look_at_touched(struct iomem_server *s, const struct touched *t)
 		return;
 	v = granted_of(&w, t->devid);
 	if (!t->one_frame || !is_agreed(&v)) {
-		look_at_vhca(&v);
+		check_vhca(&v);
 	} else {
 		make_grants(&v);
-		look_at_frame(&v, t->mfn);
+		check_frame(&v, t->mfn);
 	}
 }
 
@@ -480,9 +480,9 @@ static void look(struct iomem_server *s)
 	s->n_touched = 0;
 	s->all = false;
 	if (all)
-		look_at_all(s);
+		check_all(s);
 	for (i = 0; !all && i < n; i++)
-		look_at_touched(s, &s->touched[i]);
+		check_touched(s, &s->touched[i]);
 }
 
 /* What has changed */

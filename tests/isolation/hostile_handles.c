@@ -130,7 +130,7 @@ static struct {
 } waiting[VHCA_RING_MAX_ENTRIES];
 static unsigned int waits;
 
-static void look_at_answers(struct hostile *h)
+static void check_answers(struct hostile *h)
 {
 	enum xen_vhca_status is;
 
@@ -143,13 +143,13 @@ static void look_at_answers(struct hostile *h)
 	}
 }
 
-/* The request is refused with this status, which look_at_answers() will see. */
+/* The request is refused with this status, which check_answers() will see. */
 static void refused(struct hostile *h, const struct user *user, xen_vhca_handle_t handle, enum xen_vhca_status status)
 {
 	struct xen_vhca_req req = user->make(&h->p);
 
 	if (waits == h->v.entries)
-		look_at_answers(h);
+		check_answers(h);
 	*(xen_vhca_handle_t *)((char *)&req + user->where) = handle;
 	waiting[waits].id = vf_send(&h->v, &req, NULL, 0);
 	waiting[waits].status = status;
@@ -175,7 +175,7 @@ static void run_forged(const void *arg)
 		for (n = 5; n < 32; n++) /* below are the neighbours' */
 			refused(&h, &users[i], own(&h.p, users[i].own) ^ 1u << n, XEN_VHCA_E_HANDLE);
 	}
-	look_at_answers(&h);
+	check_answers(&h);
 	hostile_end(&h);
 }
 
@@ -196,7 +196,7 @@ static void run_type(const void *arg)
 		for (n = 0; n < ARRAY_SIZE(members); n++)
 			if (members[n] != users[i].own)
 				refused(&h, &users[i], own(&h.p, members[n]), XEN_VHCA_E_HANDLE);
-	look_at_answers(&h);
+	check_answers(&h);
 	hostile_end(&h);
 }
 
@@ -218,12 +218,12 @@ static void run_stale(const void *arg)
 
 		for (i = 0; i < ARRAY_SIZE(users); i++)
 			refused(&h, &users[i], own(&gone, users[i].own), XEN_VHCA_E_HANDLE);
-		look_at_answers(&h);
+		check_answers(&h);
 		for (n = 0; n < ARRAY_SIZE(others); n++)
 			vf_process_make(&h.v, &others[n]);
 		for (i = 0; i < ARRAY_SIZE(users); i++)
 			refused(&h, &users[i], own(&gone, users[i].own), XEN_VHCA_E_HANDLE);
-		look_at_answers(&h);
+		check_answers(&h);
 		for (n = 0; n < ARRAY_SIZE(others); n++)
 			vf_process_free(&h.v, &others[n]);
 	}
@@ -247,7 +247,7 @@ static void run_context(const void *arg)
 		    req.op == XEN_VHCA_OP_QP_CREATE || users[i].make == vf_reg_mr)
 			refused(&h, &users[i], own(&other, users[i].own), XEN_VHCA_E_CONTEXT);
 	}
-	look_at_answers(&h);
+	check_answers(&h);
 	vf_process_free(&h.v, &other);
 	hostile_end(&h);
 }
@@ -271,7 +271,7 @@ static void run_other_vhca(const void *arg)
 	require(ahead[7].ctx > h.p.mw, "the other vHCA has handles that are none of this one's");
 	for (i = 0; i < ARRAY_SIZE(users); i++)
 		refused(&h, &users[i], own(&ahead[7], users[i].own), XEN_VHCA_E_HANDLE);
-	look_at_answers(&h);
+	check_answers(&h);
 	for (i = 0; i < ARRAY_SIZE(ahead); i++)
 		vf_process_free(&other, &ahead[i]);
 	hostile_counted(&other);
