@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "requests.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 /* Things happen to one of the objects, and the guest writes something to the ring of events. */
-static void next_event(struct input *in, struct rig *rig,
+static void next_event(struct input *in, struct fixture *fix,
 		       const xen_vhca_handle_t recent[RECENT])
 {
-	struct xen_vhca_async_page *page = shm_page(rig->shm, RIG_ASYNC_REF);
+	struct xen_vhca_async_page *page = shm_page(fix->shm, FIXTURE_ASYNC_REF);
 	unsigned int what = octet(in);
 
-	fake_complete(&rig->fake, recent[what % RECENT]);
-	fake_async(&rig->fake, recent[what % RECENT], what >> 4);
+	fake_complete(&fix->fake, recent[what % RECENT]);
+	fake_async(&fix->fake, recent[what % RECENT], what >> 4);
 	if (what == 0xff)
 		page->cons = (uint32_t)octet(in) << (octet(in) & 24);
 }
@@ -26,34 +26,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct rig rig;
+	static struct fixture fix;
 	xen_vhca_handle_t recent[RECENT] = { 0 };
 	struct input in = { data, size };
-	struct rig_process p;
+	struct fixture_process p;
 	unsigned int n = 0, kind = octet(&in);
 
-	rig_init(&rig, kind & 1, NULL);
+	fixture_init(&fix, kind & 1, NULL);
 	if (kind & 2)
-		rig_events(&rig);
-	rig.event_bit = kind & 4 ? kind << 7 : XEN_VHCA_NO_EVENT;
-	rig.shm->fail_in = octet(&in);
-	rig.fake.fail_in = octet(&in);
-	rig_process(&rig, &p);
+		fixture_events(&fix);
+	fix.event_bit = kind & 4 ? kind << 7 : XEN_VHCA_NO_EVENT;
+	fix.shm->fail_in = octet(&in);
+	fix.fake.fail_in = octet(&in);
+	fixture_process(&fix, &p);
 	memcpy(recent, &p, sizeof(p));
 	while (in.size && n++ < 200) {
 		struct xen_vhca_req req;
 
 		next_request(&in, &req, recent);
-		rig.refs[octet(&in)] = octet(&in) << 6;
-		if (!rig_do(&rig, &req) && rig.handle)
-			recent[n % RECENT] = rig.handle;
-		if (req.op == XEN_VHCA_OP_MR_REG && rig.cmd->rsp.u.mr.umem)
-			recent[(n + RECENT / 2) % RECENT] = rig.cmd->rsp.u.mr.umem;
+		fix.refs[octet(&in)] = octet(&in) << 6;
+		if (!fixture_do(&fix, &req) && fix.handle)
+			recent[n % RECENT] = fix.handle;
+		if (req.op == XEN_VHCA_OP_MR_REG && fix.cmd->rsp.u.mr.umem)
+			recent[(n + RECENT / 2) % RECENT] = fix.cmd->rsp.u.mr.umem;
 		if (kind & 2)
-			next_event(&in, &rig, recent);
+			next_event(&in, &fix, recent);
 	}
 	if (kind & 8)
-		rig_close_all(&rig);
-	rig_fini(&rig);
+		fixture_close_all(&fix);
+	fixture_fini(&fix);
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "config/spec.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static void check_taken(const struct vhca_config *c)
 {

@@ -12,7 +12,7 @@
 #include "admin/control.h"
 #include "admin/listing.h"
 #include "admin/metrics.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static void check_text(const char *text, size_t size)
 {

@@ -10,7 +10,7 @@
 
 #include "supervisor/holder.h"
 #include "unit/fakes/pass_fds.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/log.h"
 
 #define MOST_FDS 20 /* more than the receiver has room for */

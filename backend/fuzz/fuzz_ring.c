@@ -17,7 +17,7 @@
 
 #include "requests.h"
 #include "shared-ring/vhca_ring.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "worker/ring.h"
 
 #define ORDER 2
@@ -46,7 +46,7 @@ static struct {
 } other;
 
 struct guest {
-	struct rig rig;
+	struct fixture fix;
 	struct ring *ring;
 	struct xen_vhca_sring *sring;
 	RING_IDX prod, seen; /* requests put, answers looked at */
@@ -87,7 +87,7 @@ static volatile uint32_t *any_word(struct guest *g, struct input *in)
 	/* The daemon never reads the index of its answers, and we want to know of them. */
 	if (!page && word == offsetof(struct xen_vhca_sring, rsp_prod) / 4)
 		word = offsetof(struct xen_vhca_sring, req_prod) / 4;
-	return (volatile uint32_t *)shm_page(g->rig.shm, page) + word;
+	return (volatile uint32_t *)shm_page(g->fix.shm, page) + word;
 }
 
 static void begin_flips(struct guest *g, struct input *in, unsigned int n)
@@ -118,21 +118,21 @@ static void end_flips(void)
 
 static void guest_init(struct guest *g, struct input *in)
 {
-	struct rig_process p;
+	struct fixture_process p;
 	uint32_t *refs;
 	unsigned int i;
 
 	memset(g, 0, sizeof(*g));
-	rig_init(&g->rig, octet(in) & 1, NULL);
-	rig_process(&g->rig, &p);
+	fixture_init(&g->fix, octet(in) & 1, NULL);
+	fixture_process(&g->fix, &p);
 	memcpy(g->recent, &p, sizeof(p));
-	refs = shm_page(g->rig.shm, DIR_REF);
+	refs = shm_page(g->fix.shm, DIR_REF);
 	for (i = 0; i < ENTRIES; i++)
 		refs[i] = DATA_REF + i;
-	refs = shm_page(g->rig.shm, DATA_REF);
+	refs = shm_page(g->fix.shm, DATA_REF);
 	for (i = 0; i < ENTRIES * XEN_VHCA_DATA_REFS; i++)
 		refs[i] = FREE_REF + i % XEN_VHCA_DATA_REFS;
-	g->sring = shm_page(g->rig.shm, 0);
+	g->sring = shm_page(g->fix.shm, 0);
 	SHARED_RING_INIT(g->sring);
 }
 
@@ -142,7 +142,7 @@ static void guest_connect(struct guest *g)
 		.data_dir_ref = DIR_REF, .event_channel = 9 };
 	char why[96];
 
-	g->ring = ring_new(&g->rig.v, &params, why, sizeof(why));
+	g->ring = ring_new(&g->fix.v, &params, why, sizeof(why));
 	g->broken = !g->ring;
 }
 
@@ -150,7 +150,7 @@ static void serve(struct guest *g)
 {
 	int more;
 
-	eventfd_write(g->rig.shm->to_back, 1);
+	eventfd_write(g->fix.shm->to_back, 1);
 	do {
 		more = ring_service(g->ring);
 	} while (more > 0);
@@ -247,7 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&g, &in);
 	ring_free(g.ring);
 	end_flips();
-	rig_close_all(&g.rig);
-	rig_fini(&g.rig);
+	fixture_close_all(&g.fix);
+	fixture_fini(&g.fix);
 	return 0;
 }

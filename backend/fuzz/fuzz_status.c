@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "admin/status_read.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static void check_word(const char word[STATUS_WORD])
 {

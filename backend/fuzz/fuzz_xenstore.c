@@ -11,7 +11,7 @@
 #include <xenstore.h>
 
 #include "broker/xenstore_filter.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "xen/xenbus.h"
 
 #define BACK "/local/domain/0/backend/vhca/5/0"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/log.h"
 #include "xen/attach.h"
 #include "xen/xenbus.h"

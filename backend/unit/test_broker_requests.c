@@ -12,7 +12,7 @@
 
 #include "broker/requests.h"
 #include "hca/hca.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "xen/gntdev.h"
 
 #define DOMID 7

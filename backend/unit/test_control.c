@@ -14,7 +14,7 @@
 #include "admin/control.h"
 #include "admin/listing.h"
 #include "admin/metrics.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 #define LARGE (1 << 20) /* more than a socket takes at once */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "supervisor/control_ops.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "xen/attach.h"
 
 #define ROOT "/local/domain/0/backend/vhca"

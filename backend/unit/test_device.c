@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "supervisor/device.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "worker/worker.h"

@@ -14,27 +14,27 @@
 
 #include "shared-ring/unit/example.h"
 #include "shared-ring/vhca_event.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/clock.h"
 #include "vhca/events.h"
 #include "worker/status_write.h"
 
 #define PROCESSES 6u
 
-static void *bits_page(struct rig *rig)
+static void *bits_page(struct fixture *fix)
 {
-	return shm_page(rig->shm, RIG_BITS_REF);
+	return shm_page(fix->shm, FIXTURE_BITS_REF);
 }
 
-static struct xen_vhca_async_page *async_page(struct rig *rig)
+static struct xen_vhca_async_page *async_page(struct fixture *fix)
 {
-	return shm_page(rig->shm, RIG_ASYNC_REF);
+	return shm_page(fix->shm, FIXTURE_ASYNC_REF);
 }
 
 /* Waits for a notification. False: none within ms. */
-static bool notified(struct rig *rig, int ms)
+static bool notified(struct fixture *fix, int ms)
 {
-	struct pollfd channel = { .fd = rig->shm->to_front[CHANNEL_EVENTS], .events = POLLIN };
+	struct pollfd channel = { .fd = fix->shm->to_front[CHANNEL_EVENTS], .events = POLLIN };
 	eventfd_t count;
 
 	if (poll(&channel, 1, ms) != 1)
@@ -43,15 +43,15 @@ static bool notified(struct rig *rig, int ms)
 	return true;
 }
 
-static bool take_bit(struct rig *rig, uint32_t bit)
+static bool take_bit(struct fixture *fix, uint32_t bit)
 {
-	return vhca_bits_take(bits_page(rig), bit / 32) >> bit % 32 & 1;
+	return vhca_bits_take(bits_page(fix), bit / 32) >> bit % 32 & 1;
 }
 
-static void wait_for_bit(struct rig *rig, uint32_t bit)
+static void wait_for_bit(struct fixture *fix, uint32_t bit)
 {
-	while (!take_bit(rig, bit))
-		CHECK(notified(rig, 10000));
+	while (!take_bit(fix, bit))
+		CHECK(notified(fix, 10000));
 }
 
 static uint32_t bit_of(unsigned int i)
@@ -59,31 +59,31 @@ static uint32_t bit_of(unsigned int i)
 	return i * 6553; /* over the whole page, the last one included */
 }
 
-static void make_processes(struct rig *rig, struct rig_process p[], unsigned int n)
+static void make_processes(struct fixture *fix, struct fixture_process p[], unsigned int n)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		rig->event_bit = bit_of(i);
-		CHECK(!rig_process(rig, &p[i]));
+		fix->event_bit = bit_of(i);
+		CHECK(!fixture_process(fix, &p[i]));
 	}
 }
 
-static void start(struct rig *rig)
+static void start(struct fixture *fix)
 {
 	struct quota quota;
 
 	quota_setup(&quota, NULL, NULL);
 	quota.bytes.limit = 1 << 30; /* for many processes */
-	rig_init(rig, false, &quota);
-	rig_events(rig);
+	fixture_init(fix, false, &quota);
+	fixture_events(fix);
 }
 
 /* Completion events */
 
 struct storm {
-	struct rig *rig;
-	struct rig_process p[PROCESSES];
+	struct fixture *fix;
+	struct fixture_process p[PROCESSES];
 	atomic_uint done[PROCESSES]; /* completions that the HCA has told of */
 	atomic_bool over;
 	unsigned int rounds;
@@ -98,10 +98,10 @@ static void *complete_much(void *arg)
 		unsigned int cq = ((x = x * 1664525 + 1013904223) >> 16) % PROCESSES;
 
 		atomic_fetch_add(&storm->done[cq], 1);
-		CHECK(fake_complete(&storm->rig->fake, storm->p[cq].cq));
+		CHECK(fake_complete(&storm->fix->fake, storm->p[cq].cq));
 	}
 	atomic_store(&storm->over, true);
-	eventfd_write(storm->rig->shm->to_front[CHANNEL_EVENTS], 1); /* a look that sees that */
+	eventfd_write(storm->fix->shm->to_front[CHANNEL_EVENTS], 1); /* a look that sees that */
 	return NULL;
 }
 
@@ -111,56 +111,56 @@ static void no_completion_is_lost(void)
 	struct storm storm = { .rounds = 30000 };
 	unsigned int seen[PROCESSES] = { 0 }, i, looks = 0;
 	pthread_t thread;
-	struct rig rig;
+	struct fixture fix;
 	bool behind;
 
-	start(&rig);
-	storm.rig = &rig;
-	make_processes(&rig, storm.p, PROCESSES);
+	start(&fix);
+	storm.fix = &fix;
+	make_processes(&fix, storm.p, PROCESSES);
 	CHECK(!pthread_create(&thread, NULL, complete_much, &storm));
 	do {
-		CHECK(notified(&rig, 10000));
+		CHECK(notified(&fix, 10000));
 		looks++;
 		behind = !atomic_load(&storm.over);
 		for (i = 0; i < PROCESSES; i++) {
-			if (take_bit(&rig, bit_of(i)))
+			if (take_bit(&fix, bit_of(i)))
 				seen[i] = atomic_load(&storm.done[i]);
 			behind |= seen[i] != atomic_load(&storm.done[i]);
 		}
 	} while (behind);
 	pthread_join(thread, NULL);
-	pthread_mutex_lock(&rig.v.lock);
-	CHECK(rig.v.counters.event_notifies <= rig.v.counters.completions);
+	pthread_mutex_lock(&fix.v.lock);
+	CHECK(fix.v.counters.event_notifies <= fix.v.counters.completions);
 	printf("%u completions, %u notifications, %u looks\n", storm.rounds,
-	       (unsigned int)rig.v.counters.event_notifies, looks);
-	pthread_mutex_unlock(&rig.v.lock);
-	rig_fini(&rig);
+	       (unsigned int)fix.v.counters.event_notifies, looks);
+	pthread_mutex_unlock(&fix.v.lock);
+	fixture_fini(&fix);
 }
 
 /* A CQ without a bit never rings; one that is gone does not ring any more, nor its successor. */
 static void only_who_is_there(void)
 {
-	struct rig_process p[2], silent;
-	struct rig rig;
+	struct fixture_process p[2], silent;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
-	make_processes(&rig, p, 2);
-	rig.event_bit = XEN_VHCA_NO_EVENT;
-	CHECK(!rig_process(&rig, &silent));
-	CHECK(!fake_complete(&rig.fake, silent.cq));
+	start(&fix);
+	make_processes(&fix, p, 2);
+	fix.event_bit = XEN_VHCA_NO_EVENT;
+	CHECK(!fixture_process(&fix, &silent));
+	CHECK(!fake_complete(&fix.fake, silent.cq));
 	for (i = 0; i < 200; i++) {
-		fake_complete(&rig.fake, p[0].cq);
-		fake_complete(&rig.fake, p[0].cq);
-		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[0].ctx));
-		take_bit(&rig, bit_of(0));
-		fake_complete(&rig.fake, p[1].cq);
-		wait_for_bit(&rig, bit_of(1));
-		rig.event_bit = bit_of(0);
-		CHECK(!rig_process(&rig, &p[0]));
-		CHECK(!take_bit(&rig, bit_of(0)));
+		fake_complete(&fix.fake, p[0].cq);
+		fake_complete(&fix.fake, p[0].cq);
+		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p[0].ctx));
+		take_bit(&fix, bit_of(0));
+		fake_complete(&fix.fake, p[1].cq);
+		wait_for_bit(&fix, bit_of(1));
+		fix.event_bit = bit_of(0);
+		CHECK(!fixture_process(&fix, &p[0]));
+		CHECK(!take_bit(&fix, bit_of(0)));
 	}
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 /* Contexts come and go while their CQs ring. */
@@ -170,8 +170,8 @@ static void *complete_whatever(void *arg)
 	xen_vhca_handle_t handle = 1;
 
 	while (!atomic_load(&storm->over)) {
-		fake_complete(&storm->rig->fake, handle);
-		fake_async(&storm->rig->fake, handle, handle % 20);
+		fake_complete(&storm->fix->fake, handle);
+		fake_async(&storm->fix->fake, handle, handle % 20);
 		handle = handle % 4000 + 1;
 	}
 	return NULL;
@@ -180,32 +180,32 @@ static void *complete_whatever(void *arg)
 static void closing(void)
 {
 	struct storm storm = { 0 };
-	struct rig_process p;
+	struct fixture_process p;
 	pthread_t thread;
-	struct rig rig;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
-	storm.rig = &rig;
-	rig.event_bit = 5;
+	start(&fix);
+	storm.fix = &fix;
+	fix.event_bit = 5;
 	CHECK(!pthread_create(&thread, NULL, complete_whatever, &storm));
 	for (i = 0; i < 150; i++) {
-		CHECK(!rig_process(&rig, &p));
+		CHECK(!fixture_process(&fix, &p));
 		if (i & 1)
-			rig_exit(&rig, &p);
+			fixture_exit(&fix, &p);
 		else
-			CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
-		async_page(&rig)->cons = async_page(&rig)->prod;
+			CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+		async_page(&fix)->cons = async_page(&fix)->prod;
 	}
-	CHECK(!rig_process(&rig, &p));
+	CHECK(!fixture_process(&fix, &p));
 	atomic_store(&storm.over, true);
 	pthread_join(thread, NULL);
-	rig_fini(&rig); /* and the guest vanishes */
+	fixture_fini(&fix); /* and the guest vanishes */
 }
 
-static bool is_counted(struct rig *rig, int ms)
+static bool is_counted(struct fixture *fix, int ms)
 {
-	struct pollfd counted = { .fd = events_counted_fd(rig->v.events), .events = POLLIN };
+	struct pollfd counted = { .fd = events_counted_fd(fix->v.events), .events = POLLIN };
 	eventfd_t count;
 
 	return poll(&counted, 1, ms) == 1 && !eventfd_read(counted.fd, &count);
@@ -220,59 +220,59 @@ static void keep_text(void *to, const char *text, size_t size)
 static void counted(void)
 {
 	struct status status = { 0 };
-	struct rig_process p;
+	struct fixture_process p;
 	char text[4097] = "";
 	unsigned int round;
-	struct rig rig;
+	struct fixture fix;
 
-	start(&rig);
-	rig.event_bit = 0;
-	CHECK(!rig_process(&rig, &p));
+	start(&fix);
+	fix.event_bit = 0;
+	CHECK(!fixture_process(&fix, &p));
 	status_init(&status, "/proc/nowhere", 5, 0, "mlx5_0");
 	status.publish = keep_text;
 	status.to = text;
 	for (round = 1; round <= 3; round++) {
-		CHECK(!is_counted(&rig, 0) && fake_complete(&rig.fake, p.cq));
-		CHECK(is_counted(&rig, 10000));
-		wait_for_bit(&rig, 0);
-		CHECK(fake_complete(&rig.fake, p.cq));
-		wait_for_bit(&rig, 0);
-		CHECK(!is_counted(&rig, 0));
-		while (status_update(&status, &rig.v) > 0)
+		CHECK(!is_counted(&fix, 0) && fake_complete(&fix.fake, p.cq));
+		CHECK(is_counted(&fix, 10000));
+		wait_for_bit(&fix, 0);
+		CHECK(fake_complete(&fix.fake, p.cq));
+		wait_for_bit(&fix, 0);
+		CHECK(!is_counted(&fix, 0));
+		while (status_update(&status, &fix.v) > 0)
 			sched_yield();
 		CHECK(strstr(text, "completions ") && atoi(strstr(text, "completions ") + 12) == (int)round * 2);
 	}
-	rig_exit(&rig, &p);
-	rig_fini(&rig);
+	fixture_exit(&fix, &p);
+	fixture_fini(&fix);
 }
 
 /* Is the guest to be closed, within that time? */
-static bool is_flood(struct rig *rig, int ms)
+static bool is_flood(struct fixture *fix, int ms)
 {
-	struct pollfd flood = { .fd = events_flood_fd(rig->v.events), .events = POLLIN };
+	struct pollfd flood = { .fd = events_flood_fd(fix->v.events), .events = POLLIN };
 
 	return poll(&flood, 1, ms) == 1;
 }
 
 static void flood(void)
 {
-	struct rig_process p;
-	struct rig rig;
+	struct fixture_process p;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
-	rig.event_bit = 0;
-	CHECK(!rig_process(&rig, &p));
+	start(&fix);
+	fix.event_bit = 0;
+	CHECK(!fixture_process(&fix, &p));
 	/* Much, but it ends. */
 	for (i = 0; i < 10000; i++)
-		fake_complete(&rig.fake, p.cq);
-	wait_for_bit(&rig, 0);
-	CHECK(!is_flood(&rig, 200));
-	CHECK(fake_flood(&rig.fake, p.cq));
-	CHECK(is_flood(&rig, 100000));
+		fake_complete(&fix.fake, p.cq);
+	wait_for_bit(&fix, 0);
+	CHECK(!is_flood(&fix, 200));
+	CHECK(fake_flood(&fix.fake, p.cq));
+	CHECK(is_flood(&fix, 100000));
 	/* And in spite of it the context can be closed. */
-	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
-	rig_fini(&rig);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	fixture_fini(&fix);
 }
 
 /*
@@ -283,69 +283,69 @@ static void flood(void)
 static void rate(void)
 {
 	const uint64_t begun = clock_ns();
-	struct rig_process p[PROCESSES];
+	struct fixture_process p[PROCESSES];
 	uint64_t ms, notifies, rounds;
-	struct rig rig;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
-	make_processes(&rig, p, PROCESSES);
+	start(&fix);
+	make_processes(&fix, p, PROCESSES);
 	for (rounds = 0; clock_ns() - begun < 600000000; rounds++) {
 		for (i = 0; i < PROCESSES; i++)
-			CHECK(fake_complete(&rig.fake, p[i].cq));
+			CHECK(fake_complete(&fix.fake, p[i].cq));
 		for (i = 0; i < PROCESSES; i++)
-			while (!take_bit(&rig, bit_of(i)))
+			while (!take_bit(&fix, bit_of(i)))
 				sched_yield();
 	}
-	pthread_mutex_lock(&rig.v.lock);
+	pthread_mutex_lock(&fix.v.lock);
 	ms = (clock_ns() - begun) / 1000000 + 1;
-	notifies = rig.v.counters.event_notifies;
-	pthread_mutex_unlock(&rig.v.lock);
+	notifies = fix.v.counters.event_notifies;
+	pthread_mutex_unlock(&fix.v.lock);
 	printf("%u completions in %u ms, %u notifications\n", (unsigned int)rounds * PROCESSES,
 	       (unsigned int)ms, (unsigned int)notifies);
 	CHECK(notifies <= 2048 + 32 * (ms + 2) + rounds * PROCESSES / 64);
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 /* Also where it wants to hear of nothing, the guest's queues that end in errors are counted. */
 static void not_negotiated(void)
 {
-	struct rig_process p;
-	struct rig rig;
+	struct fixture_process p;
+	struct fixture fix;
 	char why[96];
 
-	rig_init(&rig, false, NULL);
-	rig.v.events = events_new(&rig.v, NULL, why, sizeof(why));
-	CHECK(rig.v.events);
-	rig.event_bit = 0;
-	CHECK(rig_process(&rig, &p) == XEN_VHCA_E_UNSUPPORTED && p.umem && !p.cq);
-	rig.event_bit = XEN_VHCA_NO_EVENT;
-	CHECK(!rig_process(&rig, &p));
-	while (!vhca_pause_ms(&rig.v))
-		CHECK(fake_async(&rig.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
-	events_port(rig.v.events, XEN_VHCA_ASYNC_PORT_ERR);
-	CHECK(!rig.v.counters.asyncs && !notified(&rig, 0));
-	rig_fini(&rig);
+	fixture_init(&fix, false, NULL);
+	fix.v.events = events_new(&fix.v, NULL, why, sizeof(why));
+	CHECK(fix.v.events);
+	fix.event_bit = 0;
+	CHECK(fixture_process(&fix, &p) == XEN_VHCA_E_UNSUPPORTED && p.umem && !p.cq);
+	fix.event_bit = XEN_VHCA_NO_EVENT;
+	CHECK(!fixture_process(&fix, &p));
+	while (!vhca_pause_ms(&fix.v))
+		CHECK(fake_async(&fix.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
+	events_port(fix.v.events, XEN_VHCA_ASYNC_PORT_ERR);
+	CHECK(!fix.v.counters.asyncs && !notified(&fix, 0));
+	fixture_fini(&fix);
 }
 
 /* Queues that end in errors: the guest is slowed down, and then closed if nobody else can have caused them. */
 static void faults(void)
 {
-	struct rig_process p;
-	struct rig rig;
+	struct fixture_process p;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
-	CHECK(!rig_process(&rig, &p));
+	start(&fix);
+	CHECK(!fixture_process(&fix, &p));
 	for (i = 0; i < 2 * (VHCA_FAULTS + VHCA_FAULTS_MOST); i++)
-		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
-	while (!vhca_pause_ms(&rig.v))
-		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
-	CHECK(!is_flood(&rig, 100));
+		CHECK(fake_async(&fix.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
+	while (!vhca_pause_ms(&fix.v))
+		CHECK(fake_async(&fix.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
+	CHECK(!is_flood(&fix, 100));
 	for (i = 0; i < 2 * (VHCA_FAULTS + VHCA_FAULTS_MOST); i++)
-		CHECK(fake_async(&rig.fake, p.qp, i % 2 ? XEN_VHCA_ASYNC_QP_FATAL : XEN_VHCA_ASYNC_SQ_DRAINED));
-	CHECK(is_flood(&rig, 100000) && vhca_is_faulty(&rig.v));
-	rig_fini(&rig);
+		CHECK(fake_async(&fix.fake, p.qp, i % 2 ? XEN_VHCA_ASYNC_QP_FATAL : XEN_VHCA_ASYNC_SQ_DRAINED));
+	CHECK(is_flood(&fix, 100000) && vhca_is_faulty(&fix.v));
+	fixture_fini(&fix);
 }
 
 /* What has happened to a queue is counted, however soon it or its context is destroyed. */
@@ -353,43 +353,43 @@ static void faults_at_the_end(void)
 {
 	enum { ROUNDS = 200 };
 	const uint64_t begun = clock_ms();
-	struct rig_process p;
-	struct rig rig;
+	struct fixture_process p;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
+	start(&fix);
 	for (i = 0; i < ROUNDS; i++) {
-		CHECK(!rig_process(&rig, &p));
-		CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
-		CHECK(!rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, p.qp));
-		CHECK(fake_async(&rig.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
-		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+		CHECK(!fixture_process(&fix, &p));
+		CHECK(fake_async(&fix.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
+		CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p.qp));
+		CHECK(fake_async(&fix.fake, p.cq, XEN_VHCA_ASYNC_CQ_ERR));
+		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 	}
-	CHECK(!rig_process(&rig, &p));
-	CHECK(fake_async(&rig.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
-	events_free(rig.v.events);
-	rig.v.events = NULL;
-	CHECK(rig.v.faults.tat_ms >= begun + (2 * ROUNDS + 1) * VHCA_FAULT_MS);
-	rig_fini(&rig);
+	CHECK(!fixture_process(&fix, &p));
+	CHECK(fake_async(&fix.fake, p.qp, XEN_VHCA_ASYNC_QP_FATAL));
+	events_free(fix.v.events);
+	fix.v.events = NULL;
+	CHECK(fix.v.faults.tat_ms >= begun + (2 * ROUNDS + 1) * VHCA_FAULT_MS);
+	fixture_fini(&fix);
 }
 
 /* Asynchronous events */
 
-static struct xen_vhca_async_event next_async(struct rig *rig, struct vhca_async_front *front)
+static struct xen_vhca_async_event next_async(struct fixture *fix, struct vhca_async_front *front)
 {
 	struct xen_vhca_async_event event;
 	int got;
 
 	while (!(got = vhca_async_take(front, &event)))
-		CHECK(notified(rig, 10000));
+		CHECK(notified(fix, 10000));
 	CHECK(got == 1);
 	return event;
 }
 
-static void expect_async(struct rig *rig, struct vhca_async_front *front, uint32_t type,
+static void expect_async(struct fixture *fix, struct vhca_async_front *front, uint32_t type,
 			 xen_vhca_handle_t handle)
 {
-	struct xen_vhca_async_event event = next_async(rig, front);
+	struct xen_vhca_async_event event = next_async(fix, front);
 
 	CHECK(event.type == type && event.handle == handle);
 }
@@ -398,13 +398,13 @@ static void asyncs(void)
 {
 	struct xen_vhca_async_event event;
 	struct vhca_async_front front;
-	struct rig_process p[2];
-	struct rig rig;
+	struct fixture_process p[2];
+	struct fixture fix;
 	uint32_t type;
 
-	start(&rig);
-	vhca_async_front_init(&front, async_page(&rig));
-	make_processes(&rig, p, 2);
+	start(&fix);
+	vhca_async_front_init(&front, async_page(&fix));
+	make_processes(&fix, p, 2);
 	for (type = 0; type < XEN_VHCA_ASYNC_TYPES; type++) {
 		xen_vhca_handle_t handle = 0;
 
@@ -422,24 +422,24 @@ static void asyncs(void)
 			break;
 		}
 		if (handle)
-			CHECK(fake_async(&rig.fake, handle, type));
+			CHECK(fake_async(&fix.fake, handle, type));
 		else
-			events_port(rig.v.events, type);
-		expect_async(&rig, &front, type, handle);
+			events_port(fix.v.events, type);
+		expect_async(&fix, &front, type, handle);
 	}
 	/* Of the port each context hears; the guest is told by the worker alone, and once. */
-	fake_port(&rig.fake, XEN_VHCA_ASYNC_PORT_ERR);
+	fake_port(&fix.fake, XEN_VHCA_ASYNC_PORT_ERR);
 	/* Of the wrong type, of no type, of no object. */
-	fake_async(&rig.fake, p[0].cq, XEN_VHCA_ASYNC_QP_FATAL);
-	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED);
-	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_TYPES);
-	fake_async(&rig.fake, p[0].qp, ~0u);
-	fake_async(&rig.fake, p[0].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
-	expect_async(&rig, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[0].qp);
-	fake_async(&rig.fake, p[1].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
-	expect_async(&rig, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[1].qp);
+	fake_async(&fix.fake, p[0].cq, XEN_VHCA_ASYNC_QP_FATAL);
+	fake_async(&fix.fake, p[0].qp, XEN_VHCA_ASYNC_SRQ_LIMIT_REACHED);
+	fake_async(&fix.fake, p[0].qp, XEN_VHCA_ASYNC_TYPES);
+	fake_async(&fix.fake, p[0].qp, ~0u);
+	fake_async(&fix.fake, p[0].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
+	expect_async(&fix, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[0].qp);
+	fake_async(&fix.fake, p[1].qp, XEN_VHCA_ASYNC_SQ_DRAINED);
+	expect_async(&fix, &front, XEN_VHCA_ASYNC_SQ_DRAINED, p[1].qp);
 	CHECK(!vhca_async_take(&front, &event));
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 static const uint32_t qp_types[] = {
@@ -451,26 +451,26 @@ static const uint32_t qp_types[] = {
 #define QPS 40u
 #define QP_TYPES (sizeof(qp_types) / sizeof(qp_types[0]))
 
-static void all_qp_events(struct rig *rig, const struct rig_process p[])
+static void all_qp_events(struct fixture *fix, const struct fixture_process p[])
 {
 	unsigned int i, k;
 
 	for (i = 0; i < QPS; i++)
 		for (k = 0; k < QP_TYPES; k++)
-			CHECK(fake_async(&rig->fake, p[i].qp, qp_types[k]));
+			CHECK(fake_async(&fix->fake, p[i].qp, qp_types[k]));
 }
 
 /* The daemon has read all that there is. */
-static void settle(struct rig *rig, uint64_t told)
+static void settle(struct fixture *fix, uint64_t told)
 {
 	struct timespec ms = { .tv_nsec = 1000000 };
 	unsigned int i;
 	uint64_t sum;
 
 	for (i = 0; i < 10000; i++) {
-		pthread_mutex_lock(&rig->v.lock);
-		sum = rig->v.counters.asyncs + rig->v.counters.asyncs_lost;
-		pthread_mutex_unlock(&rig->v.lock);
+		pthread_mutex_lock(&fix->v.lock);
+		sum = fix->v.counters.asyncs + fix->v.counters.asyncs_lost;
+		pthread_mutex_unlock(&fix->v.lock);
 		if (sum == told)
 			return;
 		nanosleep(&ms, NULL);
@@ -488,41 +488,41 @@ static double cpu_seconds(void)
 
 static void full_ring(void)
 {
-	static struct rig_process p[QPS];
+	static struct fixture_process p[QPS];
 	struct timespec while_ = { .tv_nsec = 400000000 };
 	struct xen_vhca_async_event event;
 	struct vhca_async_front front;
 	uint8_t came[QPS][XEN_VHCA_ASYNC_TYPES] = { 0 };
 	unsigned int i, k;
-	struct rig rig;
+	struct fixture fix;
 	double before;
 
-	start(&rig);
-	vhca_async_front_init(&front, async_page(&rig));
+	start(&fix);
+	vhca_async_front_init(&front, async_page(&fix));
 	for (i = 0; i < QPS; i++) {
-		rig_process(&rig, &p[i]); /* there are fewer memory windows */
+		fixture_process(&fix, &p[i]); /* there are fewer memory windows */
 		CHECK(p[i].qp);
 	}
-	all_qp_events(&rig, p);
-	settle(&rig, XEN_VHCA_ASYNC_EVENTS);
+	all_qp_events(&fix, p);
+	settle(&fix, XEN_VHCA_ASYNC_EVENTS);
 	/* Those in the ring may come again; those that wait need not. */
-	all_qp_events(&rig, p);
-	settle(&rig, QPS * QP_TYPES);
-	CHECK(async_page(&rig)->lost == QPS * QP_TYPES - XEN_VHCA_ASYNC_EVENTS);
-	CHECK(async_page(&rig)->prod == XEN_VHCA_ASYNC_EVENTS);
+	all_qp_events(&fix, p);
+	settle(&fix, QPS * QP_TYPES);
+	CHECK(async_page(&fix)->lost == QPS * QP_TYPES - XEN_VHCA_ASYNC_EVENTS);
+	CHECK(async_page(&fix)->prod == XEN_VHCA_ASYNC_EVENTS);
 
 	/* It does not wait busily, whatever the guest says of its progress. */
 	before = cpu_seconds();
-	async_page(&rig)->cons = 0x80000000;
+	async_page(&fix)->cons = 0x80000000;
 	nanosleep(&while_, NULL);
 	CHECK(cpu_seconds() - before < 0.2);
-	CHECK(async_page(&rig)->prod == XEN_VHCA_ASYNC_EVENTS);
-	async_page(&rig)->cons = 0;
+	CHECK(async_page(&fix)->prod == XEN_VHCA_ASYNC_EVENTS);
+	async_page(&fix)->cons = 0;
 
 	/* Who is gone has no events any more. */
-	CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[QPS - 1].ctx));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p[QPS - 1].ctx));
 	for (i = 0; i < XEN_VHCA_ASYNC_EVENTS + (QPS - 1) * QP_TYPES; i++) {
-		event = next_async(&rig, &front);
+		event = next_async(&fix, &front);
 		for (k = 0; k < QPS && p[k].qp != event.handle; k++)
 			;
 		CHECK(k < QPS && event.type < XEN_VHCA_ASYNC_TYPES);
@@ -531,10 +531,10 @@ static void full_ring(void)
 	for (i = 0; i < QPS - 1; i++)
 		for (k = 0; k < QP_TYPES; k++)
 			CHECK(came[i][qp_types[k]] == 1 || came[i][qp_types[k]] == 2);
-	events_port(rig.v.events, XEN_VHCA_ASYNC_SM_CHANGE);
-	expect_async(&rig, &front, XEN_VHCA_ASYNC_SM_CHANGE, 0);
+	events_port(fix.v.events, XEN_VHCA_ASYNC_SM_CHANGE);
+	expect_async(&fix, &front, XEN_VHCA_ASYNC_SM_CHANGE, 0);
 	CHECK(!vhca_async_take(&front, &event));
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 static atomic_bool stop;
@@ -543,9 +543,9 @@ static atomic_bool stop;
 __attribute__((no_sanitize("address", "undefined", "thread")))
 static void *scribble(void *arg)
 {
-	struct rig *rig = arg;
-	volatile struct xen_vhca_async_page *page = async_page(rig);
-	volatile uint8_t *octets = bits_page(rig); /* the other page is behind it */
+	struct fixture *fix = arg;
+	volatile struct xen_vhca_async_page *page = async_page(fix);
+	volatile uint8_t *octets = bits_page(fix); /* the other page is behind it */
 	uint32_t x = 3;
 
 	while (!atomic_load(&stop)) {
@@ -559,43 +559,43 @@ static void *scribble(void *arg)
 
 static void hostile_guest(void)
 {
-	struct rig_process p[PROCESSES];
+	struct fixture_process p[PROCESSES];
 	pthread_t thread;
-	struct rig rig;
+	struct fixture fix;
 	unsigned int i;
 
-	start(&rig);
-	make_processes(&rig, p, PROCESSES);
-	CHECK(!pthread_create(&thread, NULL, scribble, &rig));
+	start(&fix);
+	make_processes(&fix, p, PROCESSES);
+	CHECK(!pthread_create(&thread, NULL, scribble, &fix));
 	for (i = 0; i < 20000; i++) {
-		CHECK(fake_complete(&rig.fake, p[i % PROCESSES].cq));
-		CHECK(fake_async(&rig.fake, p[i % PROCESSES].qp, qp_types[i % QP_TYPES]));
+		CHECK(fake_complete(&fix.fake, p[i % PROCESSES].cq));
+		CHECK(fake_async(&fix.fake, p[i % PROCESSES].qp, qp_types[i % QP_TYPES]));
 		if (!(i % 1000))
-			events_port(rig.v.events, XEN_VHCA_ASYNC_LID_CHANGE);
+			events_port(fix.v.events, XEN_VHCA_ASYNC_LID_CHANGE);
 	}
 	for (i = 0; i < PROCESSES; i++)
-		CHECK(!rig_object(&rig, XEN_VHCA_OP_CTX_CLOSE, p[i].ctx));
+		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p[i].ctx));
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
-	CHECK(rig_is_empty(&rig));
-	rig_fini(&rig);
+	CHECK(fixture_is_empty(&fix));
+	fixture_fini(&fix);
 }
 
 static void bad_parameters(void)
 {
 	const struct events_params bad[] = {
-		{ SHM_PAGES, RIG_ASYNC_REF, 10 },
-		{ RIG_BITS_REF, ~0u, 10 },
-		{ RIG_BITS_REF, RIG_ASYNC_REF, 0 },
+		{ SHM_PAGES, FIXTURE_ASYNC_REF, 10 },
+		{ FIXTURE_BITS_REF, ~0u, 10 },
+		{ FIXTURE_BITS_REF, FIXTURE_ASYNC_REF, 0 },
 	};
-	struct rig rig;
+	struct fixture fix;
 	char why[96];
 	unsigned int i;
 
-	rig_init(&rig, false, NULL);
+	fixture_init(&fix, false, NULL);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CHECK(!events_new(&rig.v, &bad[i], why, sizeof(why)));
-	rig_fini(&rig);
+		CHECK(!events_new(&fix.v, &bad[i], why, sizeof(why)));
+	fixture_fini(&fix);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "vhca/handle.h"
 
 int main(void)

@@ -11,7 +11,7 @@
 #include "hca/dma_check.h"
 #include "hca/sysfs.h"
 #include "supervisor/hca_auto.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static char dir[] = "/tmp/xen-ib-auto-XXXXXX";
 

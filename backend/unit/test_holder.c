@@ -18,7 +18,7 @@
 
 #include "supervisor/holder.h"
 #include "unit/fakes/pass_fds.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static char dir[] = "/tmp/xen-ib-holder-XXXXXX";
 static int listener;

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "unit/fakes/fake_store.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/log.h"
 #include "xen/iomem_remote.h"
 

@@ -13,7 +13,7 @@
 #include "supervisor/autoattach.h"
 #include "supervisor/device.h"
 #include "unit/fakes/fake_store.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "xen/iomem.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/log.h"
 
 static struct log_entry seen;

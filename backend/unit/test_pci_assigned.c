@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "unit/fakes/fake_store.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/log.h"
 #include "xen/pci_assigned.h"
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/ratelimit.h"
 
 static const struct ratelimit_rate rate = { .burst = 4, .interval_ms = 10 };

@@ -12,7 +12,7 @@
 
 #include "shared-ring/unit/example.h"
 #include "shared-ring/vhca_ring.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/clock.h"
 #include "worker/ring.h"
 
@@ -24,7 +24,7 @@
 #define FREE_REF 64u
 
 struct guest {
-	struct rig *rig;
+	struct fixture *fix;
 	struct vhca_front front;
 	struct xen_vhca_rsp rsp[ENTRIES];
 	bool busy[ENTRIES];
@@ -54,19 +54,19 @@ static void *serve(void *unused)
 
 static void *data_page(struct guest *g, unsigned int id)
 {
-	return shm_page(g->rig->shm, DATA_REF + id);
+	return shm_page(g->fix->shm, DATA_REF + id);
 }
 
-static void guest_init(struct guest *g, struct rig *rig)
+static void guest_init(struct guest *g, struct fixture *fix)
 {
-	uint32_t *dir = shm_page(rig->shm, DIR_REF);
+	uint32_t *dir = shm_page(fix->shm, DIR_REF);
 	unsigned int i;
 
 	memset(g, 0, sizeof(*g));
-	g->rig = rig;
+	g->fix = fix;
 	for (i = 0; i < ENTRIES; i++)
 		dir[i] = DATA_REF + i;
-	vhca_front_init(&g->front, shm_page(rig->shm, RING_REF), ORDER);
+	vhca_front_init(&g->front, shm_page(fix->shm, RING_REF), ORDER);
 }
 
 static void params_init(struct ring_params *params)
@@ -76,16 +76,16 @@ static void params_init(struct ring_params *params)
 }
 
 /* A guest that is connected. */
-static struct ring *connect_guest(struct guest *g, struct rig *rig)
+static struct ring *connect_guest(struct guest *g, struct fixture *fix)
 {
 	struct ring_params params;
 	struct ring *s;
 	char why[96];
 
-	rig_init(rig, false, NULL);
-	guest_init(g, rig);
+	fixture_init(fix, false, NULL);
+	guest_init(g, fix);
 	params_init(&params);
-	s = ring_new(&rig->v, &params, why, sizeof(why));
+	s = ring_new(&fix->v, &params, why, sizeof(why));
 	CHECK(s);
 	return s;
 }
@@ -96,13 +96,13 @@ static void send(struct guest *g, unsigned int id, struct xen_vhca_req req)
 	CHECK(!vhca_front_put(&g->front, &req));
 	g->busy[id] = true;
 	if (vhca_front_push(&g->front))
-		eventfd_write(g->rig->shm->to_back, 1);
+		eventfd_write(g->fix->shm->to_back, 1);
 }
 
 /* Waits for all that is in flight. */
 static void collect(struct guest *g)
 {
-	struct pollfd event = { .fd = g->rig->shm->to_front[CHANNEL_COMMANDS], .events = POLLIN };
+	struct pollfd event = { .fd = g->fix->shm->to_front[CHANNEL_COMMANDS], .events = POLLIN };
 	struct xen_vhca_rsp rsp;
 	eventfd_t count;
 	unsigned int i;
@@ -189,15 +189,15 @@ static void closing_under_load(struct guest *g)
 			      g->rsp[id].status == XEN_VHCA_E_HANDLE);
 		if (g->rsp[0].op != XEN_VHCA_OP_CTX_CLOSE)
 			CHECK(!one(g, close)->status);
-		CHECK(rig_is_empty(g->rig));
+		CHECK(fixture_is_empty(g->fix));
 	}
 }
 
-static void set_slow(struct rig *rig, unsigned int us)
+static void set_slow(struct fixture *fix, unsigned int us)
 {
-	pthread_mutex_lock(&rig->v.lock); /* the commands take it before they look */
-	rig->fake.slow_us = us;
-	pthread_mutex_unlock(&rig->v.lock);
+	pthread_mutex_lock(&fix->v.lock); /* the commands take it before they look */
+	fix->fake.slow_us = us;
+	pthread_mutex_unlock(&fix->v.lock);
 }
 
 /* A slow command does not hold up quick ones. */
@@ -209,7 +209,7 @@ static void overtaking(struct guest *g)
 	unsigned int quick = 0;
 
 	ctx = open_process(g, &pd);
-	set_slow(g->rig, 300000);
+	set_slow(g->fix, 300000);
 	fill_refs(g, 1, 1024);
 	send(g, 1, inline_mr(pd, 1024));
 	send(g, 2, req);
@@ -224,7 +224,7 @@ static void overtaking(struct guest *g)
 		quick++;
 	}
 	collect(g);
-	set_slow(g->rig, 0);
+	set_slow(g->fix, 0);
 	CHECK(!g->rsp[1].status);
 	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_CTX_CLOSE, .u.object.handle = ctx };
 	CHECK(!one(g, req)->status);
@@ -242,9 +242,9 @@ static void working(void)
 {
 	pthread_t thread;
 	struct guest g;
-	struct rig rig;
+	struct fixture fix;
 
-	ring = connect_guest(&g, &rig);
+	ring = connect_guest(&g, &fix);
 	stop = eventfd(0, EFD_CLOEXEC);
 	CHECK(!pthread_create(&thread, NULL, serve, NULL));
 	device_attr(&g);
@@ -253,8 +253,8 @@ static void working(void)
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
 	ring_free(ring);
-	CHECK(rig_is_empty(&rig));
-	rig_fini(&rig);
+	CHECK(fixture_is_empty(&fix));
+	fixture_fini(&fix);
 }
 
 /* The ring ends while commands are at work. */
@@ -263,10 +263,10 @@ static void sudden_end(void)
 	xen_vhca_handle_t pd;
 	pthread_t thread;
 	struct guest g;
-	struct rig rig;
+	struct fixture fix;
 	unsigned int id;
 
-	ring = connect_guest(&g, &rig);
+	ring = connect_guest(&g, &fix);
 	stop = eventfd(0, EFD_CLOEXEC);
 	CHECK(!pthread_create(&thread, NULL, serve, NULL));
 	open_process(&g, &pd);
@@ -277,34 +277,34 @@ static void sudden_end(void)
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
 	ring_free(ring);
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 static void bad_parameters(void)
 {
 	struct ring_params params;
 	struct guest g;
-	struct rig rig;
+	struct fixture fix;
 	char why[96];
 
-	rig_init(&rig, false, NULL);
-	guest_init(&g, &rig);
+	fixture_init(&fix, false, NULL);
+	guest_init(&g, &fix);
 	params_init(&params);
 	params.ring_order = 5;
-	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&fix.v, &params, why, sizeof(why)));
 	params_init(&params);
 	params.ring_refs[3] = SHM_PAGES;
-	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&fix.v, &params, why, sizeof(why)));
 	params_init(&params);
 	params.data_dir_ref = ~0u;
-	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
+	CHECK(!ring_new(&fix.v, &params, why, sizeof(why)));
 	params_init(&params);
-	((uint32_t *)shm_page(rig.shm, DIR_REF))[31] = SHM_PAGES;
-	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
-	guest_init(&g, &rig);
+	((uint32_t *)shm_page(fix.shm, DIR_REF))[31] = SHM_PAGES;
+	CHECK(!ring_new(&fix.v, &params, why, sizeof(why)));
+	guest_init(&g, &fix);
 	params.event_channel = 0;
-	CHECK(!ring_new(&rig.v, &params, why, sizeof(why)));
-	rig_fini(&rig);
+	CHECK(!ring_new(&fix.v, &params, why, sizeof(why)));
+	fixture_fini(&fix);
 }
 
 static void broken_ring(void)
@@ -312,26 +312,26 @@ static void broken_ring(void)
 	struct xen_vhca_sring *sring;
 	struct ring *s;
 	struct guest g;
-	struct rig rig;
+	struct fixture fix;
 
-	s = connect_guest(&g, &rig);
+	s = connect_guest(&g, &fix);
 	CHECK(!ring_service(s));
-	sring = shm_page(rig.shm, RING_REF);
+	sring = shm_page(fix.shm, RING_REF);
 	sring->req_prod = 1000;
 	CHECK(ring_service(s) == -EPROTO);
 	sring->req_prod = 0;
 	CHECK(ring_service(s) == -EPROTO); /* for good */
 	ring_free(s);
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
-static unsigned int ring_until_late(struct ring *s, struct rig *rig)
+static unsigned int ring_until_late(struct ring *s, struct fixture *fix)
 {
 	unsigned int n;
 
 	for (n = 0; ring_timeout_ms(s) < 0; n++) {
 		CHECK(n < 100000);
-		eventfd_write(rig->shm->to_back, 1);
+		eventfd_write(fix->shm->to_back, 1);
 		CHECK(!ring_service(s));
 	}
 	return n;
@@ -343,22 +343,22 @@ static void idle_kicks(void)
 	unsigned int heard, i;
 	struct ring *s;
 	struct guest g;
-	struct rig rig;
+	struct fixture fix;
 
-	s = connect_guest(&g, &rig);
+	s = connect_guest(&g, &fix);
 	CHECK(!ring_service(s) && ring_timeout_ms(s) == -1);
-	i = ring_until_late(s, &rig);
-	heard = rig.shm->done;
-	CHECK(i >= 64 && heard == i - 1 && rig.v.counters.kicks == i);
+	i = ring_until_late(s, &fix);
+	heard = fix.shm->done;
+	CHECK(i >= 64 && heard == i - 1 && fix.v.counters.kicks == i);
 	while (ring_timeout_ms(s))
 		;
-	CHECK(!ring_service(s) && rig.shm->done == heard + 1 && ring_timeout_ms(s) == -1);
-	ring_until_late(s, &rig);
-	heard = rig.shm->done;
+	CHECK(!ring_service(s) && fix.shm->done == heard + 1 && ring_timeout_ms(s) == -1);
+	ring_until_late(s, &fix);
+	heard = fix.shm->done;
 	send(&g, 0, (struct xen_vhca_req){ .op = XEN_VHCA_OP_DEVICE_QUERY });
-	CHECK(!ring_service(s) && rig.shm->done == heard + 1 && ring_timeout_ms(s) == -1);
+	CHECK(!ring_service(s) && fix.shm->done == heard + 1 && ring_timeout_ms(s) == -1);
 	ring_free(s);
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 /* A guest whose commands the HCA refuses: after a few of them the next one is taken later, one at a time. */
@@ -367,29 +367,29 @@ static void faults(void)
 	struct xen_vhca_req req = example_request(XEN_VHCA_OP_QP_MODIFY);
 	const uint64_t begun = clock_ns();
 	unsigned int refused = 0, i;
-	struct rig_process p;
+	struct fixture_process p;
 	struct ring *s;
 	struct guest g;
-	struct rig rig;
+	struct fixture fix;
 	uint64_t ms;
 
-	s = connect_guest(&g, &rig);
-	CHECK(!rig_process(&rig, &p));
+	s = connect_guest(&g, &fix);
+	CHECK(!fixture_process(&fix, &p));
 	/* What is refused without the HCA costs nothing. */
 	req.u.qp_modify.qp = ~0u;
 	for (i = 0; i < 2 * VHCA_FAULTS; i++)
-		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HANDLE);
-	CHECK(!vhca_pause_ms(&rig.v));
+		CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_HANDLE);
+	CHECK(!vhca_pause_ms(&fix.v));
 	req.u.qp_modify.qp = p.qp;
 	req.u.qp_modify.attr.state = 3;
-	for (; !vhca_pause_ms(&rig.v); refused++)
-		CHECK(rig_do(&rig, &req) == XEN_VHCA_E_HCA);
+	for (; !vhca_pause_ms(&fix.v); refused++)
+		CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_HCA);
 	CHECK(refused >= VHCA_FAULTS);
 	for (i = 0; i < 4; i++, refused++) {
 		send(&g, i, req);
 		do
 			CHECK(!ring_service(s));
-		while (rig.v.counters.commands[req.op] == refused + 2 * VHCA_FAULTS);
+		while (fix.v.counters.commands[req.op] == refused + 2 * VHCA_FAULTS);
 		collect(&g);
 		CHECK(g.rsp[i].status == XEN_VHCA_E_HCA);
 	}
@@ -397,7 +397,7 @@ static void faults(void)
 	printf("%u commands refused in %u ms\n", refused, (unsigned int)ms);
 	CHECK(refused <= VHCA_FAULTS + ms / VHCA_FAULT_MS + 1);
 	ring_free(s);
-	rig_fini(&rig);
+	fixture_fini(&fix);
 }
 
 int main(void)

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "sandbox/sandbox.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "worker/mm_pin.h"
 
 #define NOBODY 65534

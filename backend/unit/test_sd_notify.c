@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "supervisor/sd_notify.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static int systemd;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config/spec.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static char why[256];
 

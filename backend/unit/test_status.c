@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "admin/status_read.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "worker/status_write.h"
 
 static char dir[] = "/tmp/xen-ib-status-XXXXXX";
@@ -37,25 +37,25 @@ static const struct status_op *op(const struct status_view *view, const char *na
 static void test_round_trip(void)
 {
 	struct status_view view;
-	struct rig_process p;
+	struct fixture_process p;
 	struct status status;
-	struct rig rig;
+	struct fixture fix;
 
-	rig_init(&rig, false, NULL);
-	CHECK(!rig_process(&rig, &p));
-	CHECK(rig_object(&rig, XEN_VHCA_OP_QP_DESTROY, 0xdead) == XEN_VHCA_E_HANDLE);
-	rig.v.counters.kicks = 7;
-	histogram_add(&rig.v.counters.event_latency, 3000);
+	fixture_init(&fix, false, NULL);
+	CHECK(!fixture_process(&fix, &p));
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, 0xdead) == XEN_VHCA_E_HANDLE);
+	fix.v.counters.kicks = 7;
+	histogram_add(&fix.v.counters.event_latency, 3000);
 	status_init(&status, dir, 5, 1, "mlx5_0");
-	CHECK(status_update(&status, &rig.v) == -1);
+	CHECK(status_update(&status, &fix.v) == -1);
 
 	CHECK(status_load(&view, dir, 5, 1));
 	CHECK(view.pid == (uint32_t)getpid());
-	CHECK(object(&view, "QP")->used == 1 && object(&view, "QP")->limit == rig.v.quota.objects[OBJ_QP].limit);
-	CHECK(view.bytes.used == rig.v.quota.bytes.used && view.bytes.limit == rig.v.quota.bytes.limit);
+	CHECK(object(&view, "QP")->used == 1 && object(&view, "QP")->limit == fix.v.quota.objects[OBJ_QP].limit);
+	CHECK(view.bytes.used == fix.v.quota.bytes.used && view.bytes.limit == fix.v.quota.bytes.limit);
 	CHECK(view.counters[STATUS_KICKS] == 7 && !view.counters[STATUS_UNKNOWN]);
 	CHECK(op(&view, "QP_CREATE")->count == 1 && op(&view, "QP_DESTROY")->count == 1);
-	CHECK(!memcmp(&op(&view, "QP_CREATE")->latency, &rig.v.counters.latency[XEN_VHCA_OP_QP_CREATE],
+	CHECK(!memcmp(&op(&view, "QP_CREATE")->latency, &fix.v.counters.latency[XEN_VHCA_OP_QP_CREATE],
 		      sizeof(struct histogram)));
 	CHECK(op(&view, "QP_CREATE")->latency.count == 1 && op(&view, "QP_CREATE")->latency.sum_ns);
 	CHECK(view.events.count == 1 && view.events.max_ns == 3000 && view.events.buckets[2] == 1);
@@ -68,8 +68,8 @@ static void test_round_trip(void)
 
 	status_remove(&status);
 	CHECK(!status_load(&view, dir, 5, 1) && !view.n_objects);
-	rig_exit(&rig, &p);
-	rig_fini(&rig);
+	fixture_exit(&fix, &p);
+	fixture_fini(&fix);
 }
 
 static void take(struct status_view *view, const char *text)

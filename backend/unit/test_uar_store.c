@@ -17,7 +17,7 @@
 #include "hca/sysfs.h"
 #include "supervisor/holder.h"
 #include "supervisor/uar_store.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "util/log.h"
 #include "vhca/uar_table.h"
 

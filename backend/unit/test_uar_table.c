@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "vhca/uar_table.h"
 
 int main(void)

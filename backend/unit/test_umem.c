@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 #include "vhca/transport.h"
 #include "vhca/umem.h"
 

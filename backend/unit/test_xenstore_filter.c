@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "broker/xenstore_filter.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 #define BACK "/local/domain/0/backend/vhca/5/0"
 #define FRONT "/local/domain/5/device/vhca/0"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config/xl_cfg.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 static char first[] = "/tmp/xen-ib-config-XXXXXX", second[] = "/tmp/xen-ib-config-XXXXXX";
 static char proc[] = "/tmp/xen-ib-config-XXXXXX";

@@ -282,7 +282,7 @@ enum { POLL_XENSTORE, POLL_SIGNAL, POLL_MM_PIN, POLL_BROKER, POLL_HCA, POLL_FLOO
 	POLLS = POLL_RING + RING_FDS };
 
 /* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
-static void check_hca(struct worker *w)
+static void poll_hca(struct worker *w)
 {
 	const struct hca_ops *ops = w->hca->ops;
 	uint32_t type;
@@ -353,7 +353,7 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
 			     "event flood from the guest");
 		if (!w->stop && polls[POLL_HCA].revents)
-			check_hca(w);
+			poll_hca(w);
 		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
 			w->look = true;
 		if (!w->stop && w->ring)

@@ -25,7 +25,7 @@ struct side {
 	struct ibv_cq *cq;
 };
 
-struct rig {
+struct fixture {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
@@ -41,7 +41,7 @@ struct rig {
 	int result;
 };
 
-static void side_make(struct rig *r, struct side *s)
+static void side_make(struct fixture *r, struct side *s)
 {
 	s->channel = ibv_create_comp_channel(r->ctx);
 	s->cq = s->channel ? ibv_create_cq(r->ctx, DEPTH, NULL, s->channel, 0) : NULL;
@@ -85,7 +85,7 @@ static void side_take(struct side *s)
 	check(got, &wc);
 }
 
-static void rig_make(struct rig *r, const char *device)
+static void fixture_make(struct fixture *r, const char *device)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
@@ -116,7 +116,7 @@ static void rig_make(struct rig *r, const char *device)
 	loopback_connect(r->qp);
 }
 
-static void rig_free(struct rig *r)
+static void fixture_free(struct fixture *r)
 {
 	ibv_destroy_qp(r->qp);
 	ibv_destroy_cq(r->send.cq);
@@ -131,7 +131,7 @@ static void rig_free(struct rig *r)
 /* -- what is posted -- */
 
 /* count WRs of sges segments each, of which the last is signalled. */
-static void fill_send(struct rig *r, enum ibv_wr_opcode opcode, unsigned int flags, unsigned int sges, unsigned int count)
+static void fill_send(struct fixture *r, enum ibv_wr_opcode opcode, unsigned int flags, unsigned int sges, unsigned int count)
 {
 	unsigned int i;
 
@@ -149,27 +149,27 @@ static void fill_send(struct rig *r, enum ibv_wr_opcode opcode, unsigned int fla
 		};
 }
 
-static void fill_inline(struct rig *r)
+static void fill_inline(struct fixture *r)
 {
 	fill_send(r, IBV_WR_RDMA_WRITE, IBV_SEND_INLINE, 1, 1);
 }
 
-static void fill_sge(struct rig *r)
+static void fill_sge(struct fixture *r)
 {
 	fill_send(r, IBV_WR_RDMA_WRITE, 0, 1, 1);
 }
 
-static void fill_sges(struct rig *r)
+static void fill_sges(struct fixture *r)
 {
 	fill_send(r, IBV_WR_RDMA_WRITE, 0, MOST_SGES, 1);
 }
 
-static void fill_list(struct rig *r)
+static void fill_list(struct fixture *r)
 {
 	fill_send(r, IBV_WR_RDMA_WRITE, 0, 1, LIST);
 }
 
-static void fill_recvs(struct rig *r, unsigned int count)
+static void fill_recvs(struct fixture *r, unsigned int count)
 {
 	unsigned int i;
 
@@ -180,29 +180,29 @@ static void fill_recvs(struct rig *r, unsigned int count)
 		};
 }
 
-static void fill_recv(struct rig *r)
+static void fill_recv(struct fixture *r)
 {
 	fill_recvs(r, 1);
 }
 
-static void fill_recv_list(struct rig *r)
+static void fill_recv_list(struct fixture *r)
 {
 	fill_recvs(r, LIST);
 }
 
 /* -- the calls -- */
 
-static void call_nothing(struct rig *r)
+static void call_nothing(struct fixture *r)
 {
 	r->result = 0;
 }
 
-static void call_post_send(struct rig *r)
+static void call_post_send(struct fixture *r)
 {
 	r->result = ibv_post_send(r->qp, r->send_wr, &r->bad_send);
 }
 
-static void wr_begin(struct rig *r)
+static void wr_begin(struct fixture *r)
 {
 	ibv_wr_start(r->qpx);
 	r->qpx->wr_id = 0;
@@ -210,68 +210,68 @@ static void wr_begin(struct rig *r)
 	ibv_wr_rdma_write(r->qpx, r->mr->rkey, (uintptr_t)r->memory + MESSAGE);
 }
 
-static void call_wr_inline(struct rig *r)
+static void call_wr_inline(struct fixture *r)
 {
 	wr_begin(r);
 	ibv_wr_set_inline_data(r->qpx, r->memory, MESSAGE);
 	r->result = ibv_wr_complete(r->qpx);
 }
 
-static void call_wr_sge(struct rig *r)
+static void call_wr_sge(struct fixture *r)
 {
 	wr_begin(r);
 	ibv_wr_set_sge(r->qpx, r->mr->lkey, (uintptr_t)r->memory, MESSAGE);
 	r->result = ibv_wr_complete(r->qpx);
 }
 
-static void call_post_recv(struct rig *r)
+static void call_post_recv(struct fixture *r)
 {
 	r->result = ibv_post_recv(r->qp, r->recv_wr, &r->bad_recv);
 }
 
-static void call_poll_send(struct rig *r)
+static void call_poll_send(struct fixture *r)
 {
 	r->result = ibv_poll_cq(r->send.cq, 1, &r->wc);
 }
 
-static void call_poll_recv(struct rig *r)
+static void call_poll_recv(struct fixture *r)
 {
 	r->result = ibv_poll_cq(r->recv.cq, 1, &r->wc);
 }
 
-static void call_arm(struct rig *r)
+static void call_arm(struct fixture *r)
 {
 	r->result = ibv_req_notify_cq(r->send.cq, 0);
 }
 
 /* -- before and after them -- */
 
-static void ready(struct rig *r)
+static void ready(struct fixture *r)
 {
 	r->result = 0;
 }
 
-static void post_send(struct rig *r)
+static void post_send(struct fixture *r)
 {
 	call_post_send(r);
 	if (r->result)
 		die("posting: %s", strerror(r->result));
 }
 
-static void none(struct rig *r)
+static void none(struct fixture *r)
 {
 	if (r->result)
 		die("a call that should have returned 0 returned %d", r->result);
 }
 
-static void take_sent(struct rig *r)
+static void take_sent(struct fixture *r)
 {
 	none(r);
 	side_take(&r->send);
 }
 
 /* Uses up receives, as otherwise the queue becomes full. */
-static void use_recvs(struct rig *r, unsigned int count)
+static void use_recvs(struct fixture *r, unsigned int count)
 {
 	none(r);
 	for (; count; count--) {
@@ -282,17 +282,17 @@ static void use_recvs(struct rig *r, unsigned int count)
 	}
 }
 
-static void use_recv(struct rig *r)
+static void use_recv(struct fixture *r)
 {
 	use_recvs(r, 1);
 }
 
-static void use_recv_list(struct rig *r)
+static void use_recv_list(struct fixture *r)
 {
 	use_recvs(r, LIST);
 }
 
-static void complete_send(struct rig *r)
+static void complete_send(struct fixture *r)
 {
 	side_arm(&r->send);
 	fill_sge(r);
@@ -300,7 +300,7 @@ static void complete_send(struct rig *r)
 	side_await(&r->send);
 }
 
-static void complete_recv(struct rig *r)
+static void complete_recv(struct fixture *r)
 {
 	side_arm(&r->recv);
 	fill_recv(r);
@@ -312,13 +312,13 @@ static void complete_recv(struct rig *r)
 	side_await(&r->recv);
 }
 
-static void taken(struct rig *r)
+static void taken(struct fixture *r)
 {
 	check(r->result, &r->wc);
 }
 
 /* An armed CQ stays armed. */
-static void fire(struct rig *r)
+static void fire(struct fixture *r)
 {
 	none(r);
 	fill_sge(r);
@@ -330,7 +330,7 @@ static void fire(struct rig *r)
 struct kind {
 	const char *name;
 	unsigned int wrs;
-	void (*before)(struct rig *r), (*call)(struct rig *r), (*after)(struct rig *r);
+	void (*before)(struct fixture *r), (*call)(struct fixture *r), (*after)(struct fixture *r);
 };
 
 static const struct kind kinds[] = {
@@ -349,7 +349,7 @@ static const struct kind kinds[] = {
 	{ "req-notify", 0, ready, call_arm, fire },
 };
 
-static void measure(struct rig *r, const struct kind *kind, unsigned long calls)
+static void measure(struct fixture *r, const struct kind *kind, unsigned long calls)
 {
 	char name[64];
 	unsigned long i;
@@ -377,16 +377,16 @@ int main(int argc, char **argv)
 {
 	unsigned long calls = 20, i;
 	const struct number_option numbers[] = { { "calls", &calls, 1, 100000 }, { 0 } };
-	struct rig rig = { 0 };
+	struct fixture fix = { 0 };
 
-	rig_make(&rig, read_options(argc, argv, usage, numbers));
+	fixture_make(&fix, read_options(argc, argv, usage, numbers));
 	if (!RUNNING_ON_VALGRIND)
 		die("it has to be run by valgrind; see --help");
 	CALLGRIND_START_INSTRUMENTATION;
-	measure(&rig, &kinds[0], calls);	/* of the very first call some are not counted yet */
+	measure(&fix, &kinds[0], calls);	/* of the very first call some are not counted yet */
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		measure(&rig, &kinds[i], calls);
+		measure(&fix, &kinds[i], calls);
 	CALLGRIND_STOP_INSTRUMENTATION;
-	rig_free(&rig);
+	fixture_free(&fix);
 	return EXIT_SUCCESS;
 }

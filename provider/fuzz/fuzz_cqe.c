@@ -23,7 +23,7 @@ static uint8_t take(struct input *in)
 	return *in->at++;
 }
 
-struct rig {
+struct fixture {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq_ex *cq[2];
@@ -32,70 +32,70 @@ struct rig {
 	struct fake_hca_cq hca[2];
 };
 
-static void make_qp(struct rig *rig, int i)
+static void make_qp(struct fixture *fix, int i)
 {
 	static const struct ibv_qp_cap cap = {
 		.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2,
 		.max_inline_data = 32,
 	};
 
-	rig->qp[i] = fake_qp(rig->pd, ibv_cq_ex_to_cq(rig->cq[i % 2]), i < 2 ? NULL : rig->srq,
+	fix->qp[i] = fake_qp(fix->pd, ibv_cq_ex_to_cq(fix->cq[i % 2]), i < 2 ? NULL : fix->srq,
 			     i == 1 ? IBV_QPT_UC : IBV_QPT_RC, &cap);
-	REQUIRE(rig->qp[i]);
+	REQUIRE(fix->qp[i]);
 }
 
-static void rig_up(struct rig *rig)
+static void fixture_up(struct fixture *fix)
 {
 	struct ibv_cq_init_attr_ex cq = { .cqe = 7, .wc_flags = XENIB_CQ_WC_FLAGS };
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 7, .max_sge = 1 } };
 	int i;
 
-	memset(rig, 0, sizeof(*rig));
-	rig->context = fake_open();
-	rig->pd = xenib_alloc_pd(rig->context);
-	rig->srq = xenib_create_srq(rig->pd, &srq);
-	REQUIRE(rig->srq);
+	memset(fix, 0, sizeof(*fix));
+	fix->context = fake_open();
+	fix->pd = xenib_alloc_pd(fix->context);
+	fix->srq = xenib_create_srq(fix->pd, &srq);
+	REQUIRE(fix->srq);
 	for (i = 0; i < 2; i++) {
-		rig->cq[i] = xenib_create_cq_ex(rig->context, &cq);
-		REQUIRE(rig->cq[i]);
-		fake_hca_attach(&rig->hca[i], ibv_cq_ex_to_cq(rig->cq[i]));
+		fix->cq[i] = xenib_create_cq_ex(fix->context, &cq);
+		REQUIRE(fix->cq[i]);
+		fake_hca_attach(&fix->hca[i], ibv_cq_ex_to_cq(fix->cq[i]));
 	}
 	for (i = 0; i < QPS; i++)
-		make_qp(rig, i);
+		make_qp(fix, i);
 }
 
-static void rig_down(struct rig *rig)
+static void fixture_down(struct fixture *fix)
 {
 	int i;
 
 	for (i = 0; i < QPS; i++)
-		xenib_destroy_qp(rig->qp[i]);
+		xenib_destroy_qp(fix->qp[i]);
 	for (i = 0; i < 2; i++)
-		xenib_destroy_cq(ibv_cq_ex_to_cq(rig->cq[i]));
-	xenib_destroy_srq(rig->srq);
-	xenib_dealloc_pd(rig->pd);
-	fake_close(rig->context);
+		xenib_destroy_cq(ibv_cq_ex_to_cq(fix->cq[i]));
+	xenib_destroy_srq(fix->srq);
+	xenib_dealloc_pd(fix->pd);
+	fake_close(fix->context);
 	REQUIRE(!checks_failed);
 }
 
-static void post(struct rig *rig, struct input *in)
+static void post(struct fixture *fix, struct input *in)
 {
 	struct ibv_sge sge[2] = { { 0x1000, 8, 1 }, { 0x2000, 9, 2 } };
 	struct ibv_send_wr send = { .wr_id = 1, .sg_list = sge, .opcode = take(in) % 4,
 				    .num_sge = take(in) % 3 }, *bad_send;
 	struct ibv_recv_wr recv = { .wr_id = 2, .sg_list = sge, .num_sge = 1 }, *bad_recv;
-	struct ibv_qp *qp = rig->qp[take(in) % QPS];
+	struct ibv_qp *qp = fix->qp[take(in) % QPS];
 
 	ibv_post_send(qp, &send, &bad_send);
 	ibv_post_recv(qp, &recv, &bad_recv);
-	ibv_post_srq_recv(rig->srq, &recv, &bad_recv);
+	ibv_post_srq_recv(fix->srq, &recv, &bad_recv);
 }
 
 /* A CQE that is nearly right, or not at all. */
-static void complete(struct rig *rig, struct input *in, bool wild)
+static void complete(struct fixture *fix, struct input *in, bool wild)
 {
-	struct fake_hca_cq *hca = &rig->hca[take(in) % 2];
-	struct ibv_qp *qp = rig->qp[take(in) % QPS];
+	struct fake_hca_cq *hca = &fix->hca[take(in) % 2];
+	struct ibv_qp *qp = fix->qp[take(in) % QPS];
 	struct fake_cqe cqe = { .uidx = to_xqp(qp)->uidx, .qpn = qp->qp_num };
 	uint8_t *at = hca->cqes + (size_t)(hca->next % hca->count) * 64;
 	int i;
@@ -112,29 +112,29 @@ static void complete(struct rig *rig, struct input *in, bool wild)
 		memcpy(at + 32, (const uint8_t[4]){ 0, 0, take(in) & 1, take(in) & 7 }, 4);
 }
 
-static void scribble(struct rig *rig, struct input *in)
+static void scribble(struct fixture *fix, struct input *in)
 {
 	struct xenib_buf *buf;
 	uint16_t at;
 
 	switch (take(in) % 3) {
 	case 0:
-		buf = &to_xcq_ex(rig->cq[take(in) % 2])->buf;
+		buf = &to_xcq_ex(fix->cq[take(in) % 2])->buf;
 		break;
 	case 1:
-		buf = &to_xsrq(rig->srq)->buf;
+		buf = &to_xsrq(fix->srq)->buf;
 		break;
 	default:
-		buf = &to_xqp(rig->qp[take(in) % QPS])->buf;
+		buf = &to_xqp(fix->qp[take(in) % QPS])->buf;
 		break;
 	}
 	at = take(in) << 8 | take(in);
 	buf->addr[at % buf->size] = take(in);
 }
 
-static void lazy(struct rig *rig, struct input *in)
+static void lazy(struct fixture *fix, struct input *in)
 {
-	struct ibv_cq_ex *ex = rig->cq[take(in) % 2];
+	struct ibv_cq_ex *ex = fix->cq[take(in) % 2];
 	struct ibv_poll_cq_attr attr = {};
 	volatile uint64_t sum = 0; /* so that the reading is done */
 	int n = 0;
@@ -150,17 +150,17 @@ static void lazy(struct rig *rig, struct input *in)
 	ibv_end_poll(ex);
 }
 
-static void reset(struct rig *rig, struct input *in)
+static void reset(struct fixture *fix, struct input *in)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	int i = take(in) % QPS;
 
 	if (take(in) & 1) {
-		xenib_destroy_qp(rig->qp[i]);
-		make_qp(rig, i);
+		xenib_destroy_qp(fix->qp[i]);
+		make_qp(fix, i);
 	} else {
-		xenib_modify_qp(rig->qp[i], &attr, IBV_QP_STATE);
-		fake_to_rts(rig->qp[i]);
+		xenib_modify_qp(fix->qp[i], &attr, IBV_QP_STATE);
+		fake_to_rts(fix->qp[i]);
 	}
 }
 
@@ -170,35 +170,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
 	struct ibv_wc wc[8];
-	struct rig rig;
+	struct fixture fix;
 
-	rig_up(&rig);
+	fixture_up(&fix);
 	while (in.left) {
 		switch (take(&in) % 8) {
 		case 0:
 		case 1:
-			post(&rig, &in);
+			post(&fix, &in);
 			break;
 		case 2:
-			complete(&rig, &in, false);
+			complete(&fix, &in, false);
 			break;
 		case 3:
-			complete(&rig, &in, true);
+			complete(&fix, &in, true);
 			break;
 		case 4:
-			scribble(&rig, &in);
+			scribble(&fix, &in);
 			break;
 		case 5:
-			ibv_poll_cq(ibv_cq_ex_to_cq(rig.cq[take(&in) % 2]), take(&in) % 9, wc);
+			ibv_poll_cq(ibv_cq_ex_to_cq(fix.cq[take(&in) % 2]), take(&in) % 9, wc);
 			break;
 		case 6:
-			lazy(&rig, &in);
+			lazy(&fix, &in);
 			break;
 		case 7:
-			reset(&rig, &in);
+			reset(&fix, &in);
 			break;
 		}
 	}
-	rig_down(&rig);
+	fixture_down(&fix);
 	return 0;
 }

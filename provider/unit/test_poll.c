@@ -15,7 +15,7 @@ static const struct ibv_qp_cap cap = {
 	.max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1,
 };
 
-struct rig {
+struct fixture {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq_ex *ex;
@@ -24,7 +24,7 @@ struct rig {
 	struct fake_hca_cq hca;
 };
 
-static void rig_up(struct rig *rig, uint32_t flags)
+static void fixture_up(struct fixture *fix, uint32_t flags)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 7, .wc_flags = XENIB_CQ_WC_FLAGS,
@@ -32,32 +32,32 @@ static void rig_up(struct rig *rig, uint32_t flags)
 	};
 	size_t i;
 
-	memset(rig, 0, sizeof(*rig));
-	rig->context = fake_open();
-	REQUIRE(rig->context);
-	rig->pd = xenib_alloc_pd(rig->context);
-	REQUIRE(rig->pd);
-	rig->ex = xenib_create_cq_ex(rig->context, &attr);
-	REQUIRE(rig->ex);
-	rig->cq = ibv_cq_ex_to_cq(rig->ex);
-	CHECK(rig->cq->cqe == 7);
+	memset(fix, 0, sizeof(*fix));
+	fix->context = fake_open();
+	REQUIRE(fix->context);
+	fix->pd = xenib_alloc_pd(fix->context);
+	REQUIRE(fix->pd);
+	fix->ex = xenib_create_cq_ex(fix->context, &attr);
+	REQUIRE(fix->ex);
+	fix->cq = ibv_cq_ex_to_cq(fix->ex);
+	CHECK(fix->cq->cqe == 7);
 	CHECK(fake.last.cqe == 7 && fake.last.cqe_size == 64);
-	fake_hca_attach(&rig->hca, rig->cq);
-	for (i = 0; i < COUNT(rig->qp); i++) {
-		rig->qp[i] = fake_qp(rig->pd, rig->cq, NULL, IBV_QPT_RC, &cap);
-		REQUIRE(rig->qp[i]);
+	fake_hca_attach(&fix->hca, fix->cq);
+	for (i = 0; i < COUNT(fix->qp); i++) {
+		fix->qp[i] = fake_qp(fix->pd, fix->cq, NULL, IBV_QPT_RC, &cap);
+		REQUIRE(fix->qp[i]);
 	}
 }
 
-static void rig_down(struct rig *rig)
+static void fixture_down(struct fixture *fix)
 {
 	size_t i;
 
-	for (i = 0; i < COUNT(rig->qp); i++)
-		CHECK(!rig->qp[i] || !xenib_destroy_qp(rig->qp[i]));
-	CHECK(!xenib_destroy_cq(rig->cq));
-	CHECK(!xenib_dealloc_pd(rig->pd));
-	fake_close(rig->context);
+	for (i = 0; i < COUNT(fix->qp); i++)
+		CHECK(!fix->qp[i] || !xenib_destroy_qp(fix->qp[i]));
+	CHECK(!xenib_destroy_cq(fix->cq));
+	CHECK(!xenib_dealloc_pd(fix->pd));
+	fake_close(fix->context);
 }
 
 static void post(struct ibv_qp *qp, uint64_t send_id, uint64_t recv_id)
@@ -106,7 +106,7 @@ static const struct want wants[] = {
 };
 
 /* Completes the WQE number n of both queues, as w says. */
-static void complete(struct rig *rig, struct ibv_qp *qp, uint32_t n, const struct want *w)
+static void complete(struct fixture *fix, struct ibv_qp *qp, uint32_t n, const struct want *w)
 {
 	struct fake_cqe cqe = w->cqe;
 
@@ -120,15 +120,15 @@ static void complete(struct rig *rig, struct ibv_qp *qp, uint32_t n, const struc
 	cqe.path = 5;
 	cqe.src_qp = 0x778899;
 	cqe.vendor = 0x68;
-	fake_hca_complete(&rig->hca, &cqe);
+	fake_hca_complete(&fix->hca, &cqe);
 }
 
-static void check_eager(struct rig *rig, struct ibv_qp *qp, const struct want *w, uint64_t wr_id)
+static void check_eager(struct fixture *fix, struct ibv_qp *qp, const struct want *w, uint64_t wr_id)
 {
 	struct ibv_wc wc;
 
 	memset(&wc, 0xee, sizeof(wc));
-	CHECK(ibv_poll_cq(rig->cq, 1, &wc) == 1);
+	CHECK(ibv_poll_cq(fix->cq, 1, &wc) == 1);
 	CHECK(wc.wr_id == wr_id && wc.status == w->status && wc.wc_flags == w->flags);
 	CHECK(wc.qp_num == qp->qp_num);
 	if (w->status != IBV_WC_SUCCESS) {
@@ -174,27 +174,27 @@ static void every_kind(bool lazy, uint32_t flags)
 	static struct ibv_poll_cq_attr attr;
 	const struct want *w;
 	struct ibv_qp *qp;
-	struct rig rig;
+	struct fixture fix;
 	uint32_t i, n;
 
-	rig_up(&rig, flags);
+	fixture_up(&fix, flags);
 	for (i = 0; i < 30 * COUNT(wants); i++) {
 		w = &wants[i % COUNT(wants)];
-		qp = rig.qp[i / 4 % 3];
+		qp = fix.qp[i / 4 % 3];
 		n = to_xqp(qp)->sq.next;
 		CHECK(n == to_xqp(qp)->rq.head);
 		post(qp, 1000 + i, 5000 + i);
-		complete(&rig, qp, n, w);
+		complete(&fix, qp, n, w);
 		if (lazy) {
-			CHECK(!ibv_start_poll(rig.ex, &attr));
-			check_lazy(rig.ex, qp, w, (w->send ? 1000 : 5000) + i);
-			CHECK(ibv_next_poll(rig.ex) == ENOENT);
-			ibv_end_poll(rig.ex);
-			CHECK(ibv_start_poll(rig.ex, &attr) == ENOENT);
+			CHECK(!ibv_start_poll(fix.ex, &attr));
+			check_lazy(fix.ex, qp, w, (w->send ? 1000 : 5000) + i);
+			CHECK(ibv_next_poll(fix.ex) == ENOENT);
+			ibv_end_poll(fix.ex);
+			CHECK(ibv_start_poll(fix.ex, &attr) == ENOENT);
 		} else {
-			check_eager(&rig, qp, w, (w->send ? 1000 : 5000) + i);
+			check_eager(&fix, qp, w, (w->send ? 1000 : 5000) + i);
 		}
-		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == i + 1);
+		CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == i + 1);
 		if (w->send)
 			to_xqp(qp)->rq.tail++;
 		else
@@ -202,7 +202,7 @@ static void every_kind(bool lazy, uint32_t flags)
 		CHECK(to_xqp(qp)->sq.tail == to_xqp(qp)->sq.head);
 		CHECK(to_xqp(qp)->rq.tail == to_xqp(qp)->rq.head);
 	}
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 static void eager(void) { every_kind(false, 0); }
@@ -215,35 +215,35 @@ static void many(void)
 {
 	static struct ibv_poll_cq_attr attr;
 	struct ibv_wc wc[8];
-	struct rig rig;
+	struct fixture fix;
 	int i, round;
 
-	rig_up(&rig, 0);
+	fixture_up(&fix, 0);
 	for (round = 0; round < 50; round++) {
 		for (i = 0; i < 6; i++) {
-			post(rig.qp[i % 3], i, i + 10);
-			complete(&rig, rig.qp[i % 3], round * 2 + i / 3, &wants[0]);
+			post(fix.qp[i % 3], i, i + 10);
+			complete(&fix, fix.qp[i % 3], round * 2 + i / 3, &wants[0]);
 		}
 		if (round % 2) {
-			CHECK(ibv_poll_cq(rig.cq, 4, wc) == 4);
-			CHECK(ibv_poll_cq(rig.cq, 8, wc + 4) == 2);
+			CHECK(ibv_poll_cq(fix.cq, 4, wc) == 4);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc + 4) == 2);
 			for (i = 0; i < 6; i++)
 				CHECK(wc[i].wr_id == (uint64_t)i &&
-				      wc[i].qp_num == rig.qp[i % 3]->qp_num);
-			CHECK(ibv_poll_cq(rig.cq, 8, wc) == 0);
+				      wc[i].qp_num == fix.qp[i % 3]->qp_num);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc) == 0);
 		} else {
-			CHECK(!ibv_start_poll(rig.ex, &attr));
+			CHECK(!ibv_start_poll(fix.ex, &attr));
 			for (i = 0; i < 6; i++) {
-				CHECK(rig.ex->wr_id == (uint64_t)i);
-				CHECK(ibv_wc_read_opcode(rig.ex) == IBV_WC_SEND);
-				CHECK(ibv_next_poll(rig.ex) == (i < 5 ? 0 : ENOENT));
+				CHECK(fix.ex->wr_id == (uint64_t)i);
+				CHECK(ibv_wc_read_opcode(fix.ex) == IBV_WC_SEND);
+				CHECK(ibv_next_poll(fix.ex) == (i < 5 ? 0 : ENOENT));
 			}
-			ibv_end_poll(rig.ex);
+			ibv_end_poll(fix.ex);
 		}
 		for (i = 0; i < 3; i++)
-			to_xqp(rig.qp[i])->rq.tail += 2;
+			to_xqp(fix.qp[i])->rq.tail += 2;
 	}
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 /* CQEs that the HCA does not write are refused one by one; what is around them is not lost. */
@@ -253,40 +253,40 @@ static void bad_cqes(void)
 	static const uint8_t unknown[] = { 5, 6, 7, 8, 11, 12 };
 	struct fake_cqe cqe = {};
 	struct ibv_wc wc[8];
-	struct rig rig;
+	struct fixture fix;
 	size_t i;
 
-	rig_up(&rig, 0);
+	fixture_up(&fix, 0);
 	for (i = 0; i < COUNT(unknown); i++) {
-		post(rig.qp[0], i, 100 + i);
-		complete(&rig, rig.qp[0], i, &wants[0]);
-		cqe.uidx = to_xqp(rig.qp[0])->uidx;
+		post(fix.qp[0], i, 100 + i);
+		complete(&fix, fix.qp[0], i, &wants[0]);
+		cqe.uidx = to_xqp(fix.qp[0])->uidx;
 		cqe.opcode = unknown[i];
-		fake_hca_complete(&rig.hca, &cqe);
+		fake_hca_complete(&fix.hca, &cqe);
 		cqe.opcode = 2;
 		cqe.uidx = 0xffffff - i * 1000; /* nobody's */
-		fake_hca_complete(&rig.hca, &cqe);
-		complete(&rig, rig.qp[0], i, &wants[2]);
+		fake_hca_complete(&fix.hca, &cqe);
+		complete(&fix, fix.qp[0], i, &wants[2]);
 
 		if (i % 2) {
-			CHECK(ibv_poll_cq(rig.cq, 8, wc) == 1 && wc[0].wr_id == i);
-			CHECK(ibv_poll_cq(rig.cq, 8, wc) == -EINVAL);
-			CHECK(ibv_poll_cq(rig.cq, 8, wc) == -EINVAL);
-			CHECK(ibv_poll_cq(rig.cq, 8, wc) == 1 && wc[0].wr_id == 100 + i);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc) == 1 && wc[0].wr_id == i);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc) == -EINVAL);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc) == -EINVAL);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc) == 1 && wc[0].wr_id == 100 + i);
 		} else {
-			CHECK(!ibv_start_poll(rig.ex, &attr) && rig.ex->wr_id == i);
-			CHECK(ibv_next_poll(rig.ex) == EINVAL);
-			ibv_end_poll(rig.ex);
-			CHECK(ibv_start_poll(rig.ex, &attr) == EINVAL);
-			CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == 4 * i + 3);
-			CHECK(!ibv_start_poll(rig.ex, &attr) && rig.ex->wr_id == 100 + i);
-			ibv_end_poll(rig.ex);
+			CHECK(!ibv_start_poll(fix.ex, &attr) && fix.ex->wr_id == i);
+			CHECK(ibv_next_poll(fix.ex) == EINVAL);
+			ibv_end_poll(fix.ex);
+			CHECK(ibv_start_poll(fix.ex, &attr) == EINVAL);
+			CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == 4 * i + 3);
+			CHECK(!ibv_start_poll(fix.ex, &attr) && fix.ex->wr_id == 100 + i);
+			ibv_end_poll(fix.ex);
 		}
-		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == 4 * (i + 1));
+		CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == 4 * (i + 1));
 	}
 	attr.comp_mask = 1;
-	CHECK(ibv_start_poll(rig.ex, &attr) == EINVAL);
-	rig_down(&rig);
+	CHECK(ibv_start_poll(fix.ex, &attr) == EINVAL);
+	fixture_down(&fix);
 }
 
 /* A CQE of a QP that completes elsewhere is nobody's, too. */
@@ -296,17 +296,17 @@ static void foreign_cqe(void)
 	struct fake_cqe cqe = { .opcode = 0 };
 	struct ibv_cq *other;
 	struct ibv_wc wc;
-	struct rig rig;
+	struct fixture fix;
 
-	rig_up(&rig, 0);
-	other = xenib_create_cq(rig.context, 3, NULL, 0);
+	fixture_up(&fix, 0);
+	other = xenib_create_cq(fix.context, 3, NULL, 0);
 	REQUIRE(other);
 	fake_hca_attach(&other_hca, other);
-	cqe.uidx = to_xqp(rig.qp[1])->uidx;
+	cqe.uidx = to_xqp(fix.qp[1])->uidx;
 	fake_hca_complete(&other_hca, &cqe);
 	CHECK(ibv_poll_cq(other, 1, &wc) == -EINVAL);
 	CHECK(!xenib_destroy_cq(other));
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 /* A QP goes; its completions go with it, the others stay in order. */
@@ -315,49 +315,49 @@ static void clean(bool destroy)
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
 	struct fake_cqe late = { .opcode = 0 };
 	struct ibv_wc wc[8];
-	struct rig rig;
+	struct fixture fix;
 	int i, skip;
 
 	for (skip = 0; skip < 8; skip++) {
-		rig_up(&rig, 0);
+		fixture_up(&fix, 0);
 		/* So that the CQEs lie over the end of the CQ. */
 		for (i = 0; i < skip; i++) {
-			post(rig.qp[2], 0, 0);
-			complete(&rig, rig.qp[2], i, &wants[0]);
-			CHECK(ibv_poll_cq(rig.cq, 1, wc) == 1);
-			to_xqp(rig.qp[2])->rq.tail++;
+			post(fix.qp[2], 0, 0);
+			complete(&fix, fix.qp[2], i, &wants[0]);
+			CHECK(ibv_poll_cq(fix.cq, 1, wc) == 1);
+			to_xqp(fix.qp[2])->rq.tail++;
 		}
 		for (i = 0; i < 3; i++) {
-			post(rig.qp[0], i, 20 + i);
-			post(rig.qp[1], 40 + i, 60 + i);
-			complete(&rig, rig.qp[0], i, &wants[0]);
-			complete(&rig, rig.qp[1], i, &wants[i % 2 ? 2 : 0]);
+			post(fix.qp[0], i, 20 + i);
+			post(fix.qp[1], 40 + i, 60 + i);
+			complete(&fix, fix.qp[0], i, &wants[0]);
+			complete(&fix, fix.qp[1], i, &wants[i % 2 ? 2 : 0]);
 		}
 		if (destroy) {
-			late.uidx = to_xqp(rig.qp[0])->uidx;
-			to_xcq(rig.cq)->recent = to_xqp(rig.qp[0]);
-			CHECK(!xenib_destroy_qp(rig.qp[0]));
-			rig.qp[0] = NULL;
+			late.uidx = to_xqp(fix.qp[0])->uidx;
+			to_xcq(fix.cq)->recent = to_xqp(fix.qp[0]);
+			CHECK(!xenib_destroy_qp(fix.qp[0]));
+			fix.qp[0] = NULL;
 		} else {
-			CHECK(!xenib_modify_qp(rig.qp[0], &reset, IBV_QP_STATE));
-			CHECK(!to_xqp(rig.qp[0])->sq.head && !to_xqp(rig.qp[0])->sq.limit);
-			CHECK(!to_xqp(rig.qp[0])->dbrec[0] && !to_xqp(rig.qp[0])->dbrec[1]);
+			CHECK(!xenib_modify_qp(fix.qp[0], &reset, IBV_QP_STATE));
+			CHECK(!to_xqp(fix.qp[0])->sq.head && !to_xqp(fix.qp[0])->sq.limit);
+			CHECK(!to_xqp(fix.qp[0])->dbrec[0] && !to_xqp(fix.qp[0])->dbrec[1]);
 		}
-		CHECK(be32toh(to_xcq(rig.cq)->dbrec[0]) == (uint32_t)skip + 3);
-		CHECK(ibv_poll_cq(rig.cq, 8, wc) == 3);
+		CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == (uint32_t)skip + 3);
+		CHECK(ibv_poll_cq(fix.cq, 8, wc) == 3);
 		CHECK(wc[0].wr_id == 40 && wc[1].wr_id == 61 && wc[2].wr_id == 42);
 
 		/* Nothing of the QP is remembered. */
 		if (destroy) {
-			fake_hca_complete(&rig.hca, &late);
-			CHECK(ibv_poll_cq(rig.cq, 8, wc) == -EINVAL);
+			fake_hca_complete(&fix.hca, &late);
+			CHECK(ibv_poll_cq(fix.cq, 8, wc) == -EINVAL);
 		}
 
 		/* What comes next is seen. */
-		post(rig.qp[1], 7, 8);
-		complete(&rig, rig.qp[1], 3, &wants[0]);
-		CHECK(ibv_poll_cq(rig.cq, 8, wc) == 1 && wc[0].wr_id == 7);
-		rig_down(&rig);
+		post(fix.qp[1], 7, 8);
+		complete(&fix, fix.qp[1], 3, &wants[0]);
+		CHECK(ibv_poll_cq(fix.cq, 8, wc) == 1 && wc[0].wr_id == 7);
+		fixture_down(&fix);
 	}
 }
 
@@ -372,28 +372,28 @@ static void arm(void)
 	struct xenib_cq *cq;
 	const uint8_t *reg;
 	struct ibv_wc wc;
-	struct rig rig;
+	struct fixture fix;
 
-	rig_up(&rig, 0);
-	cq = to_xcq(rig.cq);
-	post(rig.qp[0], 1, 2);
-	complete(&rig, rig.qp[0], 0, &wants[0]);
-	CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1);
+	fixture_up(&fix, 0);
+	cq = to_xcq(fix.cq);
+	post(fix.qp[0], 1, 2);
+	complete(&fix, fix.qp[0], 0, &wants[0]);
+	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1);
 
 	reg = fake_uar_page(cq->uar->index) + 0x20;
-	CHECK(!ibv_req_notify_cq(rig.cq, 1));
+	CHECK(!ibv_req_notify_cq(fix.cq, 1));
 	CHECK(!memcmp(reg, first, 4) && !memcmp(&cq->dbrec[1], first, 4));
 	CHECK(!reg[4] && (uint32_t)(reg[5] << 16 | reg[6] << 8 | reg[7]) == cq->cqn);
 
-	xenib_cq_event(rig.cq);
-	CHECK(!ibv_req_notify_cq(rig.cq, 0));
+	xenib_cq_event(fix.cq);
+	CHECK(!ibv_req_notify_cq(fix.cq, 0));
 	CHECK(!memcmp(reg, later, 4) && !memcmp(&cq->dbrec[1], later, 4));
-	xenib_cq_event(rig.cq);
-	xenib_cq_event(rig.cq);
-	xenib_cq_event(rig.cq);
-	CHECK(!ibv_req_notify_cq(rig.cq, 1));
+	xenib_cq_event(fix.cq);
+	xenib_cq_event(fix.cq);
+	xenib_cq_event(fix.cq);
+	CHECK(!ibv_req_notify_cq(fix.cq, 1));
 	CHECK(!memcmp(reg, first, 4));
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 int main(void)

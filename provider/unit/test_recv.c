@@ -9,7 +9,7 @@
 #include "check.h"
 #include "fake.h"
 
-struct rig {
+struct fixture {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -18,35 +18,35 @@ struct rig {
 	struct fake_hca_cq hca;
 };
 
-static void rig_up(struct rig *rig, const struct ibv_qp_cap *cap, struct ibv_srq_attr *srq_attr)
+static void fixture_up(struct fixture *fix, const struct ibv_qp_cap *cap, struct ibv_srq_attr *srq_attr)
 {
 	struct ibv_srq_init_attr attr;
 
-	memset(rig, 0, sizeof(*rig));
-	rig->context = fake_open();
-	REQUIRE(rig->context);
-	rig->pd = xenib_alloc_pd(rig->context);
-	REQUIRE(rig->pd);
-	rig->cq = xenib_create_cq(rig->context, 63, NULL, 0);
-	REQUIRE(rig->cq);
-	fake_hca_attach(&rig->hca, rig->cq);
+	memset(fix, 0, sizeof(*fix));
+	fix->context = fake_open();
+	REQUIRE(fix->context);
+	fix->pd = xenib_alloc_pd(fix->context);
+	REQUIRE(fix->pd);
+	fix->cq = xenib_create_cq(fix->context, 63, NULL, 0);
+	REQUIRE(fix->cq);
+	fake_hca_attach(&fix->hca, fix->cq);
 	if (srq_attr) {
 		attr = (struct ibv_srq_init_attr){ .attr = *srq_attr };
-		rig->srq = xenib_create_srq(rig->pd, &attr);
-		REQUIRE(rig->srq);
+		fix->srq = xenib_create_srq(fix->pd, &attr);
+		REQUIRE(fix->srq);
 		*srq_attr = attr.attr;
 	}
-	rig->qp = fake_qp(rig->pd, rig->cq, rig->srq, IBV_QPT_RC, cap);
-	REQUIRE(rig->qp);
+	fix->qp = fake_qp(fix->pd, fix->cq, fix->srq, IBV_QPT_RC, cap);
+	REQUIRE(fix->qp);
 }
 
-static void rig_down(struct rig *rig)
+static void fixture_down(struct fixture *fix)
 {
-	CHECK(!rig->qp || !xenib_destroy_qp(rig->qp));
-	CHECK(!rig->srq || !xenib_destroy_srq(rig->srq));
-	CHECK(!xenib_destroy_cq(rig->cq));
-	CHECK(!xenib_dealloc_pd(rig->pd));
-	fake_close(rig->context);
+	CHECK(!fix->qp || !xenib_destroy_qp(fix->qp));
+	CHECK(!fix->srq || !xenib_destroy_srq(fix->srq));
+	CHECK(!xenib_destroy_cq(fix->cq));
+	CHECK(!xenib_dealloc_pd(fix->pd));
+	fake_close(fix->context);
 }
 
 static uint64_t get_be(const uint8_t *at, int octets)
@@ -81,20 +81,20 @@ static void receive_queue(void)
 	struct ibv_recv_wr wr = { .sg_list = sge }, *bad;
 	struct fake_cqe cqe = { .opcode = 2, .bytes = 5 };
 	struct ibv_wc wc;
-	struct rig rig;
+	struct fixture fix;
 	uint8_t *at;
 	uint32_t i;
 
-	rig_up(&rig, &cap, NULL);
+	fixture_up(&fix, &cap, NULL);
 	CHECK(fake.last.rq_wqes == 8 && fake.last.rq_shift == 6);
-	CHECK(fake.last.buf == (uintptr_t)to_xqp(rig.qp)->rq.start);
-	cqe.uidx = to_xqp(rig.qp)->uidx;
+	CHECK(fake.last.buf == (uintptr_t)to_xqp(fix.qp)->rq.start);
+	cqe.uidx = to_xqp(fix.qp)->uidx;
 
 	for (i = 0; i < 0x10010; i++) {
 		wr.wr_id = i;
 		wr.num_sge = i % 5;
-		CHECK(!ibv_post_recv(rig.qp, &wr, &bad));
-		at = to_xqp(rig.qp)->rq.start + i % 8 * 64;
+		CHECK(!ibv_post_recv(fix.qp, &wr, &bad));
+		at = to_xqp(fix.qp)->rq.start + i % 8 * 64;
 		switch (i % 5) {
 		case 0:
 			CHECK(is_end(at));
@@ -110,22 +110,22 @@ static void receive_queue(void)
 			CHECK(segment_is(at + 32, 1, 0xa4, 0x4000) && is_end(at + 48));
 			break;
 		}
-		CHECK(be32toh(to_xqp(rig.qp)->dbrec[0]) == ((i + 1) & 0xffff));
+		CHECK(be32toh(to_xqp(fix.qp)->dbrec[0]) == ((i + 1) & 0xffff));
 		cqe.wqe = i;
-		fake_hca_complete(&rig.hca, &cqe);
-		CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1 && wc.wr_id == i && wc.byte_len == 5);
+		fake_hca_complete(&fix.hca, &cqe);
+		CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && wc.wr_id == i && wc.byte_len == 5);
 	}
 
 	/* All four: there is no room for the mark, and no need. */
 	sge[1].length = 9;
 	wr.num_sge = 4;
-	CHECK(!ibv_post_recv(rig.qp, &wr, &bad));
-	CHECK(segment_is(to_xqp(rig.qp)->rq.start + i % 8 * 64 + 48, 1, 0xa4, 0x4000));
+	CHECK(!ibv_post_recv(fix.qp, &wr, &bad));
+	CHECK(segment_is(to_xqp(fix.qp)->rq.start + i % 8 * 64 + 48, 1, 0xa4, 0x4000));
 	wr.num_sge = 5;
-	CHECK(ibv_post_recv(rig.qp, &wr, &bad) == EINVAL && bad == &wr);
+	CHECK(ibv_post_recv(fix.qp, &wr, &bad) == EINVAL && bad == &wr);
 	wr.num_sge = -1;
-	CHECK(ibv_post_recv(rig.qp, &wr, &bad) == EINVAL);
-	rig_down(&rig);
+	CHECK(ibv_post_recv(fix.qp, &wr, &bad) == EINVAL);
+	fixture_down(&fix);
 }
 
 static void receive_limits(void)
@@ -136,22 +136,22 @@ static void receive_limits(void)
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
 	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT };
 	struct ibv_recv_wr wr[6] = {}, *bad;
-	struct rig rig;
+	struct fixture fix;
 	int i;
 
-	rig_up(&rig, &cap, NULL);
-	CHECK(to_xqp(rig.qp)->rq.max_wr == 4);
+	fixture_up(&fix, &cap, NULL);
+	CHECK(to_xqp(fix.qp)->rq.max_wr == 4);
 	for (i = 0; i < 6; i++)
 		wr[i].next = i < 5 ? &wr[i + 1] : NULL;
-	CHECK(ibv_post_recv(rig.qp, wr, &bad) == ENOMEM && bad == &wr[4]);
-	CHECK(be32toh(to_xqp(rig.qp)->dbrec[0]) == 4);
+	CHECK(ibv_post_recv(fix.qp, wr, &bad) == ENOMEM && bad == &wr[4]);
+	CHECK(be32toh(to_xqp(fix.qp)->dbrec[0]) == 4);
 
 	/* Not in RESET, but in INIT. */
-	CHECK(!xenib_modify_qp(rig.qp, &reset, IBV_QP_STATE));
-	CHECK(ibv_post_recv(rig.qp, &wr[5], &bad) == EINVAL);
-	CHECK(!xenib_modify_qp(rig.qp, &init, IBV_QP_STATE));
-	CHECK(!ibv_post_recv(rig.qp, &wr[5], &bad));
-	rig_down(&rig);
+	CHECK(!xenib_modify_qp(fix.qp, &reset, IBV_QP_STATE));
+	CHECK(ibv_post_recv(fix.qp, &wr[5], &bad) == EINVAL);
+	CHECK(!xenib_modify_qp(fix.qp, &init, IBV_QP_STATE));
+	CHECK(!ibv_post_recv(fix.qp, &wr[5], &bad));
+	fixture_down(&fix);
 }
 
 /* A QP without queues: CQEs find memory, and posting is refused. */
@@ -162,19 +162,19 @@ static void no_queues(void)
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
 	struct ibv_recv_wr recv = {}, *bad_recv;
 	struct ibv_wc wc;
-	struct rig rig;
+	struct fixture fix;
 
-	rig_up(&rig, &none, NULL);
+	fixture_up(&fix, &none, NULL);
 	CHECK(!fake.last.sq_blocks && !fake.last.rq_wqes && !fake.last.rq_shift);
-	CHECK(ibv_post_recv(rig.qp, &recv, &bad_recv) == ENOMEM);
-	CHECK(ibv_post_send(rig.qp, &send, &bad_send) == ENOMEM);
-	cqe.uidx = to_xqp(rig.qp)->uidx;
-	fake_hca_complete(&rig.hca, &cqe);
-	CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1 && !wc.wr_id);
+	CHECK(ibv_post_recv(fix.qp, &recv, &bad_recv) == ENOMEM);
+	CHECK(ibv_post_send(fix.qp, &send, &bad_send) == ENOMEM);
+	cqe.uidx = to_xqp(fix.qp)->uidx;
+	fake_hca_complete(&fix.hca, &cqe);
+	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && !wc.wr_id);
 	cqe.opcode = 13;
-	fake_hca_complete(&rig.hca, &cqe);
-	CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1 && !wc.wr_id);
-	rig_down(&rig);
+	fake_hca_complete(&fix.hca, &cqe);
+	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && !wc.wr_id);
+	fixture_down(&fix);
 }
 
 /* The HCA's side of an SRQ: it follows the links, and knows how many WQEs were posted. */
@@ -207,14 +207,14 @@ static void srq_recycling(void)
 	uint32_t posted = 0, out = 0;
 	struct hca_srq hca = {};
 	struct ibv_wc wc;
-	struct rig rig;
+	struct fixture fix;
 	int err;
 
-	rig_up(&rig, &srq_cap, &attr);
+	fixture_up(&fix, &srq_cap, &attr);
 	CHECK(attr.max_wr == 31 && attr.max_sge == 3);
-	CHECK(to_xsrq(rig.srq)->mask == 31 && to_xsrq(rig.srq)->shift == 6);
-	cqe.uidx = to_xqp(rig.qp)->uidx;
-	hca.wqes = to_xsrq(rig.srq)->wqes;
+	CHECK(to_xsrq(fix.srq)->mask == 31 && to_xsrq(fix.srq)->shift == 6);
+	cqe.uidx = to_xqp(fix.qp)->uidx;
+	hca.wqes = to_xsrq(fix.srq)->wqes;
 	hca.stride = 64;
 	srandom(1);
 
@@ -225,13 +225,13 @@ static void srq_recycling(void)
 			sge[1] = (struct ibv_sge){ posted + 1, posted % 2, 7 };
 			wr.wr_id = posted;
 			wr.num_sge = 2;
-			err = ibv_post_srq_recv(rig.srq, &wr, &bad);
+			err = ibv_post_srq_recv(fix.srq, &wr, &bad);
 			CHECK(err == (out == 31 ? ENOMEM : 0));
 			if (err)
 				break;
 			posted++;
 			out++;
-			CHECK(be32toh(*to_xsrq(rig.srq)->dbrec) == posted);
+			CHECK(be32toh(*to_xsrq(fix.srq)->dbrec) == posted);
 			break;
 		case 1: { /* a message takes the next one */
 			const uint8_t *at;
@@ -253,15 +253,15 @@ static void srq_recycling(void)
 				break;
 			pick = random() % n_taken;
 			cqe.wqe = taken[pick];
-			fake_hca_complete(&rig.hca, &cqe);
-			CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1 && wc.wr_id == id_of[pick]);
+			fake_hca_complete(&fix.hca, &cqe);
+			CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && wc.wr_id == id_of[pick]);
 			taken[pick] = taken[--n_taken];
 			id_of[pick] = id_of[n_taken];
 			out--;
 			break;
 		}
 	}
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 /* Completions of WQEs that are not posted are refused, and the list stays sound. */
@@ -271,31 +271,31 @@ static void srq_bad_completions(void)
 	struct ibv_recv_wr wr = { .wr_id = 77 }, *bad;
 	struct fake_cqe cqe = { .opcode = 2 };
 	struct ibv_wc wc;
-	struct rig rig;
+	struct fixture fix;
 	int i;
 
-	rig_up(&rig, &srq_cap, &attr);
-	cqe.uidx = to_xqp(rig.qp)->uidx;
-	CHECK(!ibv_post_srq_recv(rig.srq, &wr, &bad));
+	fixture_up(&fix, &srq_cap, &attr);
+	cqe.uidx = to_xqp(fix.qp)->uidx;
+	CHECK(!ibv_post_srq_recv(fix.srq, &wr, &bad));
 	for (i = 0; i < 0x10000; i += 37) {
 		cqe.wqe = i;
 		if (!(i & 3))
 			continue;
-		fake_hca_complete(&rig.hca, &cqe);
-		CHECK(ibv_poll_cq(rig.cq, 1, &wc) == -EINVAL);
+		fake_hca_complete(&fix.hca, &cqe);
+		CHECK(ibv_poll_cq(fix.cq, 1, &wc) == -EINVAL);
 	}
 	cqe.wqe = 0;
-	fake_hca_complete(&rig.hca, &cqe);
-	CHECK(ibv_poll_cq(rig.cq, 1, &wc) == 1 && wc.wr_id == 77);
-	fake_hca_complete(&rig.hca, &cqe);
-	CHECK(ibv_poll_cq(rig.cq, 1, &wc) == -EINVAL);
+	fake_hca_complete(&fix.hca, &cqe);
+	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && wc.wr_id == 77);
+	fake_hca_complete(&fix.hca, &cqe);
+	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == -EINVAL);
 
 	for (i = 0; i < 3; i++)
-		CHECK(!ibv_post_srq_recv(rig.srq, &wr, &bad));
-	CHECK(ibv_post_srq_recv(rig.srq, &wr, &bad) == ENOMEM && bad == &wr);
+		CHECK(!ibv_post_srq_recv(fix.srq, &wr, &bad));
+	CHECK(ibv_post_srq_recv(fix.srq, &wr, &bad) == ENOMEM && bad == &wr);
 	wr.num_sge = 2;
-	CHECK(ibv_post_srq_recv(rig.srq, &wr, &bad) == EINVAL);
-	rig_down(&rig);
+	CHECK(ibv_post_srq_recv(fix.srq, &wr, &bad) == EINVAL);
+	fixture_down(&fix);
 }
 
 /* A QP goes while completions of its SRQ's WQEs wait: the WQEs come back. */
@@ -305,26 +305,26 @@ static void srq_clean(void)
 	struct ibv_recv_wr wr = {}, *bad;
 	struct fake_cqe cqe = {};
 	struct hca_srq hca = {};
-	struct rig rig;
+	struct fixture fix;
 	int i;
 
-	rig_up(&rig, &srq_cap, &attr);
-	hca.wqes = to_xsrq(rig.srq)->wqes;
+	fixture_up(&fix, &srq_cap, &attr);
+	hca.wqes = to_xsrq(fix.srq)->wqes;
 	hca.stride = 32;
-	cqe.uidx = to_xqp(rig.qp)->uidx;
+	cqe.uidx = to_xqp(fix.qp)->uidx;
 	for (i = 0; i < 3; i++)
-		CHECK(!ibv_post_srq_recv(rig.srq, &wr, &bad));
+		CHECK(!ibv_post_srq_recv(fix.srq, &wr, &bad));
 	for (i = 0; i < 3; i++) {
 		cqe.opcode = i == 1 ? 14 : 2;
 		cqe.wqe = hca_take(&hca);
-		fake_hca_complete(&rig.hca, &cqe);
+		fake_hca_complete(&fix.hca, &cqe);
 	}
-	CHECK(ibv_post_srq_recv(rig.srq, &wr, &bad) == ENOMEM);
-	CHECK(!xenib_destroy_qp(rig.qp));
-	rig.qp = NULL;
+	CHECK(ibv_post_srq_recv(fix.srq, &wr, &bad) == ENOMEM);
+	CHECK(!xenib_destroy_qp(fix.qp));
+	fix.qp = NULL;
 	for (i = 0; i < 3; i++)
-		CHECK(!ibv_post_srq_recv(rig.srq, &wr, &bad));
-	rig_down(&rig);
+		CHECK(!ibv_post_srq_recv(fix.srq, &wr, &bad));
+	fixture_down(&fix);
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static const struct ibv_qp_cap cap = {
 };
 
 /* A QP with what the test knows of it. */
-struct rig {
+struct fixture {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -45,91 +45,91 @@ static const struct ibv_ah_attr ah_attr = {
 		 .dgid.raw = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8 } },
 };
 
-static void rig_up(struct rig *rig, enum ibv_qp_type type, bool wr_api)
+static void fixture_up(struct fixture *fix, enum ibv_qp_type type, bool wr_api)
 {
 	struct ibv_ah_attr attr = ah_attr;
 
-	memset(rig, 0, sizeof(*rig));
-	rig->wr_api = wr_api;
-	rig->context = fake_open();
-	REQUIRE(rig->context);
-	rig->pd = xenib_alloc_pd(rig->context);
-	REQUIRE(rig->pd);
-	rig->cq = xenib_create_cq(rig->context, 15, NULL, 0);
-	REQUIRE(rig->cq);
-	fake_hca_attach(&rig->hca, rig->cq);
-	rig->qp = wr_api ? fake_qp_ex(rig->pd, rig->cq, type, &cap) :
-			   fake_qp(rig->pd, rig->cq, NULL, type, &cap);
-	REQUIRE(rig->qp);
-	rig->ah = xenib_create_ah(rig->pd, &attr);
-	REQUIRE(rig->ah);
-	rig->mw = xenib_alloc_mw(rig->pd, IBV_MW_TYPE_2);
-	REQUIRE(rig->mw);
-	rig->sq = to_xqp(rig->qp)->sq.start;
-	rig->blocks = to_xqp(rig->qp)->sq.mask + 1;
+	memset(fix, 0, sizeof(*fix));
+	fix->wr_api = wr_api;
+	fix->context = fake_open();
+	REQUIRE(fix->context);
+	fix->pd = xenib_alloc_pd(fix->context);
+	REQUIRE(fix->pd);
+	fix->cq = xenib_create_cq(fix->context, 15, NULL, 0);
+	REQUIRE(fix->cq);
+	fake_hca_attach(&fix->hca, fix->cq);
+	fix->qp = wr_api ? fake_qp_ex(fix->pd, fix->cq, type, &cap) :
+			   fake_qp(fix->pd, fix->cq, NULL, type, &cap);
+	REQUIRE(fix->qp);
+	fix->ah = xenib_create_ah(fix->pd, &attr);
+	REQUIRE(fix->ah);
+	fix->mw = xenib_alloc_mw(fix->pd, IBV_MW_TYPE_2);
+	REQUIRE(fix->mw);
+	fix->sq = to_xqp(fix->qp)->sq.start;
+	fix->blocks = to_xqp(fix->qp)->sq.mask + 1;
 }
 
-static void rig_down(struct rig *rig)
+static void fixture_down(struct fixture *fix)
 {
-	CHECK(!xenib_dealloc_mw(rig->mw));
-	CHECK(!xenib_destroy_ah(rig->ah));
-	CHECK(!xenib_destroy_qp(rig->qp));
-	CHECK(!xenib_destroy_cq(rig->cq));
-	CHECK(!xenib_dealloc_pd(rig->pd));
-	fake_close(rig->context);
+	CHECK(!xenib_dealloc_mw(fix->mw));
+	CHECK(!xenib_destroy_ah(fix->ah));
+	CHECK(!xenib_destroy_qp(fix->qp));
+	CHECK(!xenib_destroy_cq(fix->cq));
+	CHECK(!xenib_dealloc_pd(fix->pd));
+	fake_close(fix->context);
 }
 
 /* The queue as it is, read round from a block on. */
-static bool queue_holds(const struct rig *rig, uint32_t block, const uint8_t *want, uint32_t used)
+static bool queue_holds(const struct fixture *fix, uint32_t block, const uint8_t *want, uint32_t used)
 {
-	uint32_t size = rig->blocks * 64, at = block % rig->blocks * 64, i;
+	uint32_t size = fix->blocks * 64, at = block % fix->blocks * 64, i;
 
 	for (i = 0; i < used; i++)
-		if (rig->sq[(at + i) % size] != want[i])
+		if (fix->sq[(at + i) % size] != want[i])
 			return false;
 	return true;
 }
 
-static uint8_t *doorbell(const struct rig *rig)
+static uint8_t *doorbell(const struct fixture *fix)
 {
-	return fake_uar_page(to_xqp(rig->qp)->sq.uar->index) + 0x800 + rig->bf_turn * 0x100;
+	return fake_uar_page(to_xqp(fix->qp)->sq.uar->index) + 0x800 + fix->bf_turn * 0x100;
 }
 
 /* The doorbell for a single WQE: it is in the page whole, if a buffer holds it. */
-static void check_doorbell(struct rig *rig, const struct expect *e, uint32_t blocks)
+static void check_doorbell(struct fixture *fix, const struct expect *e, uint32_t blocks)
 {
-	const __be32 *dbrec = to_xqp(rig->qp)->dbrec;
+	const __be32 *dbrec = to_xqp(fix->qp)->dbrec;
 	bool whole = e->used > 16 && e->used <= 256;
-	const uint8_t *reg = doorbell(rig);
+	const uint8_t *reg = doorbell(fix);
 
-	CHECK(be32toh(dbrec[1]) == ((rig->next + blocks) & 0xffff));
+	CHECK(be32toh(dbrec[1]) == ((fix->next + blocks) & 0xffff));
 	CHECK(!memcmp(reg, e->octet, whole ? e->known : 8));
-	rig->bf_turn ^= 1;
+	fix->bf_turn ^= 1;
 }
 
 /* The WQE ended; it must be in the queue and in the doorbell page. */
-static void check_wqe(struct rig *rig, struct expect *e)
+static void check_wqe(struct fixture *fix, struct expect *e)
 {
-	uint32_t blocks = expect_end(e, rig->qp->qp_num);
+	uint32_t blocks = expect_end(e, fix->qp->qp_num);
 
-	CHECK(queue_holds(rig, rig->next, e->octet, e->known));
-	check_doorbell(rig, e, blocks);
-	rig->next += blocks;
+	CHECK(queue_holds(fix, fix->next, e->octet, e->known));
+	check_doorbell(fix, e, blocks);
+	fix->next += blocks;
 }
 
 /* The HCA completes it, and the completion is the one of this WR. */
-static void complete(struct rig *rig, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t block)
+static void complete(struct fixture *fix, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t block)
 {
 	struct fake_cqe cqe = {
-		.opcode = 0, .uidx = to_xqp(rig->qp)->uidx, .qpn = rig->qp->qp_num,
+		.opcode = 0, .uidx = to_xqp(fix->qp)->uidx, .qpn = fix->qp->qp_num,
 		.wqe = block, .bytes = 77,
 	};
 	struct ibv_wc wc;
 
-	fake_hca_complete(&rig->hca, &cqe);
-	CHECK(xenib_poll_cq(rig->cq, 1, &wc) == 1);
+	fake_hca_complete(&fix->hca, &cqe);
+	CHECK(xenib_poll_cq(fix->cq, 1, &wc) == 1);
 	CHECK(wc.wr_id == wr_id && wc.status == IBV_WC_SUCCESS && wc.opcode == opcode);
-	CHECK(wc.qp_num == rig->qp->qp_num && !wc.wc_flags);
+	CHECK(wc.qp_num == fix->qp->qp_num && !wc.wc_flags);
 	if (opcode == IBV_WC_COMP_SWAP || opcode == IBV_WC_FETCH_ADD)
 		CHECK(wc.byte_len == 8);
 	else
@@ -137,15 +137,15 @@ static void complete(struct rig *rig, uint64_t wr_id, enum ibv_wc_opcode opcode,
 }
 
 /* Posts a WR by either interface. */
-static int post(struct rig *rig, struct ibv_send_wr *wr)
+static int post(struct fixture *fix, struct ibv_send_wr *wr)
 {
-	struct ibv_qp_ex *ex = &to_xqp(rig->qp)->vqp.qp_ex;
+	struct ibv_qp_ex *ex = &to_xqp(fix->qp)->vqp.qp_ex;
 	struct ibv_send_wr *bad;
 	struct ibv_data_buf bufs[8];
 	int i;
 
-	if (!rig->wr_api)
-		return ibv_post_send(rig->qp, wr, &bad);
+	if (!fix->wr_api)
+		return ibv_post_send(fix->qp, wr, &bad);
 
 	ibv_wr_start(ex);
 	ex->wr_id = wr->wr_id;
@@ -189,7 +189,7 @@ static int post(struct rig *rig, struct ibv_send_wr *wr)
 	}
 
 	/* Setters in either order, and of either kind. */
-	if (rig->qp->qp_type == IBV_QPT_UD && wr->wr_id % 2)
+	if (fix->qp->qp_type == IBV_QPT_UD && wr->wr_id % 2)
 		ibv_wr_set_ud_addr(ex, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	if (wr->send_flags & IBV_SEND_INLINE && wr->num_sge == 1) {
 		ibv_wr_set_inline_data(ex, (void *)(uintptr_t)wr->sg_list[0].addr,
@@ -205,7 +205,7 @@ static int post(struct rig *rig, struct ibv_send_wr *wr)
 	} else {
 		ibv_wr_set_sge_list(ex, wr->num_sge, wr->sg_list);
 	}
-	if (rig->qp->qp_type == IBV_QPT_UD && !(wr->wr_id % 2))
+	if (fix->qp->qp_type == IBV_QPT_UD && !(wr->wr_id % 2))
 		ibv_wr_set_ud_addr(ex, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	return ibv_wr_complete(ex);
 }
@@ -242,14 +242,14 @@ static const uint8_t octets_of_imm[4] = { 0xca, 0xfe, 0x01, 0x02 };
 static const uint8_t octets_of_key[4] = { 0x00, 0x55, 0x66, 0x77 };
 
 /* One operation of RC or UC, in all respects. */
-static void one_connected(struct rig *rig, struct ibv_send_wr *wr)
+static void one_connected(struct fixture *fix, struct ibv_send_wr *wr)
 {
 	static const uint8_t opcode[] = { 0x08, 0x09, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0, 0, 0x01 };
 	static const enum ibv_wc_opcode done[] = {
 		IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_SEND, IBV_WC_SEND, IBV_WC_RDMA_READ,
 		IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, 0, 0, IBV_WC_SEND,
 	};
-	uint32_t block = rig->next;
+	uint32_t block = fix->next;
 	const uint8_t *imm = no_imm;
 	struct expect e;
 
@@ -287,9 +287,9 @@ static void one_connected(struct rig *rig, struct ibv_send_wr *wr)
 	}
 	expect_payload(&e, wr);
 
-	CHECK(!post(rig, wr));
-	check_wqe(rig, &e);
-	complete(rig, wr->wr_id, done[wr->opcode], block);
+	CHECK(!post(fix, wr));
+	check_wqe(fix, &e);
+	complete(fix, wr->wr_id, done[wr->opcode], block);
 }
 
 static uint8_t data[1024];
@@ -307,7 +307,7 @@ static const uint32_t inline_lengths[] = { 0, 1, 11, 12, 13, 27, 28, 29, 44, 60,
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void every_form(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t *wr_id)
+static void every_form(struct fixture *fix, enum ibv_wr_opcode opcode, uint64_t *wr_id)
 {
 	bool atomic = opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	struct ibv_sge sge[4] = {
@@ -325,7 +325,7 @@ static void every_form(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t *wr_
 			.wr_id = ++*wr_id, .sg_list = sge, .num_sge = i, .opcode = opcode,
 			.send_flags = i * 3 & 7,
 		};
-		one_connected(rig, &wr);
+		one_connected(fix, &wr);
 	}
 	if (atomic || opcode == IBV_WR_RDMA_READ)
 		return;
@@ -336,7 +336,7 @@ static void every_form(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t *wr_
 			.wr_id = ++*wr_id, .sg_list = in, .num_sge = 1, .opcode = opcode,
 			.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
 		};
-		one_connected(rig, &wr);
+		one_connected(fix, &wr);
 
 		in[0].length = inline_lengths[i] / 3;
 		in[1] = (struct ibv_sge){ (uintptr_t)data + 300, 0, 0 };
@@ -344,7 +344,7 @@ static void every_form(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t *wr_
 					  inline_lengths[i] - in[0].length, 0 };
 		wr.num_sge = 3;
 		wr.wr_id = ++*wr_id;
-		one_connected(rig, &wr);
+		one_connected(fix, &wr);
 	}
 }
 
@@ -353,15 +353,15 @@ static void connected(enum ibv_qp_type type, const enum ibv_wr_opcode *ops, size
 		      bool wr_api)
 {
 	uint64_t wr_id = 0;
-	struct rig rig;
+	struct fixture fix;
 	size_t i, round;
 
-	rig_up(&rig, type, wr_api);
+	fixture_up(&fix, type, wr_api);
 	for (round = 0; round < 300; round++)
 		for (i = 0; i < count; i++)
-			every_form(&rig, ops[i], &wr_id);
-	CHECK(rig.next > 0x10000);
-	rig_down(&rig);
+			every_form(&fix, ops[i], &wr_id);
+	CHECK(fix.next > 0x10000);
+	fixture_down(&fix);
 }
 
 static const enum ibv_wr_opcode rc_ops[] = {
@@ -387,29 +387,29 @@ static void ud(bool wr_api)
 	};
 	struct ibv_send_wr wr;
 	struct expect e;
-	struct rig rig;
+	struct fixture fix;
 	uint32_t block;
 	int i;
 
-	rig_up(&rig, IBV_QPT_UD, wr_api);
+	fixture_up(&fix, IBV_QPT_UD, wr_api);
 	for (i = 0; i < 300; i++) {
 		wr = (struct ibv_send_wr){
 			.wr_id = i, .sg_list = sge, .num_sge = i % 3,
 			.opcode = i % 2 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
 			.send_flags = IBV_SEND_SIGNALED | (i % 5 == 4 ? IBV_SEND_INLINE : 0),
-			.wr.ud = { rig.ah, 0x654321, 0x11223344 },
+			.wr.ud = { fix.ah, 0x654321, 0x11223344 },
 		};
 		memcpy(&wr.imm_data, octets_of_imm, 4);
-		block = rig.next;
+		block = fix.next;
 		expect_control(&e, block, i % 2 ? 0x0b : 0x0a, BITS_SIGNALED,
 			       i % 2 ? octets_of_imm : no_imm);
 		expect_address(&e, &ah_attr, 8, 0x654321, 0x11223344);
 		expect_payload(&e, &wr);
-		CHECK(!post(&rig, &wr));
-		check_wqe(&rig, &e);
-		complete(&rig, i, IBV_WC_SEND, block);
+		CHECK(!post(&fix, &wr));
+		check_wqe(&fix, &e);
+		complete(&fix, i, IBV_WC_SEND, block);
 	}
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 static void ud_post_send(void) { ud(false); }
@@ -423,55 +423,55 @@ static void windows(bool wr_api)
 	static const uint8_t mw_key[4] = { 0x00, 0xab, 0x12, 0xff };
 	struct ibv_send_wr wr;
 	struct expect e;
-	struct rig rig;
+	struct fixture fix;
 	uint32_t block;
 	int i;
 
-	rig_up(&rig, IBV_QPT_RC, wr_api);
+	fixture_up(&fix, IBV_QPT_RC, wr_api);
 	for (i = 0; i < 60; i++) {
-		block = rig.next;
+		block = fix.next;
 		wr = (struct ibv_send_wr){ .wr_id = i, .send_flags = IBV_SEND_SIGNALED };
 		expect_control(&e, block, 0x25, BITS_SIGNALED, i % 3 ? mw_key : octets_of_key);
 		if (i % 3) {
 			wr.opcode = IBV_WR_BIND_MW;
-			wr.bind_mw.mw = rig.mw;
+			wr.bind_mw.mw = fix.mw;
 			wr.bind_mw.rkey = 0x00ab1200 | i;
 			wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
 				&mr, 0x123456789000, 1ULL << 31,
 				IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				(i % 3 == 1 ? IBV_ACCESS_ZERO_BASED : IBV_ACCESS_REMOTE_ATOMIC),
 			};
-			expect_bind(&e, true, rig.qp->qp_num, i, 0x123456789000, 1ULL << 31,
+			expect_bind(&e, true, fix.qp->qp_num, i, 0x123456789000, 1ULL << 31,
 				    0x00010203, i % 3 == 1 ? 0x30 : 0x70, i % 3 == 1);
 		} else {
 			wr.opcode = IBV_WR_LOCAL_INV;
 			wr.invalidate_rkey = 0x00556677;
 			expect_bind(&e, true, 0, 0, 0, 0, 0, 0, false);
 		}
-		CHECK(!post(&rig, &wr));
-		check_wqe(&rig, &e);
-		complete(&rig, i, i % 3 ? IBV_WC_BIND_MW : IBV_WC_LOCAL_INV, block);
+		CHECK(!post(&fix, &wr));
+		check_wqe(&fix, &e);
+		complete(&fix, i, i % 3 ? IBV_WC_BIND_MW : IBV_WC_LOCAL_INV, block);
 
 		/* The next one has a small fence, or the full one that it asks for. */
-		block = rig.next;
+		block = fix.next;
 		wr = (struct ibv_send_wr){
 			.wr_id = i, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
 			.send_flags = i % 2 ? IBV_SEND_FENCE : 0,
 		};
 		expect_control(&e, block, 0x0a, i % 2 ? BITS_FENCE : BITS_SMALL_FENCE, no_imm);
 		expect_data(&e, 0x9000, 64, 0x12);
-		CHECK(!post(&rig, &wr));
-		check_wqe(&rig, &e);
-		complete(&rig, i, IBV_WC_SEND, block);
+		CHECK(!post(&fix, &wr));
+		check_wqe(&fix, &e);
+		complete(&fix, i, IBV_WC_SEND, block);
 	}
 
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_BIND_MW };
-	wr.bind_mw.mw = rig.mw;
+	wr.bind_mw.mw = fix.mw;
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){ NULL, 0, 1, 0 };
-	CHECK(post(&rig, &wr) == EINVAL);
+	CHECK(post(&fix, &wr) == EINVAL);
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){ &mr, 0, (1ULL << 31) + 1, 0 };
-	CHECK(post(&rig, &wr) == EOPNOTSUPP);
-	rig_down(&rig);
+	CHECK(post(&fix, &wr) == EOPNOTSUPP);
+	fixture_down(&fix);
 }
 
 static void windows_post_send(void) { windows(false); }
@@ -493,23 +493,23 @@ static void window_type_1(void)
 	};
 	struct ibv_mw *mw;
 	struct expect e;
-	struct rig rig;
+	struct fixture fix;
 
-	rig_up(&rig, IBV_QPT_RC, false);
-	mw = xenib_alloc_mw(rig.pd, IBV_MW_TYPE_1);
+	fixture_up(&fix, IBV_QPT_RC, false);
+	mw = xenib_alloc_mw(fix.pd, IBV_MW_TYPE_1);
 	REQUIRE(mw);
 
 	expect_control(&e, 0, 0x25, BITS_SIGNALED, mw_key);
 	expect_bind(&e, false, 0, 0x00, 0x4000, 4096, 0x00010203, 0x18, false);
-	CHECK(!xenib_bind_mw(rig.qp, mw, &bind));
-	check_wqe(&rig, &e);
+	CHECK(!xenib_bind_mw(fix.qp, mw, &bind));
+	check_wqe(&fix, &e);
 	CHECK(mw->rkey == 0x00ab1200);
 
 	bind.bind_info.mw_access_flags = 1 << 20;
-	CHECK(xenib_bind_mw(rig.qp, mw, &bind) == EINVAL);
+	CHECK(xenib_bind_mw(fix.qp, mw, &bind) == EINVAL);
 	CHECK(mw->rkey == 0x00ab1200);
 	CHECK(!xenib_dealloc_mw(mw));
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 /* Several WRs: one doorbell, of 8 octets, for the last. */
@@ -519,13 +519,13 @@ static void batches(bool wr_api)
 	struct ibv_qp_ex *ex;
 	struct ibv_send_wr wr[3] = {}, *bad = NULL;
 	struct expect e;
-	struct rig rig;
+	struct fixture fix;
 	uint8_t *reg;
 	int i;
 
-	rig_up(&rig, IBV_QPT_RC, wr_api);
-	ex = &to_xqp(rig.qp)->vqp.qp_ex;
-	reg = doorbell(&rig);
+	fixture_up(&fix, IBV_QPT_RC, wr_api);
+	ex = &to_xqp(fix.qp)->vqp.qp_ex;
+	reg = doorbell(&fix);
 	memset(reg, 0xee, 256);
 
 	if (wr_api)
@@ -543,22 +543,22 @@ static void batches(bool wr_api)
 			ibv_wr_set_sge(ex, 0x12, 0x9000, 64);
 		}
 	}
-	CHECK(!(wr_api ? ibv_wr_complete(ex) : ibv_post_send(rig.qp, wr, &bad)));
+	CHECK(!(wr_api ? ibv_wr_complete(ex) : ibv_post_send(fix.qp, wr, &bad)));
 
 	for (i = 0; i < 3; i++) {
 		expect_control(&e, i, 0x0a, 0, no_imm);
 		expect_data(&e, 0x9000, 64, 0x12);
-		expect_end(&e, rig.qp->qp_num);
-		CHECK(queue_holds(&rig, i, e.octet, e.used));
+		expect_end(&e, fix.qp->qp_num);
+		CHECK(queue_holds(&fix, i, e.octet, e.used));
 	}
 	CHECK(!memcmp(reg, e.octet, 8));
 	CHECK(reg[8] == 0xee && reg[255] == 0xee);
-	CHECK(be32toh(to_xqp(rig.qp)->dbrec[1]) == 3);
+	CHECK(be32toh(to_xqp(fix.qp)->dbrec[1]) == 3);
 
 	/* One completion for all three. */
-	complete(&rig, 2, IBV_WC_SEND, 2);
-	CHECK(to_xqp(rig.qp)->sq.tail == 3);
-	rig_down(&rig);
+	complete(&fix, 2, IBV_WC_SEND, 2);
+	CHECK(to_xqp(fix.qp)->sq.tail == 3);
+	fixture_down(&fix);
 }
 
 static void batches_post_send(void) { batches(false); }
@@ -570,12 +570,12 @@ static void overflow(void)
 	struct ibv_sge sge = { 0x9000, 64, 0x12 };
 	struct ibv_send_wr wr[64] = {}, *bad = NULL;
 	struct ibv_qp_ex *ex;
-	struct rig rig;
+	struct fixture fix;
 	uint32_t max, i;
 
-	rig_up(&rig, IBV_QPT_RC, true);
-	ex = &to_xqp(rig.qp)->vqp.qp_ex;
-	max = to_xqp(rig.qp)->sq.max_wr;
+	fixture_up(&fix, IBV_QPT_RC, true);
+	ex = &to_xqp(fix.qp)->vqp.qp_ex;
+	max = to_xqp(fix.qp)->sq.max_wr;
 	REQUIRE(max >= cap.max_send_wr && max < 63);
 	for (i = 0; i <= max; i++) {
 		wr[i].wr_id = i;
@@ -584,13 +584,13 @@ static void overflow(void)
 		wr[i].num_sge = 1;
 		wr[i].next = i < max ? &wr[i + 1] : NULL;
 	}
-	CHECK(ibv_post_send(rig.qp, wr, &bad) == ENOMEM && bad == &wr[max]);
-	CHECK(be32toh(to_xqp(rig.qp)->dbrec[1]) == max);
+	CHECK(ibv_post_send(fix.qp, wr, &bad) == ENOMEM && bad == &wr[max]);
+	CHECK(be32toh(to_xqp(fix.qp)->dbrec[1]) == max);
 	bad = NULL;
-	CHECK(ibv_post_send(rig.qp, &wr[max], &bad) == ENOMEM && bad == &wr[max]);
+	CHECK(ibv_post_send(fix.qp, &wr[max], &bad) == ENOMEM && bad == &wr[max]);
 
 	/* In a batch nothing is posted then, and the queue is as it was. */
-	complete(&rig, 0, IBV_WC_SEND, 0);
+	complete(&fix, 0, IBV_WC_SEND, 0);
 	ibv_wr_start(ex);
 	for (i = 0; i < 2; i++) {
 		ex->wr_id = i;
@@ -599,14 +599,14 @@ static void overflow(void)
 		ibv_wr_set_inline_data(ex, data, 4);
 	}
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
-	CHECK(be32toh(to_xqp(rig.qp)->dbrec[1]) == max && to_xqp(rig.qp)->sq.next == max);
+	CHECK(be32toh(to_xqp(fix.qp)->dbrec[1]) == max && to_xqp(fix.qp)->sq.next == max);
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
-	CHECK(to_xqp(rig.qp)->sq.next == max && to_xqp(rig.qp)->sq.head == max);
-	CHECK(!ibv_post_send(rig.qp, &wr[max], &bad));
-	rig_down(&rig);
+	CHECK(to_xqp(fix.qp)->sq.next == max && to_xqp(fix.qp)->sq.head == max);
+	CHECK(!ibv_post_send(fix.qp, &wr[max], &bad));
+	fixture_down(&fix);
 }
 
 /* WRs that are refused, each for its reason. */
@@ -616,35 +616,35 @@ static void refusals(void)
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 1 }, *bad;
 	struct ibv_data_buf parts[2];
 	struct ibv_qp_ex *ex;
-	struct rig rig;
+	struct fixture fix;
 
-	rig_up(&rig, IBV_QPT_RC, true);
-	ex = &to_xqp(rig.qp)->vqp.qp_ex;
+	fixture_up(&fix, IBV_QPT_RC, true);
+	ex = &to_xqp(fix.qp)->vqp.qp_ex;
 
 	wr.num_sge = 5;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == ENOMEM && bad == &wr);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM && bad == &wr);
 	wr.num_sge = -1;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == ENOMEM);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
 	wr.num_sge = 1;
 	wr.opcode = IBV_WR_TSO;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
 	wr.opcode = -1;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
 	wr.opcode = 100;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
 	wr.opcode = IBV_WR_RDMA_READ;
 	wr.send_flags = IBV_SEND_INLINE;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
 	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
 	wr.opcode = IBV_WR_SEND;
-	sge[0].length = to_xqp(rig.qp)->sq.max_inline + 1;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == ENOMEM);
+	sge[0].length = to_xqp(fix.qp)->sq.max_inline + 1;
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
 	sge[0].length = UINT32_MAX;
 	sge[1] = sge[0];
 	wr.num_sge = 2;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == ENOMEM);
-	CHECK(!to_xqp(rig.qp)->sq.head && !to_xqp(rig.qp)->sq.next);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
+	CHECK(!to_xqp(fix.qp)->sq.head && !to_xqp(fix.qp)->sq.next);
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
@@ -652,35 +652,35 @@ static void refusals(void)
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
-	ibv_wr_set_inline_data(ex, data, to_xqp(rig.qp)->sq.max_inline + 1);
+	ibv_wr_set_inline_data(ex, data, to_xqp(fix.qp)->sq.max_inline + 1);
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
-	parts[0] = (struct ibv_data_buf){ data, to_xqp(rig.qp)->sq.max_inline };
+	parts[0] = (struct ibv_data_buf){ data, to_xqp(fix.qp)->sq.max_inline };
 	parts[1] = (struct ibv_data_buf){ data, 1 };
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data_list(ex, 2, parts);
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
-	CHECK(!to_xqp(rig.qp)->sq.head && !to_xqp(rig.qp)->sq.next);
+	CHECK(!to_xqp(fix.qp)->sq.head && !to_xqp(fix.qp)->sq.next);
 
 	/* Nothing may be posted before the QP can send. */
-	REQUIRE(!xenib_modify_qp(rig.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+	REQUIRE(!xenib_modify_qp(fix.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
 				 IBV_QP_STATE));
 	wr.send_flags = 0;
 	wr.num_sge = 1;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == ENOMEM);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	CHECK(ibv_wr_complete(ex) == EINVAL);
-	rig_down(&rig);
+	fixture_down(&fix);
 
-	rig_up(&rig, IBV_QPT_UD, false);
+	fixture_up(&fix, IBV_QPT_UD, false);
 	wr.opcode = IBV_WR_RDMA_WRITE;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
-	rig_down(&rig);
-	rig_up(&rig, IBV_QPT_UC, false);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
+	fixture_down(&fix);
+	fixture_up(&fix, IBV_QPT_UC, false);
 	wr.opcode = IBV_WR_RDMA_READ;
-	CHECK(ibv_post_send(rig.qp, &wr, &bad) == EINVAL);
-	rig_down(&rig);
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
+	fixture_down(&fix);
 }
 
 /* sq_sig_all, and plain doorbells, which have one place. */
@@ -689,23 +689,23 @@ static void plain_doorbells(void)
 	struct ibv_sge sge = { 0x9000, 64, 0x12 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 }, *bad;
 	struct expect e;
-	struct rig rig;
+	struct fixture fix;
 	int i;
 
 	setenv("XENIB_SHUT_UP_BF", "1", 1);
-	rig_up(&rig, IBV_QPT_RC, false);
+	fixture_up(&fix, IBV_QPT_RC, false);
 	unsetenv("XENIB_SHUT_UP_BF");
-	to_xqp(rig.qp)->sq.always = BITS_SIGNALED;
+	to_xqp(fix.qp)->sq.always = BITS_SIGNALED;
 	for (i = 0; i < 3; i++) {
-		CHECK(!ibv_post_send(rig.qp, &wr, &bad));
+		CHECK(!ibv_post_send(fix.qp, &wr, &bad));
 		expect_control(&e, i, 0x0a, BITS_SIGNALED, no_imm);
 		expect_data(&e, 0x9000, 64, 0x12);
-		expect_end(&e, rig.qp->qp_num);
-		CHECK(queue_holds(&rig, i, e.octet, e.used));
-		CHECK(!memcmp(doorbell(&rig), e.octet, 8));
-		CHECK(!doorbell(&rig)[8] && !doorbell(&rig)[0x100]);
+		expect_end(&e, fix.qp->qp_num);
+		CHECK(queue_holds(&fix, i, e.octet, e.used));
+		CHECK(!memcmp(doorbell(&fix), e.octet, 8));
+		CHECK(!doorbell(&fix)[8] && !doorbell(&fix)[0x100]);
 	}
-	rig_down(&rig);
+	fixture_down(&fix);
 }
 
 int main(void)

@@ -13,25 +13,25 @@ size_t largest_message(size_t standard)
 	return opt.max_size ? opt.max_size : standard;
 }
 
-void rig_open(struct rig *rig, const struct vp_conf *conf, size_t largest)
+void fixture_open(struct fixture *fix, const struct vp_conf *conf, size_t largest)
 {
 	struct vp_conf c = *conf;
 
-	memset(rig, 0, sizeof(*rig));
-	rig->largest = largest;
+	memset(fix, 0, sizeof(*fix));
+	fix->largest = largest;
 	c.len = largest + VP_GRH + 4 * GUARD;
-	vp_open(&rig->dev_a, 0);
-	vp_open(&rig->dev_b, 1);
-	vp_pair_make(&rig->pair, &rig->dev_a, &rig->dev_b, &c);
+	vp_open(&fix->dev_a, 0);
+	vp_open(&fix->dev_b, 1);
+	vp_pair_make(&fix->pair, &fix->dev_a, &fix->dev_b, &c);
 }
 
-void rig_close(struct rig *rig)
+void fixture_close(struct fixture *fix)
 {
-	vp_expect_no_async(&rig->dev_a, "the first device");
-	vp_expect_no_async(&rig->dev_b, "the second device");
-	vp_pair_free(&rig->pair);
-	vp_close(&rig->dev_a);
-	vp_close(&rig->dev_b);
+	vp_expect_no_async(&fix->dev_a, "the first device");
+	vp_expect_no_async(&fix->dev_b, "the second device");
+	vp_pair_free(&fix->pair);
+	vp_close(&fix->dev_a);
+	vp_close(&fix->dev_b);
 }
 
 /* A datagram's first bytes in memory are its GRH. */

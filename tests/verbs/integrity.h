@@ -20,7 +20,7 @@ struct message {
 };
 
 /* A pair, and how large the messages may be that its buffers have room for. */
-struct rig {
+struct fixture {
 	struct vp_dev dev_a, dev_b;
 	struct vp_pair pair;
 	size_t largest;
@@ -29,8 +29,8 @@ struct rig {
 /* The largest message of a case: --max-size, or @standard. */
 size_t largest_message(size_t standard);
 
-void rig_open(struct rig *rig, const struct vp_conf *conf, size_t largest);
-void rig_close(struct rig *rig);
+void fixture_open(struct fixture *fix, const struct vp_conf *conf, size_t largest);
+void fixture_close(struct fixture *fix);
 
 /* Fresh data, zeroed sink, the operation, completions of both sides, every byte and the guards. */
 void transfer(struct vp_end *from, struct vp_end *to, const struct message *m);

@@ -52,14 +52,14 @@ void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_sour
 static void register_rounds(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a, *b;
 	unsigned long i;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	a = &rig.pair.a;
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, 64 * 1024);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
 	for (i = 0; i < rounds(ROUNDS); i++) {
 		size_t off = i * 577 % 9000, len = 1 + i * 3119 % 20000;
 		struct ibv_mr *mr_a = ibv_reg_mr(a->pd, a->buf + off, len, VP_ACCESS_ALL);
@@ -69,7 +69,7 @@ static void register_rounds(const void *arg)
 		there_and_back(a, a->buf + off, mr_a, b->buf + off, (uintptr_t)b->buf + off, mr_b, len);
 		require(!ibv_dereg_mr(mr_a) && !ibv_dereg_mr(mr_b), "round %lu: deregister", i);
 	}
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /*
@@ -80,26 +80,26 @@ static void recycled_pages(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	size_t page = sysconf(_SC_PAGESIZE);
-	struct rig rig;
+	struct fixture fix;
 	unsigned long i;
 
 	(void)arg;
-	rig_open(&rig, &conf, 4096);
+	fixture_open(&fix, &conf, 4096);
 	for (i = 0; i < rounds(40); i++) {
 		size_t len = (1 + i * 7 % 64) * page;
 		uint8_t *source = map(len), *sink = map(len);
-		struct ibv_mr *mr_a = ibv_reg_mr(rig.pair.a.pd, source, len, VP_ACCESS_ALL);
-		struct ibv_mr *mr_b = ibv_reg_mr(rig.pair.b.pd, sink, len, VP_ACCESS_ALL);
+		struct ibv_mr *mr_a = ibv_reg_mr(fix.pair.a.pd, source, len, VP_ACCESS_ALL);
+		struct ibv_mr *mr_b = ibv_reg_mr(fix.pair.b.pd, sink, len, VP_ACCESS_ALL);
 
 		require(mr_a && mr_b, "round %lu: register %zu fresh bytes", i, len);
-		there_and_back(&rig.pair.a, source, mr_a, sink, (uintptr_t)sink, mr_b, len);
+		there_and_back(&fix.pair.a, source, mr_a, sink, (uintptr_t)sink, mr_b, len);
 		require(!ibv_dereg_mr(mr_a) && !ibv_dereg_mr(mr_b), "round %lu: deregister", i);
 		munmap(source, len);
 		/* Every third mapping stays a while, so that the free pages are not in one piece. */
 		if (i % 3)
 			munmap(sink, len);
 	}
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* Many registrations at once, of pages here and there; each key reaches its own memory only. */
@@ -109,14 +109,14 @@ static void many_regions(const void *arg)
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	size_t page = sysconf(_SC_PAGESIZE);
 	struct ibv_mr *mr[REGIONS];
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a, *b;
 	size_t i;
 
 	(void)arg;
-	rig_open(&rig, &conf, REGIONS * page);
-	a = &rig.pair.a;
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, REGIONS * page);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
 	for (i = 0; i < REGIONS; i++) {
 		mr[i] = ibv_reg_mr(b->pd, b->buf + i * page, page, VP_ACCESS_ALL);
 		require(mr[i], "register page %zu", i);
@@ -129,7 +129,7 @@ static void many_regions(const void *arg)
 	}
 	for (i = 0; i < REGIONS; i++)
 		require(!ibv_dereg_mr(mr[i]), "deregister page %zu", i);
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* A registration goes by the address that its user gives it. */
@@ -139,19 +139,19 @@ static void chosen_address(const void *arg)
 	size_t off = 4096 + 24, len = 20000;
 	uint64_t iova;
 	struct ibv_mr *mr;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *b;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, 64 * 1024);
+	b = &fix.pair.b;
 	/* In step with the memory within a page, as the devices want it, but elsewhere. */
 	iova = 0x7000000000ull + ((uintptr_t)(b->buf + off) & 4095);
 	mr = ibv_reg_mr_iova(b->pd, b->buf + off, len, iova, VP_ACCESS_ALL);
 	require(mr, "register at an address of choice");
-	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf + off, iova, mr, len);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + off, iova, mr, len);
 	require(!ibv_dereg_mr(mr), "deregister");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* The same memory, registered twice in one PD and once in another, on both devices. */
@@ -160,26 +160,26 @@ static void overlapping(const void *arg)
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_mr *whole, *part, *abroad;
 	struct ibv_pd *other;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *b;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, 64 * 1024);
+	b = &fix.pair.b;
 	other = ibv_alloc_pd(b->dev->ctx);
 	require(other, "allocate another PD");
 	whole = ibv_reg_mr(b->pd, b->buf, b->len, VP_ACCESS_ALL);
 	part = ibv_reg_mr(b->pd, b->buf + 100, 10000, VP_ACCESS_ALL);
 	abroad = ibv_reg_mr(other, b->buf, b->len, VP_ACCESS_ALL);
 	require(whole && part && abroad, "register the same memory three times");
-	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf, (uintptr_t)b->buf, whole, 30000);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf, (uintptr_t)b->buf, whole, 30000);
 	require(!ibv_dereg_mr(whole), "deregister the first");
-	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
 	require(!ibv_dereg_mr(abroad), "deregister that of another PD");
-	there_and_back(&rig.pair.a, rig.pair.a.buf, rig.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
 	require(!ibv_dereg_mr(part), "deregister the last");
 	require(!ibv_dealloc_pd(other), "deallocate the other PD");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* One element that crosses from one registration into the next is an error elsewhere; two elements are not. */
@@ -188,27 +188,27 @@ static void across_regions(const void *arg)
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	uint64_t pattern = vp_fresh();
 	struct ibv_mr *low, *high;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a;
 	struct vp_wr w;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	a = &rig.pair.a;
+	fixture_open(&fix, &conf, 64 * 1024);
+	a = &fix.pair.a;
 	low = ibv_reg_mr(a->pd, a->buf, 8192, VP_ACCESS_ALL);
 	high = ibv_reg_mr(a->pd, a->buf + 8192, 8192, VP_ACCESS_ALL);
 	require(low && high, "register two neighbours");
 	vp_fill(a->buf + 4000, 8000, pattern);
-	memset(rig.pair.b.buf, 0, 8000);
+	memset(fix.pair.b.buf, 0, 8000);
 	vp_wr(&w, a, IBV_WR_RDMA_WRITE, 0, 8000);
 	w.sge[0] = (struct ibv_sge){ (uintptr_t)a->buf + 4000, 4192, low->lkey };
 	w.sge[1] = (struct ibv_sge){ (uintptr_t)a->buf + 8192, 3808, high->lkey };
 	w.wr.num_sge = 2;
 	vp_send(a, &w.wr);
 	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a write out of two registrations");
-	check(vp_differs(rig.pair.b.buf, 8000, pattern) < 0, "every byte has arrived");
+	check(vp_differs(fix.pair.b.buf, 8000, pattern) < 0, "every byte has arrived");
 	require(!ibv_dereg_mr(low) && !ibv_dereg_mr(high), "deregister both");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 static const struct check_case cases[] = {

@@ -5,7 +5,7 @@
 
 #include "integrity.h"
 
-static struct ibv_mw *window_open(struct rig *rig)
+static struct ibv_mw *window_open(struct fixture *fix)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_mw *mw;
@@ -15,17 +15,17 @@ static struct ibv_mw *window_open(struct rig *rig)
 	vp_need_mw(&dev);
 	vp_close(&dev);
 	conf.mr_access |= IBV_ACCESS_MW_BIND;
-	rig_open(rig, &conf, 64 * 1024);
-	mw = ibv_alloc_mw(rig->pair.b.pd, IBV_MW_TYPE_2);
+	fixture_open(fix, &conf, 64 * 1024);
+	mw = ibv_alloc_mw(fix->pair.b.pd, IBV_MW_TYPE_2);
 	require(mw, "allocate a window");
 	return mw;
 }
 
 /* @opcode through the window at [off, off + len) of b's buffer. */
-static void through(struct rig *rig, struct ibv_mw *mw, enum ibv_wr_opcode opcode, size_t off, size_t len)
+static void through(struct fixture *fix, struct ibv_mw *mw, enum ibv_wr_opcode opcode, size_t off, size_t len)
 {
 	bool read = opcode == IBV_WR_RDMA_READ;
-	struct vp_end *a = &rig->pair.a, *b = &rig->pair.b;
+	struct vp_end *a = &fix->pair.a, *b = &fix->pair.b;
 	struct vp_end *source = read ? b : a, *sink = read ? a : b;
 	uint64_t pattern = vp_fresh();
 	struct vp_wr w;
@@ -39,9 +39,9 @@ static void through(struct rig *rig, struct ibv_mw *mw, enum ibv_wr_opcode opcod
 	sink_check(sink, off, len, pattern, "operation through a window");
 }
 
-static void invalidate_by_send(struct rig *rig, struct ibv_mw *mw)
+static void invalidate_by_send(struct fixture *fix, struct ibv_mw *mw)
 {
-	struct vp_end *a = &rig->pair.a, *b = &rig->pair.b;
+	struct vp_end *a = &fix->pair.a, *b = &fix->pair.b;
 	uint64_t pattern = vp_fresh();
 	struct ibv_wc wc;
 	struct vp_wr w;
@@ -63,21 +63,21 @@ static void invalidate_by_send(struct rig *rig, struct ibv_mw *mw)
 static void window_data(const void *arg)
 {
 	static const size_t sizes[] = { 1, 4095, 4096, 4097, 20000 };
-	struct rig rig;
-	struct ibv_mw *mw = window_open(&rig);
+	struct fixture fix;
+	struct ibv_mw *mw = window_open(&fix);
 	size_t s;
 
 	(void)arg;
 	for (s = 0; s < ARRAY_SIZE(sizes); s++) {
 		size_t off = 4096 + s * 13, len = sizes[s];
 
-		vp_mw_bind(&rig.pair.b, mw, off, len, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-		through(&rig, mw, IBV_WR_RDMA_WRITE, off, len);
-		through(&rig, mw, IBV_WR_RDMA_READ, off, len);
-		invalidate_by_send(&rig, mw);
+		vp_mw_bind(&fix.pair.b, mw, off, len, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+		through(&fix, mw, IBV_WR_RDMA_WRITE, off, len);
+		through(&fix, mw, IBV_WR_RDMA_READ, off, len);
+		invalidate_by_send(&fix, mw);
 	}
 	require(!ibv_dealloc_mw(mw), "deallocate the window");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* Binds a window of type 1 by ibv_bind_mw(). */
@@ -99,36 +99,36 @@ static void bind_type_1(struct vp_end *end, struct ibv_mw *mw, unsigned int acce
 /* Also with the right to write from here: it says nothing about the other side. */
 static void window_type_1(const void *arg)
 {
-	struct rig rig;
-	struct ibv_mw *mw = window_open(&rig);
-	struct vp_end *b = &rig.pair.b;
+	struct fixture fix;
+	struct ibv_mw *mw = window_open(&fix);
+	struct vp_end *b = &fix.pair.b;
 
 	(void)arg;
 	require(!ibv_dealloc_mw(mw), "deallocate the window of type 2");
 	mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_1);
 	require(mw, "allocate a window of type 1");
 	bind_type_1(b, mw, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	through(&rig, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
+	through(&fix, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
 	bind_type_1(b, mw, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	through(&rig, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
-	through(&rig, mw, IBV_WR_RDMA_READ, 4096 + GUARD, 1000);
+	through(&fix, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
+	through(&fix, mw, IBV_WR_RDMA_READ, 4096 + GUARD, 1000);
 	require(!ibv_dealloc_mw(mw), "deallocate the window");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* After the send that took it back, the key is worth nothing. */
 static void window_taken_back(const void *arg)
 {
-	struct rig rig;
-	struct ibv_mw *mw = window_open(&rig);
-	struct vp_end *a = &rig.pair.a, *b = &rig.pair.b;
+	struct fixture fix;
+	struct ibv_mw *mw = window_open(&fix);
+	struct vp_end *a = &fix.pair.a, *b = &fix.pair.b;
 	uint64_t before = vp_fresh();
 	struct vp_wr w;
 
 	(void)arg;
 	vp_mw_bind(b, mw, 4096, 4096, IBV_ACCESS_REMOTE_WRITE);
-	through(&rig, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
-	invalidate_by_send(&rig, mw);
+	through(&fix, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
+	invalidate_by_send(&fix, mw);
 	vp_fill(b->buf, b->len, before);
 	vp_wr(&w, a, IBV_WR_RDMA_WRITE, 4096, 64);
 	w.wr.wr.rdma.rkey = mw->rkey;
@@ -137,7 +137,7 @@ static void window_taken_back(const void *arg)
 	vp_expect_qp_event(b, IBV_EVENT_QP_ACCESS_ERR, "responder");
 	check(vp_differs(b->buf, b->len, before) < 0, "nothing was written");
 	require(!ibv_dealloc_mw(mw), "deallocate the window");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 static const struct check_case cases[] = {

@@ -11,14 +11,14 @@ static void write_then_send(const void *arg)
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	enum { LEN = 30000 };
 	struct vp_wr write, send;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a, *b;
 	int i;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	a = &rig.pair.a;
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, 64 * 1024);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
 	for (i = 0; i < 20; i++) {
 		uint64_t pattern = vp_fresh();
 
@@ -34,7 +34,7 @@ static void write_then_send(const void *arg)
 		sink_check(b, GUARD, LEN, pattern, "the write before the send");
 		vp_expect(&a->scq, send.wr.wr_id, IBV_WC_SUCCESS, "the send");
 	}
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* A fenced send waits for the read before it, and carries what that has brought. */
@@ -43,14 +43,14 @@ static void read_fence_send(const void *arg)
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	enum { LEN = 20000, AT = 30000 };
 	struct vp_wr read, send;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a, *b;
 	int i;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	a = &rig.pair.a;
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, 64 * 1024);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
 	for (i = 0; i < 20; i++) {
 		uint64_t pattern = vp_fresh();
 
@@ -68,7 +68,7 @@ static void read_fence_send(const void *arg)
 		vp_expect(&b->rcq, i, IBV_WC_SUCCESS, "the receive");
 		sink_check(b, AT, LEN, pattern, "the send behind the read");
 	}
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* Only every eighth request asks for a completion; the queue goes around many times. */
@@ -78,14 +78,14 @@ static void unsignalled(const void *arg)
 	enum { LEN = 512, SLOTS = 64, TOTAL = 1024 };
 	uint64_t pattern[SLOTS];
 	struct vp_wr w;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a, *b;
 	int i;
 
 	(void)arg;
-	rig_open(&rig, &conf, SLOTS * LEN);
-	a = &rig.pair.a;
-	b = &rig.pair.b;
+	fixture_open(&fix, &conf, SLOTS * LEN);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
 	for (i = 0; i < TOTAL; i++) {
 		size_t slot = i % SLOTS;
 
@@ -100,7 +100,7 @@ static void unsignalled(const void *arg)
 	vp_expect_none(&a->scq, "the writes between");
 	for (i = 0; i < SLOTS; i++)
 		check(vp_differs(b->buf + i * LEN, LEN, pattern[i]) < 0, "slot %d holds what was written last", i);
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* Several QPs, both directions, queues full of writes, reads and sends of all lengths at the same time. */
@@ -194,16 +194,16 @@ static void atomics_by(bool wr_api)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	uint64_t value = 0x0123456789abcdefu, old;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a, *b;
 	uint8_t *target;
 
 	conf.wr_api = wr_api;
 	conf.cq_ex = wr_api;
-	rig_open(&rig, &conf, 4096);
-	a = &rig.pair.a;
-	b = &rig.pair.b;
-	if (rig.dev_b.attr.atomic_cap == IBV_ATOMIC_NONE)
+	fixture_open(&fix, &conf, 4096);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
+	if (fix.dev_b.attr.atomic_cap == IBV_ATOMIC_NONE)
 		skip("the device has no atomics");
 	memset(b->buf, 0x77, 64);
 	target = b->buf + 8;
@@ -226,7 +226,7 @@ static void atomics_by(bool wr_api)
 	check(old == value && word(target) == value, "compare and swap that differs in the top bit");
 	check(word(b->buf) == 0x7777777777777777u && word(b->buf + 16) == 0x7777777777777777u,
 	      "the words beside the target are as they were");
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 static void atomics(const void *arg)

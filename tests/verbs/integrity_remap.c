@@ -95,19 +95,19 @@ static struct ibv_mr *reg(struct vp_end *end, uint8_t *at, size_t len)
 }
 
 /* The end of what is registered, as filling it takes longer than all else. */
-static void use(struct rig *rig, uint8_t *at, size_t len, struct ibv_mr *mr)
+static void use(struct fixture *fix, uint8_t *at, size_t len, struct ibv_mr *mr)
 {
 	size_t some = len < 4 * PAGE ? len : 4 * PAGE;
 
 	at += len - some;
-	there_and_back(&rig->pair.a, rig->pair.a.buf, rig->pair.a.mr, at, (uintptr_t)at, mr, some);
+	there_and_back(&fix->pair.a, fix->pair.a.buf, fix->pair.a.mr, at, (uintptr_t)at, mr, some);
 }
 
-static void rounds_of(struct rig *rig, const struct change *change, size_t pages, size_t skip)
+static void rounds_of(struct fixture *fix, const struct change *change, size_t pages, size_t skip)
 {
 	int fd = change->file ? memfd_create("pages", MFD_CLOEXEC) : -1;
 	size_t size = pages * PAGE, len = size - skip - 8;
-	struct vp_end *b = &rig->pair.b;
+	struct vp_end *b = &fix->pair.b;
 	uint8_t *at;
 	int i;
 
@@ -116,9 +116,9 @@ static void rounds_of(struct rig *rig, const struct change *change, size_t pages
 	for (i = 0; i < ROUNDS; i++) {
 		struct ibv_mr *mr = reg(b, at + skip, len), *second = reg(b, at + skip, len);
 
-		use(rig, at + skip, len, mr);
+		use(fix, at + skip, len, mr);
 		require(!ibv_dereg_mr(mr), "deregister");
-		use(rig, at + skip, len, second);
+		use(fix, at + skip, len, second);
 		require(!ibv_dereg_mr(second), "deregister the second");
 		change->run(at, size);
 		if (change->file)
@@ -133,12 +133,12 @@ static void rounds_of(struct rig *rig, const struct change *change, size_t pages
 static void changing(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
-	struct rig rig;
+	struct fixture fix;
 
-	rig_open(&rig, &conf, 4 * PAGE);
-	rounds_of(&rig, arg, 3, 100);
-	rounds_of(&rig, arg, 1100, 0);
-	rig_close(&rig);
+	fixture_open(&fix, &conf, 4 * PAGE);
+	rounds_of(&fix, arg, 3, 100);
+	rounds_of(&fix, arg, 1100, 0);
+	fixture_close(&fix);
 }
 
 /* Memory that was registered for writing and is read-only now cannot be registered for writing. */
@@ -146,21 +146,21 @@ static void read_only_now(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_mr *mr;
-	struct rig rig;
+	struct fixture fix;
 	uint8_t *at;
 
 	(void)arg;
-	rig_open(&rig, &conf, PAGE);
+	fixture_open(&fix, &conf, PAGE);
 	at = map_at(NULL, 4 * PAGE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	memset(at, 1, 4 * PAGE);
-	require(!ibv_dereg_mr(reg(&rig.pair.b, at, 4 * PAGE)), "deregister");
+	require(!ibv_dereg_mr(reg(&fix.pair.b, at, 4 * PAGE)), "deregister");
 	require(!mprotect(at, 4 * PAGE, PROT_READ), "protect");
-	mr = ibv_reg_mr(rig.pair.b.pd, at, 4 * PAGE, VP_ACCESS_ALL);
+	mr = ibv_reg_mr(fix.pair.b.pd, at, 4 * PAGE, VP_ACCESS_ALL);
 	check(!mr && errno == EFAULT, "refused with EFAULT, errno is %d", errno);
 	require(!munmap(at, 4 * PAGE), "unmap");
-	mr = ibv_reg_mr(rig.pair.b.pd, at, 4 * PAGE, VP_ACCESS_ALL);
+	mr = ibv_reg_mr(fix.pair.b.pd, at, 4 * PAGE, VP_ACCESS_ALL);
 	check(!mr && errno == EFAULT, "refused with EFAULT where nothing is, errno is %d", errno);
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 #define CHANGE(name_, help_, run_, ...)                                                                                      \

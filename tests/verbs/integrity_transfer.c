@@ -47,7 +47,7 @@ static size_t sink_room(const struct operation *op)
 	return op->type == IBV_QPT_UD ? VP_GRH : 0;
 }
 
-static void transfer_size(struct rig *rig, const struct operation *op, size_t len, int elements)
+static void transfer_size(struct fixture *fix, const struct operation *op, size_t len, int elements)
 {
 	size_t o;
 
@@ -60,8 +60,8 @@ static void transfer_size(struct rig *rig, const struct operation *op, size_t le
 			.elements = elements,
 		};
 
-		transfer(&rig->pair.a, &rig->pair.b, &m);
-		transfer(&rig->pair.b, &rig->pair.a, &m);
+		transfer(&fix->pair.a, &fix->pair.b, &m);
+		transfer(&fix->pair.b, &fix->pair.a, &m);
 	}
 }
 
@@ -69,19 +69,19 @@ static void run_operation(const void *arg)
 {
 	const struct operation *op = arg;
 	struct vp_conf conf = conf_of(op);
-	struct rig rig;
+	struct fixture fix;
 	size_t w, s, largest;
 
 	for (w = 0; w < ARRAY_SIZE(ways); w++) {
 		conf.wr_api = ways[w].wr_api;
 		conf.cq_ex = ways[w].cq_ex;
-		rig_open(&rig, &conf, largest_message(MIB));
-		largest = largest_of(op, &rig.dev_a);
+		fixture_open(&fix, &conf, largest_message(MIB));
+		largest = largest_of(op, &fix.dev_a);
 		for (s = 0; s < ARRAY_SIZE(sizes) && sizes[s] <= largest; s++)
-			transfer_size(&rig, op, sizes[s], 1);
+			transfer_size(&fix, op, sizes[s], 1);
 		if (s == ARRAY_SIZE(sizes) || sizes[s - 1] < largest)
-			transfer_size(&rig, op, largest, 1);
-		rig_close(&rig);
+			transfer_size(&fix, op, largest, 1);
+		fixture_close(&fix);
 	}
 }
 
@@ -91,7 +91,7 @@ static void run_elements(const void *arg)
 	const struct operation *op = arg;
 	struct vp_conf conf = conf_of(op);
 	int max, elements;
-	struct rig rig;
+	struct fixture fix;
 	struct vp_dev dev;
 	size_t w;
 
@@ -107,14 +107,14 @@ static void run_elements(const void *arg)
 		conf.cq_ex = ways[w].cq_ex;
 		conf.cap.max_send_sge = max;
 		conf.cap.max_recv_sge = max;
-		rig_open(&rig, &conf, 64 * 1024);
+		fixture_open(&fix, &conf, 64 * 1024);
 		for (elements = 2; elements <= max; elements += elements < 5 ? 1 : 7) {
-			transfer_size(&rig, op, 1000, elements);
+			transfer_size(&fix, op, 1000, elements);
 			if (op->type != IBV_QPT_UD)
-				transfer_size(&rig, op, 60001, elements);
+				transfer_size(&fix, op, 60001, elements);
 		}
-		transfer_size(&rig, op, 1000, max);
-		rig_close(&rig);
+		transfer_size(&fix, op, 1000, max);
+		fixture_close(&fix);
 	}
 }
 
@@ -125,7 +125,7 @@ static void run_inline(const void *arg)
 	struct vp_conf conf = conf_of(op);
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	struct rig rig;
+	struct fixture fix;
 	size_t w, len;
 	int elements;
 
@@ -133,8 +133,8 @@ static void run_inline(const void *arg)
 		conf.wr_api = ways[w].wr_api;
 		conf.cq_ex = ways[w].cq_ex;
 		conf.cap.max_inline_data = 200;
-		rig_open(&rig, &conf, 64 * 1024);
-		errno = ibv_query_qp(rig.pair.a.qp, &attr, IBV_QP_CAP, &init);
+		fixture_open(&fix, &conf, 64 * 1024);
+		errno = ibv_query_qp(fix.pair.a.qp, &attr, IBV_QP_CAP, &init);
 		require(!errno, "query the QP");
 		require(init.cap.max_inline_data >= 200, "the QP takes what was asked for inline (%u)",
 			init.cap.max_inline_data);
@@ -149,10 +149,10 @@ static void run_inline(const void *arg)
 					.inlined = true,
 				};
 
-				transfer(&rig.pair.a, &rig.pair.b, &m);
+				transfer(&fix.pair.a, &fix.pair.b, &m);
 			}
 		}
-		rig_close(&rig);
+		fixture_close(&fix);
 	}
 }
 
@@ -161,17 +161,17 @@ static void huge(const void *arg)
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct message m = { .source = GUARD, .sink = GUARD + 1, .elements = 1 };
-	struct rig rig;
+	struct fixture fix;
 	size_t i;
 
 	(void)arg;
-	rig_open(&rig, &conf, largest_message(16 * MIB));
-	m.len = rig.largest;
+	fixture_open(&fix, &conf, largest_message(16 * MIB));
+	m.len = fix.largest;
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		m.opcode = opcodes[i];
-		transfer(&rig.pair.a, &rig.pair.b, &m);
+		transfer(&fix.pair.a, &fix.pair.b, &m);
 	}
-	rig_close(&rig);
+	fixture_close(&fix);
 }
 
 /* Both ends on one device: the data never leave it. */
@@ -208,22 +208,22 @@ static void no_create_flags(const void *arg)
 		.cap = conf.cap, .qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 	};
-	struct rig rig;
+	struct fixture fix;
 	struct vp_end *a;
 
 	(void)arg;
-	rig_open(&rig, &conf, 64 * 1024);
-	a = &rig.pair.a;
+	fixture_open(&fix, &conf, 64 * 1024);
+	a = &fix.pair.a;
 	attr.pd = a->pd;
 	attr.send_cq = a->scq.cq;
 	attr.recv_cq = a->rcq.cq;
 	vp_qp_destroy(a);
 	a->qp = ibv_create_qp_ex(a->dev->ctx, &attr);
 	require(a->qp, "create a QP without flags (%s)", strerror(errno));
-	vp_move_to_reset(&rig.pair.b);
-	vp_connect(a, &rig.pair.b);
-	vp_exchange(&rig.pair, "a QP without flags");
-	rig_close(&rig);
+	vp_move_to_reset(&fix.pair.b);
+	vp_connect(a, &fix.pair.b);
+	vp_exchange(&fix.pair, "a QP without flags");
+	fixture_close(&fix);
 }
 
 #define OP(n, s, r, t, o, ...) { .name = n, .shows = s, .run = r, \

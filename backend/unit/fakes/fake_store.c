@@ -8,7 +8,7 @@
 #include <xenstore.h>
 
 #include "unit/fakes/fake_store.h"
-#include "unit/fakes/rig.h"
+#include "unit/fakes/fixture.h"
 
 #define EVENTS 8192
 

@@ -7,7 +7,7 @@
  * left of it then: the next input is given to the same two functions.
  */
 #include "twice.h"
-#include "unit/rig.h"
+#include "unit/fixture.h"
 
 #define PAIRS 7
 #define KEYS 6
@@ -20,9 +20,9 @@ struct input {
 	size_t left;
 };
 
-static struct rig_qp *qps[2 * PAIRS + 1];
-static struct rig_cq *cqs[2];
-static struct rig_srq *srqs[2];
+static struct fixture_qp *qps[2 * PAIRS + 1];
+static struct fixture_cq *cqs[2];
+static struct fixture_srq *srqs[2];
 static struct mkey *mkeys[2][KEYS];
 static uint64_t buffers[2];
 static struct hca fresh[2];
@@ -39,14 +39,14 @@ static uint64_t take(struct input *in, unsigned int bytes)
 	return v;
 }
 
-static struct rig_qp *take_qp(struct input *in)
+static struct fixture_qp *take_qp(struct input *in)
 {
 	return qps[take(in, 1) % (2 * PAIRS + 1)];
 }
 
-static unsigned int side_of(const struct rig_qp *q)
+static unsigned int side_of(const struct fixture_qp *q)
 {
-	return q->side == &rig.side[1];
+	return q->side == &fix.side[1];
 }
 
 static uint32_t take_key(struct input *in, unsigned int side)
@@ -57,7 +57,7 @@ static uint32_t take_key(struct input *in, unsigned int side)
 		return (uint32_t)take(in, 4);
 	if (which == 0xfe)
 		return MKEY_RESERVED_LKEY;
-	return rig_key(mkeys[side][which % KEYS]) ^ (which > 0xf0);
+	return fixture_key(mkeys[side][which % KEYS]) ^ (which > 0xf0);
 }
 
 static uint64_t take_address(struct input *in, unsigned int side)
@@ -86,7 +86,7 @@ static void put_random(struct input *in, uint8_t *at, uint32_t len)
 
 static void post_random(struct input *in)
 {
-	struct rig_qp *q = take_qp(in);
+	struct fixture_qp *q = take_qp(in);
 	uint8_t bytes[1024];
 	uint32_t len = (uint32_t)(take(in, 1) % 64 + 1) * 16;
 
@@ -99,15 +99,15 @@ static void post_random(struct input *in)
 		bytes[0] = 0;
 		put_be32(bytes + 4, q->qp.obj.id << 8 | len / 16);
 	}
-	rig_put_wqe(q, bytes, len);
-	rig_ring(q);
+	fixture_put_wqe(q, bytes, len);
+	fixture_ring(q);
 }
 
-static void post_umr(struct input *in, struct rig_qp *q)
+static void post_umr(struct input *in, struct fixture_qp *q)
 {
 	static const uint8_t flags[] = { 0x80, 0xa0, 0xc0, 0x90, 0x00, 0x10, 0x88, 0x20 };
 	uint8_t umr[48 + 64 + 128] = { 0 };
-	struct rig_wr wr = { .opcode = MLX5_OPCODE_UMR, .umr = umr, .umr_len = sizeof(umr) };
+	struct fixture_wr wr = { .opcode = MLX5_OPCODE_UMR, .umr = umr, .umr_len = sizeof(umr) };
 	unsigned int side = side_of(q);
 
 	wr.imm = take_key(in, side);
@@ -123,7 +123,7 @@ static void post_umr(struct input *in, struct rig_qp *q)
 		put_be32(umr + i + 4, take_key(in, side));
 		put_be64(umr + i + 8, take_address(in, side));
 	}
-	rig_send(q, &wr);
+	fixture_send(q, &wr);
 }
 
 static void post_likely(struct input *in)
@@ -133,9 +133,9 @@ static void post_likely(struct input *in)
 		MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_RDMA_READ,
 		MLX5_OPCODE_ATOMIC_CS, MLX5_OPCODE_ATOMIC_FA, MLX5_OPCODE_UMR,
 	};
-	struct rig_qp *q = take_qp(in);
+	struct fixture_qp *q = take_qp(in);
 	unsigned int side = side_of(q);
-	struct rig_wr wr = { .opcode = opcodes[take(in, 1) % sizeof(opcodes)] };
+	struct fixture_wr wr = { .opcode = opcodes[take(in, 1) % sizeof(opcodes)] };
 	uint8_t flags = (uint8_t)take(in, 1);
 
 	if (!q->qp.has_sq)
@@ -159,57 +159,57 @@ static void post_likely(struct input *in)
 	wr.dlid = (uint16_t)(flags & 8 ? 0xc001 : 2 - side);
 	if (flags == 0x7f)
 		wr.dlid = 0xffff;
-	wr.qkey = RIG_QKEY;
+	wr.qkey = FIXTURE_QKEY;
 	wr.dgid = flags & 16 ? (const uint8_t *)"0123456789abcdef" : NULL;
-	wr.sges = take(in, 1) % (RIG_SEGS + 1);
+	wr.sges = take(in, 1) % (FIXTURE_SEGS + 1);
 	for (unsigned int i = 0; i < wr.sges; i++)
-		wr.sge[i] = (struct rig_sge){ take_address(in, side), take_length(in),
+		wr.sge[i] = (struct fixture_sge){ take_address(in, side), take_length(in),
 					      take_key(in, side) };
-	rig_send(q, &wr);
+	fixture_send(q, &wr);
 }
 
 static void post_receive(struct input *in)
 {
-	struct rig_qp *q = take_qp(in);
-	unsigned int side = side_of(q), sges = take(in, 1) % (RIG_SEGS + 1);
-	struct rig_sge sge[RIG_SEGS];
+	struct fixture_qp *q = take_qp(in);
+	unsigned int side = side_of(q), sges = take(in, 1) % (FIXTURE_SEGS + 1);
+	struct fixture_sge sge[FIXTURE_SEGS];
 
 	for (unsigned int i = 0; i < sges; i++)
-		sge[i] = (struct rig_sge){ take_address(in, side), take_length(in),
+		sge[i] = (struct fixture_sge){ take_address(in, side), take_length(in),
 					   take_key(in, side) };
 	if (q->qp.has_rq)
-		rig_recv(q, sge, sges);
+		fixture_recv(q, sge, sges);
 	else
-		rig_srq_recv(srqs[side], sge, sges);
+		fixture_srq_recv(srqs[side], sge, sges);
 }
 
 static void poke(struct input *in)
 {
-	struct rig_qp *q = take_qp(in);
+	struct fixture_qp *q = take_qp(in);
 	uint64_t at;
 
 	switch (take(in, 1) % 7) {
 	case 0:
-		put_be32(rig_at(q->side, q->qp.dbr), (uint32_t)take(in, 2));
+		put_be32(fixture_at(q->side, q->qp.dbr), (uint32_t)take(in, 2));
 		break;
 	case 1:
-		put_be32(rig_at(q->side, q->qp.dbr) + 4, (uint32_t)take(in, 2));
+		put_be32(fixture_at(q->side, q->qp.dbr) + 4, (uint32_t)take(in, 2));
 		break;
 	case 2:
-		put_be32(rig_at(q->side, q->cq->cq.dbr), (uint32_t)take(in, 4));
+		put_be32(fixture_at(q->side, q->cq->cq.dbr), (uint32_t)take(in, 4));
 		break;
 	case 3:
-		put_be32(rig_at(q->side, srqs[side_of(q)]->srq.dbr), (uint32_t)take(in, 2));
+		put_be32(fixture_at(q->side, srqs[side_of(q)]->srq.dbr), (uint32_t)take(in, 2));
 		break;
 	case 4: /* anywhere in a queue */
-		at = take(in, 2) % (2 * RIG_WQES * 64u - 16);
-		put_random(in, rig_wq(q->side, &q->qp.buf, at & ~15ull), 16);
+		at = take(in, 2) % (2 * FIXTURE_WQES * 64u - 16);
+		put_random(in, fixture_wq(q->side, &q->qp.buf, at & ~15ull), 16);
 		break;
 	case 5: /* a limit, as the firmware sets it */
 		srqs[side_of(q)]->srq.limit = (uint16_t)take(in, 1);
 		break;
 	default: /* the links of the SRQ */
-		put_be16(rig_wq(q->side, &srqs[side_of(q)]->srq.buf, take(in, 1) % RIG_WQES * 128) + 2,
+		put_be16(fixture_wq(q->side, &srqs[side_of(q)]->srq.buf, take(in, 1) % FIXTURE_WQES * 128) + 2,
 			 (uint16_t)take(in, 2));
 		break;
 	}
@@ -218,7 +218,7 @@ static void poke(struct input *in)
 
 static void change_state(struct input *in)
 {
-	struct rig_qp *q = take_qp(in);
+	struct fixture_qp *q = take_qp(in);
 	static const enum qp_state states[] = { QP_RST, QP_INIT, QP_RTR, QP_RTS, QP_SQD, QP_ERR };
 	enum qp_state to = states[take(in, 1) % 6], from = q->qp.state;
 
@@ -228,17 +228,17 @@ static void change_state(struct input *in)
 	    !(to == QP_RTS && (from == QP_RTR || from == QP_SQD || from == QP_SQER || from == QP_RTS)) &&
 	    !(to == QP_SQD && from == QP_RTS))
 		return;
-	rig_state(q, to);
+	fixture_state(q, to);
 	if (to == QP_RST)
-		rig_state(q, QP_INIT);
+		fixture_state(q, QP_INIT);
 }
 
 /* A packet that the other function's driver could not have caused, but a worse one might. */
 static void forge(struct input *in)
 {
-	struct rig_qp *q = take_qp(in);
+	struct fixture_qp *q = take_qp(in);
 	unsigned int to = side_of(q);
-	struct packet *p = packet_get(rig.fabric);
+	struct packet *p = packet_get(fix.fabric);
 
 	if (!p)
 		return;
@@ -250,7 +250,7 @@ static void forge(struct input *in)
 	p->pkey = 0xffff;
 	p->dest_qpn = q->qp.obj.id;
 	p->src_qpn = q->qp.remote_qpn;
-	p->qkey = RIG_QKEY;
+	p->qkey = FIXTURE_QKEY;
 	p->psn = (q->qp.recv_psn + (uint32_t)take(in, 1) - 8) & PSN_MASK;
 	if (p->opcode & 0x80)
 		p->psn = (q->qp.send_psn + (uint32_t)take(in, 1) - 8) & PSN_MASK;
@@ -263,21 +263,21 @@ static void forge(struct input *in)
 	p->xrc_srqn = srqs[to]->srq.obj.id;
 	p->len = (uint32_t)(take(in, 2) % (PACKET_PAYLOAD + 1));
 	memset(p->data, 0x3c, p->len);
-	fabric_send(rig.side[!to].hca, p);
+	fabric_send(fix.side[!to].hca, p);
 }
 
 static void doorbell(struct input *in)
 {
 	uint8_t which = (uint8_t)take(in, 1);
 	uint32_t cmd = (uint32_t)take(in, 4);
-	struct rig_side *s = &rig.side[which & 1];
+	struct fixture_side *s = &fix.side[which & 1];
 
 	if (which & 2)
-		cq_doorbell(s->hca, RIG_UAR, cmd, cqs[which & 1]->cq.obj.id);
+		cq_doorbell(s->hca, FIXTURE_UAR, cmd, cqs[which & 1]->cq.obj.id);
 	else if (which & 4)
-		eq_doorbell(s->hca, RIG_UAR, which & 8, s->eq->obj.id << 24 | (cmd & 0xffffff));
+		eq_doorbell(s->hca, FIXTURE_UAR, which & 8, s->eq->obj.id << 24 | (cmd & 0xffffff));
 	else /* all events are seen */
-		eq_doorbell(s->hca, RIG_UAR, which & 8, s->eq->obj.id << 24 | (s->eq->pi & 0xffffff));
+		eq_doorbell(s->hca, FIXTURE_UAR, which & 8, s->eq->obj.id << 24 | (s->eq->pi & 0xffffff));
 }
 
 static void put_held(void)
@@ -286,7 +286,7 @@ static void put_held(void)
 		struct packet *p = held;
 
 		held = p->next;
-		packet_put(rig.fabric, p);
+		packet_put(fix.fabric, p);
 	}
 }
 
@@ -299,29 +299,29 @@ static void hold_packets(void)
 		put_held();
 		return;
 	}
-	while ((p = packet_get(rig.fabric))) {
+	while ((p = packet_get(fix.fabric))) {
 		p->next = held;
 		held = p;
 	}
 }
 
-static void map(struct rig_side *s)
+static void map(struct fixture_side *s)
 {
-	rig_need(!dma_map_memory(s->hca->dma, RIG_IOVA, RIG_MEMORY, s->memory,
-				 DMA_PROT_READ | DMA_PROT_WRITE));
+	fixture_need(!dma_map_memory(s->hca->dma, FIXTURE_IOVA, FIXTURE_MEMORY, s->memory,
+				     DMA_PROT_READ | DMA_PROT_WRITE));
 }
 
 static void memory(struct input *in)
 {
-	struct rig_side *s = &rig.side[take(in, 1) & 1];
+	struct fixture_side *s = &fix.side[take(in, 1) & 1];
 
-	if (dma_unmap(s->hca->dma, RIG_IOVA, RIG_MEMORY))
+	if (dma_unmap(s->hca->dma, FIXTURE_IOVA, FIXTURE_MEMORY))
 		map(s);
 }
 
 static void faults(struct input *in)
 {
-	struct hca_faults *f = &rig.side[take(in, 1) & 1].hca->faults;
+	struct hca_faults *f = &fix.side[take(in, 1) & 1].hca->faults;
 
 	f->drop_next = (uint32_t)(take(in, 1) % 4);
 	f->drop_permille = (uint32_t)(take(in, 1) * 2);
@@ -333,21 +333,21 @@ static void faults(struct input *in)
 
 static void turns(unsigned int n)
 {
-	while (n-- && loop_turn(rig.loop, 0) > 0)
+	while (n-- && loop_turn(fix.loop, 0) > 0)
 		;
 }
 
 static void time_passes(struct input *in)
 {
-	loop_clock_advance(rig.loop, take(in, 1) * take(in, 1) * 2000);
+	loop_clock_advance(fix.loop, take(in, 1) * take(in, 1) * 2000);
 	turns(20);
 }
 
 static void consume(struct input *in)
 {
-	struct rig_cq *c = cqs[take(in, 1) & 1];
+	struct fixture_cq *c = cqs[take(in, 1) & 1];
 
-	while (rig_poll(c))
+	while (fixture_poll(c))
 		;
 }
 
@@ -360,13 +360,13 @@ static void (*const actions[])(struct input *in) = {
 
 static void make_keys(unsigned int side)
 {
-	struct rig_side *s = &rig.side[side];
-	uint64_t iova = rig_alloc(s, BUFFER);
+	struct fixture_side *s = &fix.side[side];
+	uint64_t iova = fixture_alloc(s, BUFFER);
 	const unsigned int all = 31;
 
-	buffers[side] = iova + RIG_VA;
+	buffers[side] = iova + FIXTURE_VA;
 	for (unsigned int i = 0; i < KEYS; i++) {
-		mkeys[side][i] = rig_mkey(s, iova, BUFFER, all);
+		mkeys[side][i] = fixture_mkey(s, iova, BUFFER, all);
 		mkeys[side][i]->remote_invalidate = mkeys[side][i]->umr_enabled = i;
 	}
 	mkeys[side][4]->pd++;
@@ -379,7 +379,7 @@ static void make_keys(unsigned int side)
 		m->mode = i == 2 ? MKEY_KLM : MKEY_KSM;
 		for (unsigned int j = 0; j < m->count; j++)
 			m->table[j] = (struct mkey_entry){ .address = buffers[side] + j * 64,
-							   .key = rig_key(mkeys[side][i == 2 ? 0 : 2]),
+							   .key = fixture_key(mkeys[side][i == 2 ? 0 : 2]),
 							   .bytes = 1000 };
 		mkey_index(m);
 	}
@@ -395,8 +395,8 @@ static void make_pair(unsigned int i)
 	};
 
 	for (unsigned int side = 0; side < 2; side++) {
-		struct rig_qp *q = rig_qp(&rig.side[side], transports[i][side], cqs[side],
-					  i == PAIR_SRQ ? srqs[side] : NULL);
+		struct fixture_qp *q = fixture_qp(&fix.side[side], transports[i][side], cqs[side],
+						  i == PAIR_SRQ ? srqs[side] : NULL);
 
 		qps[2 * i + side] = q;
 		if (i == PAIR_SRQ) {
@@ -404,9 +404,9 @@ static void make_pair(unsigned int i)
 			q->qp.retry_count = q->qp.rnr_retry = 2;
 		}
 		if (i >= PAIR_SMI)
-			rig.side[side].hca->special_qp[i - PAIR_SMI] = &q->qp;
+			fix.side[side].hca->special_qp[i - PAIR_SMI] = &q->qp;
 	}
-	rig_connect(qps[2 * i], qps[2 * i + 1]);
+	fixture_connect(qps[2 * i], qps[2 * i + 1]);
 	for (unsigned int side = 0; side < 2 && i >= PAIR_SMI; side++)
 		qps[2 * i + side]->qp.remote_qpn = i - PAIR_SMI;
 }
@@ -416,45 +416,45 @@ static void make(void)
 	static const uint8_t mgid[] = "0123456789abcdef";
 
 	for (unsigned int side = 0; side < 2; side++) {
-		rig_side_start(&rig.side[side]);
+		fixture_side_start(&fix.side[side]);
 		make_keys(side);
-		cqs[side] = rig_cq(&rig.side[side], 6);
-		srqs[side] = rig_srq(&rig.side[side], NULL);
+		cqs[side] = fixture_cq(&fix.side[side], 6);
+		srqs[side] = fixture_srq(&fix.side[side], NULL);
 	}
 	/* XRC targets of side 1 find an SRQ of their kind, QPs of side 0 one of theirs. */
 	srqs[1]->srq.xrc = true;
-	srqs[1]->srq.xrcd = RIG_XRCD;
+	srqs[1]->srq.xrcd = FIXTURE_XRCD;
 	srqs[1]->srq.cq = &cqs[1]->cq;
 	for (unsigned int i = 0; i < PAIRS; i++)
 		make_pair(i);
-	qps[2 * PAIRS] = rig_qp(&rig.side[0], QP_UMR, cqs[0], NULL);
-	rig_to_rts(qps[2 * PAIRS]);
+	qps[2 * PAIRS] = fixture_qp(&fix.side[0], QP_UMR, cqs[0], NULL);
+	fixture_to_rts(qps[2 * PAIRS]);
 	qps[0]->qp.reserved_lkey = true;
-	rig_need(!fabric_attach(rig.side[1].hca, mgid, qps[5]->qp.obj.id));
+	fixture_need(!fabric_attach(fix.side[1].hca, mgid, qps[5]->qp.obj.id));
 }
 
 /* Ends all, makes sure that no object, packet, timer or table is left, and lets time start anew. */
 static void end(void)
 {
 	for (unsigned int side = 0; side < 2; side++) {
-		struct rig_side *s = &rig.side[side];
+		struct fixture_side *s = &fix.side[side];
 		struct hca *hca = s->hca;
 
 		put_held();
-		rig_side_stop(s);
+		fixture_side_stop(s);
 		hca->special_qp[0] = hca->special_qp[1] = NULL;
 		dma_unmap_all(hca->dma);
 		map(s);
 		hca->port = fresh[side].port;
 		hca->stats = fresh[side].stats;
 		hca->faults = fresh[side].faults;
-		rig_need(!memcmp(hca, &fresh[side], sizeof(*hca)));
+		fixture_need(!memcmp(hca, &fresh[side], sizeof(*hca)));
 		for (unsigned int i = 0; i < OBJ_TYPES; i++)
-			rig_need(obj_table_restart(hca->objs[i]));
+			fixture_need(obj_table_restart(hca->objs[i]));
 	}
-	rig_need(fabric_restart(rig.fabric));
-	rig_need(loop_restart(rig.loop));
-	loop_clock_advance(rig.loop, 1000000000);
+	fixture_need(fabric_restart(fix.fabric));
+	fixture_need(loop_restart(fix.loop));
+	loop_clock_advance(fix.loop, 1000000000);
 }
 
 static uint64_t outcome(void)
@@ -462,8 +462,8 @@ static uint64_t outcome(void)
 	uint64_t s = SUM_START;
 
 	for (unsigned int side = 0; side < 2; side++) {
-		s = sum(s, rig.side[side].memory, rig.side[side].used);
-		s = sum(s, &rig.side[side].hca->stats, sizeof(struct hca_stats));
+		s = sum(s, fix.side[side].memory, fix.side[side].used);
+		s = sum(s, &fix.side[side].hca->stats, sizeof(struct hca_stats));
 	}
 	return s;
 }
@@ -473,13 +473,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	hca_log_level = -1;
-	rig.loop = loop_new();
-	rig_need(rig.loop);
-	rig.fabric = fabric_new(rig.loop);
-	rig_need(rig.fabric);
+	fix.loop = loop_new();
+	fixture_need(fix.loop);
+	fix.fabric = fabric_new(fix.loop);
+	fixture_need(fix.fabric);
 	for (unsigned int side = 0; side < 2; side++) {
-		rig_side_new(&rig.side[side], side);
-		memcpy(&fresh[side], rig.side[side].hca, sizeof(fresh[side]));
+		fixture_side_new(&fix.side[side], side);
+		memcpy(&fresh[side], fix.side[side].hca, sizeof(fresh[side]));
 	}
 	end();
 	return 0;
@@ -497,7 +497,7 @@ static uint64_t give(const uint8_t *data, size_t size, bool ask)
 	}
 	turns(TURNS);
 	put_held();
-	loop_clock_advance(rig.loop, 3000000000ull);
+	loop_clock_advance(fix.loop, 3000000000ull);
 	turns(TURNS);
 	result = ask ? outcome() : 0;
 	end();

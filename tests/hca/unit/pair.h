@@ -3,22 +3,22 @@
 #ifndef HCA_PAIR_H
 #define HCA_PAIR_H
 
-#include "rig.h"
+#include "fixture.h"
 #include "unit.h"
 
 #define ALL (MKEY_LOCAL_READ | MKEY_LOCAL_WRITE | MKEY_REMOTE_READ | MKEY_REMOTE_WRITE | MKEY_REMOTE_ATOMIC)
 #define BUFFER (2u << 20)
 
 /* A connected pair: a requests, b answers. */
-static struct rig_qp *a, *b;
-static struct rig_cq *cq_a, *cq_b;
+static struct fixture_qp *a, *b;
+static struct fixture_cq *cq_a, *cq_b;
 static struct mkey *mr_a, *mr_b;
 static uint64_t buf_a, buf_b; /* virtual addresses */
-static struct rig_srq *srq; /* of b, or NULL */
+static struct fixture_srq *srq; /* of b, or NULL */
 
-static inline uint8_t *mem(struct rig_qp *q, uint64_t va)
+static inline uint8_t *mem(struct fixture_qp *q, uint64_t va)
 {
-	return rig_at(q->side, va - RIG_VA);
+	return fixture_at(q->side, va - FIXTURE_VA);
 }
 
 static inline void pattern(uint8_t *p, uint32_t len, uint32_t seed)
@@ -38,25 +38,25 @@ static inline bool has_pattern(const uint8_t *p, uint32_t len, uint32_t seed)
 
 static inline void open_memory(void)
 {
-	struct rig_side *sa = &rig.side[0], *sb = &rig.side[1];
-	uint64_t iova_a = rig_alloc(sa, BUFFER), iova_b = rig_alloc(sb, BUFFER);
+	struct fixture_side *sa = &fix.side[0], *sb = &fix.side[1];
+	uint64_t iova_a = fixture_alloc(sa, BUFFER), iova_b = fixture_alloc(sb, BUFFER);
 
-	mr_a = rig_mkey(sa, iova_a, BUFFER, ALL);
-	mr_b = rig_mkey(sb, iova_b, BUFFER, ALL);
-	buf_a = iova_a + RIG_VA;
-	buf_b = iova_b + RIG_VA;
-	cq_a = rig_cq(sa, 8);
-	cq_b = rig_cq(sb, 8);
+	mr_a = fixture_mkey(sa, iova_a, BUFFER, ALL);
+	mr_b = fixture_mkey(sb, iova_b, BUFFER, ALL);
+	buf_a = iova_a + FIXTURE_VA;
+	buf_b = iova_b + FIXTURE_VA;
+	cq_a = fixture_cq(sa, 8);
+	cq_b = fixture_cq(sb, 8);
 }
 
 static inline void open_transport(enum qp_transport transport, bool with_srq)
 {
-	rig_new();
+	fixture_new();
 	open_memory();
-	srq = with_srq ? rig_srq(&rig.side[1], NULL) : NULL;
-	a = rig_qp(&rig.side[0], transport, cq_a, NULL);
-	b = rig_qp(&rig.side[1], transport, cq_b, srq);
-	rig_connect(a, b);
+	srq = with_srq ? fixture_srq(&fix.side[1], NULL) : NULL;
+	a = fixture_qp(&fix.side[0], transport, cq_a, NULL);
+	b = fixture_qp(&fix.side[1], transport, cq_b, srq);
+	fixture_connect(a, b);
 }
 
 static inline void open_pair(bool with_srq)
@@ -64,58 +64,58 @@ static inline void open_pair(bool with_srq)
 	open_transport(QP_RC, with_srq);
 }
 
-static inline struct rig_sge sge_a(uint32_t off, uint32_t len)
+static inline struct fixture_sge sge_a(uint32_t off, uint32_t len)
 {
-	return (struct rig_sge){ buf_a + off, len, rig_key(mr_a) };
+	return (struct fixture_sge){ buf_a + off, len, fixture_key(mr_a) };
 }
 
-static inline struct rig_sge sge_b(uint32_t off, uint32_t len)
+static inline struct fixture_sge sge_b(uint32_t off, uint32_t len)
 {
-	return (struct rig_sge){ buf_b + off, len, rig_key(mr_b) };
+	return (struct fixture_sge){ buf_b + off, len, fixture_key(mr_b) };
 }
 
 static inline void recv_b(uint32_t off, uint32_t len)
 {
-	struct rig_sge sge = sge_b(off, len);
+	struct fixture_sge sge = sge_b(off, len);
 
-	rig_recv(b, &sge, 1);
+	fixture_recv(b, &sge, 1);
 }
 
-static inline struct rig_wr wr_send(uint32_t off, uint32_t len)
+static inline struct fixture_wr wr_send(uint32_t off, uint32_t len)
 {
-	return (struct rig_wr){ .opcode = MLX5_OPCODE_SEND, .sges = 1, .sge = { sge_a(off, len) } };
+	return (struct fixture_wr){ .opcode = MLX5_OPCODE_SEND, .sges = 1, .sge = { sge_a(off, len) } };
 }
 
-static inline struct rig_wr wr_rdma(uint8_t opcode, uint32_t off, uint32_t roff, uint32_t len)
+static inline struct fixture_wr wr_rdma(uint8_t opcode, uint32_t off, uint32_t roff, uint32_t len)
 {
-	return (struct rig_wr){ .opcode = opcode, .raddr = buf_b + roff, .rkey = rig_key(mr_b),
+	return (struct fixture_wr){ .opcode = opcode, .raddr = buf_b + roff, .rkey = fixture_key(mr_b),
 				.sges = 1, .sge = { sge_a(off, len) } };
 }
 
-static inline bool good(struct rig_cq *cq, uint8_t opcode, uint16_t counter)
+static inline bool good(struct fixture_cq *cq, uint8_t opcode, uint16_t counter)
 {
-	const struct mlx5_cqe64 *cqe = rig_poll(cq);
+	const struct mlx5_cqe64 *cqe = fixture_poll(cq);
 
 	return CHECK(cqe) && CHECK_EQ(cqe->op_own >> 4, opcode) &&
 	       CHECK_EQ(be16toh(cqe->wqe_counter), counter);
 }
 
-static inline bool bad(struct rig_cq *cq, uint8_t opcode, uint8_t syndrome)
+static inline bool bad(struct fixture_cq *cq, uint8_t opcode, uint8_t syndrome)
 {
-	const struct mlx5_cqe64 *cqe = rig_poll(cq);
+	const struct mlx5_cqe64 *cqe = fixture_poll(cq);
 
 	return CHECK(cqe) && CHECK_EQ(cqe->op_own >> 4, opcode) &&
-	       CHECK_EQ(rig_syndrome(cqe), syndrome);
+	       CHECK_EQ(fixture_syndrome(cqe), syndrome);
 }
 
 static inline void open_xrc(void)
 {
-	rig_new();
+	fixture_new();
 	open_memory();
-	srq = rig_srq(&rig.side[1], cq_b);
-	a = rig_qp(&rig.side[0], QP_XRC_INI, cq_a, NULL);
-	b = rig_qp(&rig.side[1], QP_XRC_TGT, cq_b, NULL);
-	rig_connect(a, b);
+	srq = fixture_srq(&fix.side[1], cq_b);
+	a = fixture_qp(&fix.side[0], QP_XRC_INI, cq_a, NULL);
+	b = fixture_qp(&fix.side[1], QP_XRC_TGT, cq_b, NULL);
+	fixture_connect(a, b);
 }
 
 #endif

@@ -4,12 +4,12 @@
 
 #define COMP 0
 
-static struct rig_cq *cq;
+static struct fixture_cq *cq;
 
 static void open_cq(void)
 {
-	rig_new();
-	cq = rig_cq(&rig.side[0], 2);
+	fixture_new();
+	cq = fixture_cq(&fix.side[0], 2);
 }
 
 static bool post(uint16_t counter, bool solicited)
@@ -23,7 +23,7 @@ static bool post(uint16_t counter, bool solicited)
 
 static unsigned int events(void)
 {
-	return rig_events(&rig.side[0], COMP);
+	return fixture_events(&fix.side[0], COMP);
 }
 
 TEST(ownership_turns_with_the_ring)
@@ -33,16 +33,16 @@ TEST(ownership_turns_with_the_ring)
 		const struct mlx5_cqe64 *cqe;
 
 		CHECK(post(i, false));
-		cqe = rig_poll(cq);
+		cqe = fixture_poll(cq);
 		REQUIRE(cqe);
 		CHECK_EQ(be16toh(cqe->wqe_counter), i);
 		CHECK_EQ(be32toh(cqe->sop_drop_qpn), 0x123456);
 		CHECK_EQ(be32toh(cqe->srqn_uidx), 0xabcdef);
 		CHECK_EQ(be32toh(cqe->byte_cnt), 77);
 		CHECK_EQ(be32toh(cqe->flags_rqpn), 0x1200beef);
-		CHECK(!rig_poll(cq));
+		CHECK(!fixture_poll(cq));
 	}
-	rig_free();
+	fixture_free();
 }
 
 TEST(cqe_of_128_bytes)
@@ -54,11 +54,11 @@ TEST(cqe_of_128_bytes)
 	cq->cq.log_size = 1;
 	CHECK(post(1, false));
 	CHECK(post(2, false));
-	p = rig_wq(&rig.side[0], &cq->cq.buf, 0);
+	p = fixture_wq(&fix.side[0], &cq->cq.buf, 0);
 	CHECK_EQ(be16_at(p + 64 + 60), 1);
 	CHECK_EQ(be16_at(p + 128 + 64 + 60), 2);
 	CHECK_EQ(be16_at(p + 60), 0);
-	rig_free();
+	fixture_free();
 }
 
 TEST(an_arm_is_good_for_one_event)
@@ -66,20 +66,20 @@ TEST(an_arm_is_good_for_one_event)
 	open_cq();
 	CHECK(post(0, false));
 	CHECK_EQ(events(), 0); /* not armed */
-	rig_poll(cq);
-	rig_arm(cq, 0, false);
+	fixture_poll(cq);
+	fixture_arm(cq, 0, false);
 	CHECK_EQ(events(), 0);
 	CHECK(post(1, false));
 	CHECK_EQ(events(), 1);
 	CHECK(post(2, false));
 	CHECK_EQ(events(), 1);
 	/* An arm that carries the number of the one before is void. */
-	rig_arm(cq, 0, false);
+	fixture_arm(cq, 0, false);
 	CHECK_EQ(events(), 1);
 	/* Something is there that the driver has not seen: at once. */
-	rig_arm(cq, 1, false);
+	fixture_arm(cq, 1, false);
 	CHECK_EQ(events(), 2);
-	rig_free();
+	fixture_free();
 }
 
 TEST(solicited_only)
@@ -87,19 +87,19 @@ TEST(solicited_only)
 	const struct completion error = { .opcode = MLX5_CQE_REQ_ERR, .syndrome = 5 };
 
 	open_cq();
-	rig_arm(cq, 0, true);
+	fixture_arm(cq, 0, true);
 	CHECK(post(0, false));
 	CHECK_EQ(events(), 0);
 	CHECK(post(1, true));
 	CHECK_EQ(events(), 1);
-	rig_poll(cq);
-	rig_poll(cq);
+	fixture_poll(cq);
+	fixture_poll(cq);
 	CHECK(post(2, false));
-	rig_arm(cq, 1, true); /* what is there is not solicited */
+	fixture_arm(cq, 1, true); /* what is there is not solicited */
 	CHECK_EQ(events(), 1);
 	CHECK(cq_post(&cq->cq, &error)); /* errors are, always */
 	CHECK_EQ(events(), 2);
-	rig_free();
+	fixture_free();
 }
 
 TEST(doorbells_of_others)
@@ -107,12 +107,12 @@ TEST(doorbells_of_others)
 	struct hca *hca;
 
 	open_cq();
-	hca = rig.side[0].hca;
-	CHECK(!cq_doorbell(hca, RIG_UAR + 1, 0, cq->cq.obj.id));
-	CHECK(!cq_doorbell(hca, RIG_UAR, 0, cq->cq.obj.id + 1));
+	hca = fix.side[0].hca;
+	CHECK(!cq_doorbell(hca, FIXTURE_UAR + 1, 0, cq->cq.obj.id));
+	CHECK(!cq_doorbell(hca, FIXTURE_UAR, 0, cq->cq.obj.id + 1));
 	CHECK(post(0, false));
 	CHECK_EQ(events(), 0);
-	rig_free();
+	fixture_free();
 }
 
 TEST(overrun)
@@ -121,27 +121,27 @@ TEST(overrun)
 	for (uint16_t i = 0; i < 4; i++)
 		CHECK(post(i, false));
 	CHECK(!post(4, false));
-	CHECK_EQ(rig_events(&rig.side[0], 4), 1);
+	CHECK_EQ(fixture_events(&fix.side[0], 4), 1);
 	CHECK(!post(5, false));
-	CHECK_EQ(rig_events(&rig.side[0], 4), 1);
+	CHECK_EQ(fixture_events(&fix.side[0], 4), 1);
 	/* The driver reads what is there. */
 	for (unsigned int i = 0; i < 4; i++)
-		CHECK(rig_poll(cq));
+		CHECK(fixture_poll(cq));
 	CHECK(!post(6, false));
-	rig_free();
+	fixture_free();
 
 	open_cq();
 	cq->cq.ignore_overrun = true;
 	for (uint16_t i = 0; i < 9; i++)
 		CHECK(post(i, false));
-	rig_free();
+	fixture_free();
 }
 
 TEST(memory_gone)
 {
 	open_cq();
-	CHECK_EQ(dma_unmap(rig.side[0].hca->dma, RIG_IOVA, RIG_MEMORY), 0);
+	CHECK_EQ(dma_unmap(fix.side[0].hca->dma, FIXTURE_IOVA, FIXTURE_MEMORY), 0);
 	CHECK(!post(0, false));
 	CHECK(cq->cq.error);
-	rig_free();
+	fixture_free();
 }

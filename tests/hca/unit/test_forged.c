@@ -6,7 +6,7 @@
 /* A packet to b as if from a, expected next after n others. */
 static struct packet *forged(uint8_t opcode, uint32_t n, uint32_t len)
 {
-	struct packet *p = packet_get(rig.fabric);
+	struct packet *p = packet_get(fix.fabric);
 
 	REQUIRE(p);
 	p->opcode = opcode;
@@ -17,7 +17,7 @@ static struct packet *forged(uint8_t opcode, uint32_t n, uint32_t len)
 	p->psn = (b->qp.recv_psn + n) & PSN_MASK;
 	p->ack_request = true;
 	p->va = buf_b;
-	p->rkey = rig_key(mr_b);
+	p->rkey = fixture_key(mr_b);
 	p->dma_len = len;
 	p->len = len;
 	memset(p->data, 0x77, len);
@@ -26,8 +26,8 @@ static struct packet *forged(uint8_t opcode, uint32_t n, uint32_t len)
 
 static void deliver(struct packet *p)
 {
-	fabric_send(rig.side[0].hca, p);
-	rig_run();
+	fabric_send(fix.side[0].hca, p);
+	fixture_run();
 }
 
 static bool written(void)
@@ -37,13 +37,13 @@ static bool written(void)
 
 static void is_dropped(struct packet *p)
 {
-	uint64_t dropped = rig.side[1].hca->stats.packets_dropped;
+	uint64_t dropped = fix.side[1].hca->stats.packets_dropped;
 
 	deliver(p);
 	CHECK(!written());
 	CHECK_EQ(b->qp.state, QP_RTS);
-	CHECK(rig.side[1].hca->stats.packets_dropped > dropped);
-	rig_free();
+	CHECK(fix.side[1].hca->stats.packets_dropped > dropped);
+	fixture_free();
 }
 
 TEST(not_from_the_peer)
@@ -69,15 +69,15 @@ TEST(not_from_the_peer)
 	open_pair(false); /* and one that is right, to know that the others were nearly so */
 	deliver(forged(BTH_RC | BTH_WRITE_ONLY, 0, 8));
 	CHECK(written());
-	rig_free();
+	fixture_free();
 }
 
 static void is_invalid(struct packet *p)
 {
 	deliver(p);
 	CHECK_EQ(b->qp.state, QP_ERR);
-	CHECK_EQ(rig_events(&rig.side[1], 0x10), 1);
-	rig_free();
+	CHECK_EQ(fixture_events(&fix.side[1], 0x10), 1);
+	fixture_free();
 }
 
 TEST(malformed_messages)
@@ -121,14 +121,14 @@ TEST(unknown_and_early)
 {
 	open_pair(false); /* reserved opcodes are not answered */
 	deliver(forged(BTH_RC | 0x1f, 0, 8));
-	CHECK_EQ(rig.side[1].hca->stats.packets_sent, 0);
+	CHECK_EQ(fix.side[1].hca->stats.packets_sent, 0);
 	/* What comes too early is asked for once. */
 	deliver(forged(BTH_RC | BTH_WRITE_ONLY, 3, 8));
 	deliver(forged(BTH_RC | BTH_WRITE_ONLY, 4, 8));
-	CHECK_EQ(rig.side[1].hca->stats.packets_sent, 1);
+	CHECK_EQ(fix.side[1].hca->stats.packets_sent, 1);
 	CHECK(!written());
 	CHECK_EQ(b->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }
 
 /* An old READ that was never made: nothing to repeat, nothing to say. */
@@ -142,19 +142,19 @@ TEST(duplicates_that_are_none)
 	deliver(p);
 	p = forged(BTH_RC | BTH_FETCH_ADD, PSN_MASK - 5, 0);
 	deliver(p);
-	CHECK_EQ(rig.side[1].hca->stats.packets_sent, 0);
+	CHECK_EQ(fix.side[1].hca->stats.packets_sent, 0);
 	/* One that was made, but of other memory. */
 	p = forged(BTH_RC | BTH_READ_REQUEST, 0, 0);
 	p->dma_len = 8;
 	deliver(p);
-	CHECK_EQ(rig.side[1].hca->stats.packets_sent, 1);
+	CHECK_EQ(fix.side[1].hca->stats.packets_sent, 1);
 	p = forged(BTH_RC | BTH_READ_REQUEST, 0, 0);
 	p->va += 8;
 	p->dma_len = 8;
 	deliver(p);
-	CHECK_EQ(rig.side[1].hca->stats.packets_sent, 1);
+	CHECK_EQ(fix.side[1].hca->stats.packets_sent, 1);
 	CHECK_EQ(b->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }
 
 /* Acknowledgements of what was never sent, and responses nobody asked for. */
@@ -173,8 +173,8 @@ TEST(ghosts)
 		}
 	}
 	CHECK_EQ(b->qp.state, QP_RTS);
-	CHECK(!rig_poll(cq_b));
-	rig_free();
+	CHECK(!fixture_poll(cq_b));
+	fixture_free();
 }
 
 /* A response of the wrong size, or to the wrong request. */
@@ -182,22 +182,22 @@ TEST(bad_responses)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		struct packet *p;
-		struct rig_wr wr;
+		struct fixture_wr wr;
 
 		open_pair(false);
-		rig.side[1].hca->faults.drop_next = 1;
+		fix.side[1].hca->faults.drop_next = 1;
 		wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 0, 0, 8);
-		rig_send(a, &wr);
-		rig_run();
+		fixture_send(a, &wr);
+		fixture_run();
 		p = forged(BTH_RC | (i ? BTH_ATOMIC_ACK : BTH_READ_RESP_ONLY), 0, i ? 0 : 16);
 		p->slid = 2;
 		p->dlid = 1;
 		p->dest_qpn = a->qp.obj.id;
 		p->psn = a->qp.send_psn;
-		fabric_send(rig.side[1].hca, p);
-		rig_run();
+		fabric_send(fix.side[1].hca, p);
+		fixture_run();
 		bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_BAD_RESP_ERR);
-		rig_free();
+		fixture_free();
 	}
 }
 
@@ -211,16 +211,16 @@ TEST(uc_gap)
 	deliver(forged(BTH_UC | BTH_SEND_FIRST, 0, 1024));
 	deliver(forged(BTH_UC | BTH_SEND_MIDDLE, 2, 1024));
 	deliver(forged(BTH_UC | BTH_SEND_LAST, 3, 8));
-	CHECK(!rig_poll(cq_b));
+	CHECK(!fixture_poll(cq_b));
 	deliver(forged(BTH_UC | BTH_SEND_ONLY, 4, 8));
-	cqe = rig_poll(cq_b);
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(be32toh(cqe->byte_cnt), 8);
 	/* One that is not shaped right is gone as well. */
 	recv_b(0, 65536);
 	deliver(forged(BTH_UC | BTH_SEND_FIRST, 5, 100));
 	deliver(forged(BTH_UC | BTH_SEND_LAST, 6, 8));
-	CHECK(!rig_poll(cq_b));
+	CHECK(!fixture_poll(cq_b));
 	CHECK_EQ(b->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }

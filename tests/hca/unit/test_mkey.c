@@ -17,13 +17,13 @@ enum { CHECK_QPN = 8, OFFSET = 16, CHECK_NOT_FREE = 32, CHECK_FREE = 64, INLINE 
 
 static struct mkey_user user(void)
 {
-	return (struct mkey_user){ .hca = rig.side[0].hca, .pd = RIG_PD, .qpn = a->qp.obj.id };
+	return (struct mkey_user){ .hca = fix.side[0].hca, .pd = FIXTURE_PD, .qpn = a->qp.obj.id };
 }
 
 /* An indirect key over a's buffer. */
 static struct mkey *indirect(enum mkey_mode mode, uint32_t entries)
 {
-	struct mkey *m = rig_mkey(&rig.side[0], RIG_IOVA, 0, ALL);
+	struct mkey *m = fixture_mkey(&fix.side[0], FIXTURE_IOVA, 0, ALL);
 
 	m->mode = mode;
 	m->start = 0x10000;
@@ -42,26 +42,26 @@ TEST(klm_gathers_pieces)
 	u = user();
 	pattern(mem(a, buf_a), 65536, 0);
 	m = indirect(MKEY_KLM, 4);
-	m->table[0] = (struct mkey_entry){ .address = buf_a + 4000, .key = rig_key(mr_a), .bytes = 100 };
+	m->table[0] = (struct mkey_entry){ .address = buf_a + 4000, .key = fixture_key(mr_a), .bytes = 100 };
 	m->table[1] = (struct mkey_entry){ .bytes = 0 };
-	m->table[2] = (struct mkey_entry){ .address = buf_a, .key = rig_key(mr_a), .bytes = 100 };
-	m->table[3] = (struct mkey_entry){ .address = buf_a + 4090, .key = rig_key(mr_a), .bytes = 100 };
+	m->table[2] = (struct mkey_entry){ .address = buf_a, .key = fixture_key(mr_a), .bytes = 100 };
+	m->table[3] = (struct mkey_entry){ .address = buf_a + 4090, .key = fixture_key(mr_a), .bytes = 100 };
 	m->length = 300;
 	mkey_index(m);
-	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 300, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_LOCAL_READ), MKEY_OK);
 	CHECK(!memcmp(bytes, mem(a, buf_a + 4000), 100));
 	CHECK(!memcmp(bytes + 100, mem(a, buf_a), 100));
 	CHECK(!memcmp(bytes + 200, mem(a, buf_a + 4090), 100));
-	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
 	m->length = 301;
-	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_DMA);
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_DMA);
 	/* What is below must allow it locally, whatever the key on top allows to others. */
 	mr_a->access = MKEY_LOCAL_READ;
-	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_OK);
-	CHECK_EQ(mkey_write(&u, rig_key(m), 0x10000, bytes, 300, MKEY_REMOTE_WRITE), MKEY_BAD_ACCESS);
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_OK);
+	CHECK_EQ(mkey_write(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_WRITE), MKEY_BAD_ACCESS);
 	mr_a->pd++;
-	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_BAD_PD);
-	rig_free();
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_BAD_PD);
+	fixture_free();
 }
 
 TEST(ksm_has_equal_pieces)
@@ -75,13 +75,13 @@ TEST(ksm_has_equal_pieces)
 	pattern(mem(a, buf_a), 65536, 0);
 	m = indirect(MKEY_KSM, 2);
 	m->page_shift = 12;
-	m->table[0] = (struct mkey_entry){ .address = buf_a + 8192, .key = rig_key(mr_a) };
-	m->table[1] = (struct mkey_entry){ .address = buf_a, .key = rig_key(mr_a) };
+	m->table[0] = (struct mkey_entry){ .address = buf_a + 8192, .key = fixture_key(mr_a) };
+	m->table[1] = (struct mkey_entry){ .address = buf_a, .key = fixture_key(mr_a) };
 	m->length = 8192;
-	CHECK_EQ(mkey_read(&u, rig_key(m), 0x10000, bytes, 5000, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 5000, MKEY_LOCAL_READ), MKEY_OK);
 	CHECK(!memcmp(bytes, mem(a, buf_a + 8192), 4096));
 	CHECK(!memcmp(bytes + 4096, mem(a, buf_a), 5000 - 4096));
-	rig_free();
+	fixture_free();
 }
 
 TEST(keys_in_a_circle)
@@ -94,10 +94,10 @@ TEST(keys_in_a_circle)
 	u = user();
 	m = indirect(MKEY_KLM, 1);
 	m->length = 16;
-	m->table[0] = (struct mkey_entry){ .address = m->start, .key = rig_key(m), .bytes = 16 };
+	m->table[0] = (struct mkey_entry){ .address = m->start, .key = fixture_key(m), .bytes = 16 };
 	mkey_index(m);
-	CHECK_EQ(mkey_read(&u, rig_key(m), m->start, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
-	rig_free();
+	CHECK_EQ(mkey_read(&u, fixture_key(m), m->start, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
+	fixture_free();
 }
 
 TEST(reserved_key_is_local_and_kernels)
@@ -107,12 +107,12 @@ TEST(reserved_key_is_local_and_kernels)
 
 	open_pair(false);
 	u = user();
-	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, RIG_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_KEY);
 	u.reserved_lkey = true;
-	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, RIG_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_OK);
-	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, RIG_IOVA, &byte, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
 	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, 0x10, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
-	rig_free();
+	fixture_free();
 }
 
 TEST(offset_in_the_first_page)
@@ -125,11 +125,11 @@ TEST(offset_in_the_first_page)
 	pattern(mem(a, buf_a), 65536, 0);
 	mr_a->start += 100; /* the region begins in the middle of its first page */
 	mr_a->length = 8000;
-	CHECK_EQ(mkey_read(&u, rig_key(mr_a), buf_a + 100, bytes, 4096, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 100, bytes, 4096, MKEY_LOCAL_READ), MKEY_OK);
 	CHECK(!memcmp(bytes, mem(a, buf_a + 100), 4096));
-	CHECK_EQ(mkey_read(&u, rig_key(mr_a), buf_a + 99, bytes, 1, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
-	CHECK_EQ(mkey_read(&u, rig_key(mr_a), buf_a + 8099, bytes, 2, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
-	rig_free();
+	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 99, bytes, 1, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 8099, bytes, 2, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	fixture_free();
 }
 
 /* --- UMR --- */
@@ -156,15 +156,15 @@ static uint8_t *context(struct umr_wqe *u)
 
 static void umr_post(const struct umr_wqe *u, uint32_t key)
 {
-	struct rig_wr wr = { .opcode = MLX5_OPCODE_UMR, .imm = key, .umr = u->bytes, .umr_len = u->len };
+	struct fixture_wr wr = { .opcode = MLX5_OPCODE_UMR, .imm = key, .umr = u->bytes, .umr_len = u->len };
 
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 }
 
 static struct mkey *umr_key(void)
 {
-	struct mkey *m = rig_mkey(&rig.side[0], RIG_IOVA, 4096, 0);
+	struct mkey *m = fixture_mkey(&fix.side[0], FIXTURE_IOVA, 4096, 0);
 
 	m->umr_enabled = true;
 	m->free = true;
@@ -201,8 +201,8 @@ TEST(fast_registration)
 	IFC_SET(mkc, context(&u), start_addr, 0x5000);
 	IFC_SET(mkc, context(&u), len, 8192);
 	IFC_SET(mkc, context(&u), log_page_size, 12);
-	put_be64(u.bytes + 112, (buf_a - RIG_VA + 4096) | 3);
-	put_be64(u.bytes + 120, (buf_a - RIG_VA) | 3);
+	put_be64(u.bytes + 112, (buf_a - FIXTURE_VA + 4096) | 3);
+	put_be64(u.bytes + 120, (buf_a - FIXTURE_VA) | 3);
 	u.len += 64;
 	umr_post(&u, key);
 	good(cq_a, MLX5_CQE_REQ, 0);
@@ -215,10 +215,10 @@ TEST(fast_registration)
 	u = umr_new(INLINE, MASK_FREE, 0);
 	IFC_SET(mkc, context(&u), free, 1);
 	umr_post(&u, key);
-	CHECK(rig_poll(cq_a));
+	CHECK(fixture_poll(cq_a));
 	CHECK(m->free);
 	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
-	rig_free();
+	fixture_free();
 }
 
 /* As the driver registers user memory: entries in memory, in pieces at an offset. */
@@ -234,15 +234,15 @@ TEST(entries_in_memory)
 		put_be64(mem(a, buf_a + i * 8), 0x1000ull * i);
 	put_be16(u.bytes + 6, 8); /* offset in octowords: entry 16 */
 	put_be32(u.bytes + 112, 64);
-	put_be32(u.bytes + 116, rig_key(mr_a));
+	put_be32(u.bytes + 116, fixture_key(mr_a));
 	put_be64(u.bytes + 120, buf_a);
 	u.len += 16;
-	umr_post(&u, rig_key(m));
+	umr_post(&u, fixture_key(m));
 	good(cq_a, MLX5_CQE_REQ, 0);
 	CHECK_EQ(m->count, 24);
 	CHECK_EQ(m->table[15].address, 0);
 	CHECK_EQ(m->table[16 + 5].address, 0x5000);
-	rig_free();
+	fixture_free();
 }
 
 /* As libmlx5 binds a window of type 2: one KLM, bound to the QP, checked to be free before. */
@@ -267,10 +267,10 @@ TEST(memory_window)
 	IFC_SET(mkc, context(&u), start_addr, buf_a + 100);
 	IFC_SET(mkc, context(&u), len, 50);
 	put_be32(u.bytes + 112, 50);
-	put_be32(u.bytes + 116, rig_key(mr_a));
+	put_be32(u.bytes + 116, fixture_key(mr_a));
 	put_be64(u.bytes + 120, buf_a + 100);
 	u.len += 64;
-	umr_post(&u, rig_key(m));
+	umr_post(&u, fixture_key(m));
 	good(cq_a, MLX5_CQE_REQ, 0);
 	CHECK_EQ(mkey_write(&who, key, buf_a + 149, &byte, 1, MKEY_REMOTE_WRITE), MKEY_OK);
 	CHECK_EQ(mem(a, buf_a)[149], 0x3c);
@@ -279,9 +279,9 @@ TEST(memory_window)
 	CHECK_EQ(mkey_write(&who, key, buf_a + 149, &byte, 1, MKEY_REMOTE_WRITE), MKEY_BAD_QP);
 
 	/* Bound already. */
-	umr_post(&u, rig_key(m));
+	umr_post(&u, fixture_key(m));
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
-	rig_free();
+	fixture_free();
 }
 
 /* Windows on what the binder may not use itself. */
@@ -298,32 +298,32 @@ static void bind_refused(uint32_t entry_key, uint64_t addr, uint32_t len)
 	put_be32(u.bytes + 116, entry_key);
 	put_be64(u.bytes + 120, addr);
 	u.len += 64;
-	umr_post(&u, rig_key(m));
+	umr_post(&u, fixture_key(m));
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
 	CHECK(m->free);
-	rig_free();
+	fixture_free();
 }
 
 TEST(memory_window_on_foreign_ground)
 {
 	open_pair(false);
-	bind_refused(rig_key(mr_a), buf_a + BUFFER - 100, 101);
+	bind_refused(fixture_key(mr_a), buf_a + BUFFER - 100, 101);
 	open_pair(false);
 	mr_a->pd++;
-	bind_refused(rig_key(mr_a), buf_a, 100);
+	bind_refused(fixture_key(mr_a), buf_a, 100);
 	open_pair(false);
 	mr_a->access &= ~MKEY_LOCAL_WRITE;
-	bind_refused(rig_key(mr_a), buf_a, 100);
+	bind_refused(fixture_key(mr_a), buf_a, 100);
 	open_pair(false);
-	bind_refused(MKEY_RESERVED_LKEY, RIG_IOVA, 100);
+	bind_refused(MKEY_RESERVED_LKEY, FIXTURE_IOVA, 100);
 }
 
 static void umr_refused(const struct umr_wqe *u, struct mkey *m)
 {
-	umr_post(u, rig_key(m));
+	umr_post(u, fixture_key(m));
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
 	CHECK_EQ(a->qp.state, QP_ERR);
-	rig_free();
+	fixture_free();
 }
 
 TEST(umr_that_may_not_be)
@@ -390,10 +390,10 @@ TEST(umr_of_users)
 	put_be64(u.bytes + 112, 0x5000);
 	u.len += 64;
 	m = umr_key();
-	umr_post(&u, rig_key(m));
+	umr_post(&u, fixture_key(m));
 	good(cq_a, MLX5_CQE_REQ, 0);
 	CHECK_EQ(m->table[0].address, 0x5000);
-	rig_free();
+	fixture_free();
 }
 
 /* The kernel's own queue moves keys between PDs, and recovers from errors. */
@@ -402,21 +402,21 @@ TEST(kernel_umr_queue)
 	struct umr_wqe u = umr_new(INLINE, MASK_PD | MASK_FREE, 0);
 	struct mkey *m;
 
-	rig_new();
+	fixture_new();
 	open_memory();
-	a = rig_qp(&rig.side[0], QP_UMR, cq_a, NULL);
-	rig_to_rts(a);
+	a = fixture_qp(&fix.side[0], QP_UMR, cq_a, NULL);
+	fixture_to_rts(a);
 	m = umr_key();
 	m->pd = 99;
 	IFC_SET(mkc, context(&u), pd, 100);
-	umr_post(&u, rig_key(m));
+	umr_post(&u, fixture_key(m));
 	good(cq_a, MLX5_CQE_REQ, 0);
 	CHECK_EQ(m->pd, 100);
 	umr_post(&u, 0xfffff00);
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_MW_BIND_ERR);
-	rig_state(a, QP_RST);
-	rig_to_rts(a);
-	umr_post(&u, rig_key(m));
+	fixture_state(a, QP_RST);
+	fixture_to_rts(a);
+	umr_post(&u, fixture_key(m));
 	good(cq_a, MLX5_CQE_REQ, 0);
-	rig_free();
+	fixture_free();
 }

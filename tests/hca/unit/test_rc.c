@@ -9,16 +9,16 @@ TEST(send_of_all_sizes)
 {
 	open_pair(false);
 	for (uint16_t i = 0; i < SIZES; i++) {
-		struct rig_wr wr = wr_send(3, sizes[i]);
+		struct fixture_wr wr = wr_send(3, sizes[i]);
 		const struct mlx5_cqe64 *cqe;
 		uint16_t index;
 
 		pattern(mem(a, buf_a + 3), sizes[i], i);
 		recv_b(5, sizes[i]);
-		index = rig_send(a, &wr);
-		rig_run();
+		index = fixture_send(a, &wr);
+		fixture_run();
 		REQUIRE(good(cq_a, MLX5_CQE_REQ, index));
-		cqe = rig_poll(cq_b);
+		cqe = fixture_poll(cq_b);
 		REQUIRE(cqe);
 		CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESP_SEND);
 		CHECK_EQ(be32toh(cqe->byte_cnt), sizes[i]);
@@ -29,51 +29,51 @@ TEST(send_of_all_sizes)
 		CHECK_EQ(be16toh(cqe->slid), 1);
 		CHECK(has_pattern(mem(b, buf_b + 5), sizes[i], i));
 	}
-	rig_free();
+	fixture_free();
 }
 
 TEST(write_of_all_sizes)
 {
 	open_pair(false);
 	for (uint16_t i = 0; i < SIZES; i++) {
-		struct rig_wr wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 9, sizes[i]);
+		struct fixture_wr wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 9, sizes[i]);
 		uint16_t index;
 
 		pattern(mem(a, buf_a), sizes[i], i);
 		mem(b, buf_b)[9 + sizes[i]] = 0xee;
-		index = rig_send(a, &wr);
-		rig_run();
+		index = fixture_send(a, &wr);
+		fixture_run();
 		REQUIRE(good(cq_a, MLX5_CQE_REQ, index));
 		CHECK(has_pattern(mem(b, buf_b + 9), sizes[i], i));
 		CHECK_EQ(mem(b, buf_b)[9 + sizes[i]], 0xee);
 	}
-	CHECK(!rig_poll(cq_b));
-	rig_free();
+	CHECK(!fixture_poll(cq_b));
+	fixture_free();
 }
 
 TEST(read_of_all_sizes)
 {
 	open_pair(false);
 	for (uint16_t i = 0; i < SIZES; i++) {
-		struct rig_wr wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 1, 2, sizes[i]);
+		struct fixture_wr wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 1, 2, sizes[i]);
 		const struct mlx5_cqe64 *cqe;
 
 		pattern(mem(b, buf_b + 2), sizes[i], i);
-		rig_send(a, &wr);
-		rig_run();
-		cqe = rig_poll(cq_a);
+		fixture_send(a, &wr);
+		fixture_run();
+		cqe = fixture_poll(cq_a);
 		REQUIRE(cqe);
 		CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_REQ);
 		CHECK_EQ(be32toh(cqe->sop_drop_qpn) >> 24, MLX5_OPCODE_RDMA_READ);
 		CHECK_EQ(be32toh(cqe->byte_cnt), sizes[i]);
 		CHECK(has_pattern(mem(a, buf_a + 1), sizes[i], i));
 	}
-	rig_free();
+	fixture_free();
 }
 
 TEST(immediate_and_solicited)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	const struct mlx5_cqe64 *cqe;
 
 	open_pair(false);
@@ -82,77 +82,77 @@ TEST(immediate_and_solicited)
 	wr.imm = 0x11223344;
 	wr.solicited = true;
 	recv_b(0, 2000);
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE_IMM, 0, 4096, 1500);
 	wr.imm = 0x55667788;
 	pattern(mem(a, buf_a), 1500, 9);
 	recv_b(0, 0);
-	rig_send(a, &wr);
-	rig_run();
-	cqe = rig_poll(cq_b);
+	fixture_send(a, &wr);
+	fixture_run();
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESP_SEND_IMM);
 	CHECK_EQ(cqe->op_own >> 1 & 1, 1);
 	CHECK_EQ(be32toh(cqe->imm_inval_pkey), 0x11223344);
-	cqe = rig_poll(cq_b);
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESP_WR_IMM);
 	CHECK_EQ(cqe->op_own >> 1 & 1, 0);
 	CHECK_EQ(be32toh(cqe->imm_inval_pkey), 0x55667788);
 	CHECK_EQ(be32toh(cqe->byte_cnt), 1500);
 	CHECK(has_pattern(mem(b, buf_b + 4096), 1500, 9));
-	rig_free();
+	fixture_free();
 }
 
 TEST(send_with_invalidate)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	struct mkey *gone;
 	const struct mlx5_cqe64 *cqe;
 
 	open_pair(false);
-	gone = rig_mkey(&rig.side[1], RIG_IOVA, 4096, ALL);
+	gone = fixture_mkey(&fix.side[1], FIXTURE_IOVA, 4096, ALL);
 	gone->remote_invalidate = true;
 	wr = wr_send(0, 8);
 	wr.opcode = MLX5_OPCODE_SEND_INVAL;
-	wr.imm = rig_key(gone);
+	wr.imm = fixture_key(gone);
 	recv_b(0, 8);
-	rig_send(a, &wr);
-	rig_run();
-	cqe = rig_poll(cq_b);
+	fixture_send(a, &wr);
+	fixture_run();
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESP_SEND_INV);
-	CHECK_EQ(be32toh(cqe->imm_inval_pkey), rig_key(gone));
+	CHECK_EQ(be32toh(cqe->imm_inval_pkey), fixture_key(gone));
 	CHECK(gone->free);
 	/* Once more: it is not there any more. */
 	recv_b(0, 8);
-	rig_poll(cq_a);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_poll(cq_a);
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
 	bad(cq_b, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR);
-	CHECK_EQ(rig_events(&rig.side[1], 0x11), 1);
-	rig_free();
+	CHECK_EQ(fixture_events(&fix.side[1], 0x11), 1);
+	fixture_free();
 }
 
 TEST(atomics)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	uint64_t v = 1000;
 
 	open_pair(false);
 	memcpy(mem(b, buf_b + 64), &v, 8);
 	wr = wr_rdma(MLX5_OPCODE_ATOMIC_FA, 0, 64, 8);
 	wr.swap_add = 5;
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	wr = wr_rdma(MLX5_OPCODE_ATOMIC_CS, 8, 64, 8);
 	wr.compare = 1005;
 	wr.swap_add = 7;
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	wr.sge[0] = sge_a(16, 8);
 	wr.compare = 999; /* no match */
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	memcpy(&v, mem(a, buf_a), 8);
 	CHECK_EQ(v, 1000);
 	memcpy(&v, mem(a, buf_a + 8), 8);
@@ -162,14 +162,14 @@ TEST(atomics)
 	memcpy(&v, mem(b, buf_b + 64), 8);
 	CHECK_EQ(v, 7);
 	for (unsigned int i = 0; i < 3; i++)
-		CHECK(rig_poll(cq_a));
-	rig_free();
+		CHECK(fixture_poll(cq_a));
+	fixture_free();
 }
 
 TEST(several_segments_and_inline)
 {
-	struct rig_wr wr;
-	struct rig_sge list[3];
+	struct fixture_wr wr;
+	struct fixture_sge list[3];
 
 	open_pair(false);
 	pattern(mem(a, buf_a), 3000, 1);
@@ -181,17 +181,17 @@ TEST(several_segments_and_inline)
 	list[0] = sge_b(0, 10);
 	list[1] = sge_b(10, 2000);
 	list[2] = sge_b(2010, 5000);
-	rig_recv(b, list, 3);
-	rig_send(a, &wr);
+	fixture_recv(b, list, 3);
+	fixture_send(a, &wr);
 	wr = wr_send(0, 200);
 	wr.inline_data = true;
 	recv_b(8192, 200);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	CHECK(has_pattern(mem(b, buf_b), 3000, 1));
 	CHECK(has_pattern(mem(b, buf_b + 8192), 200, 1));
-	CHECK(rig_poll(cq_b) && rig_poll(cq_b));
-	rig_free();
+	CHECK(fixture_poll(cq_b) && fixture_poll(cq_b));
+	fixture_free();
 }
 
 /* The ring has 64 blocks: WQEs of several blocks cross its end, indexes go past 2^16. */
@@ -199,40 +199,40 @@ TEST(ring_wraps)
 {
 	open_pair(false);
 	for (uint32_t i = 0; i < 40000; i++) {
-		struct rig_wr wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 100 + i % 80);
+		struct fixture_wr wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 100 + i % 80);
 		uint16_t index;
 
 		wr.inline_data = true;
 		mem(a, buf_a)[0] = (uint8_t)i;
-		index = rig_send(a, &wr);
-		rig_run();
+		index = fixture_send(a, &wr);
+		fixture_run();
 		REQUIRE(good(cq_a, MLX5_CQE_REQ, index));
 		REQUIRE_EQ(mem(b, buf_b)[0], (uint8_t)i);
 	}
-	rig_free();
+	fixture_free();
 }
 
 TEST(unsignaled_completes_with_the_next)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	uint16_t last = 0;
 
 	open_pair(false);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 8);
 	for (unsigned int i = 0; i < 10; i++) {
 		wr.unsignaled = i < 9;
-		last = rig_send(a, &wr);
+		last = fixture_send(a, &wr);
 	}
-	rig_run();
+	fixture_run();
 	good(cq_a, MLX5_CQE_REQ, last);
-	CHECK(!rig_poll(cq_a));
-	rig_free();
+	CHECK(!fixture_poll(cq_a));
+	fixture_free();
 }
 
 /* READs need a place each at the responder, and what is fenced waits for them. */
 TEST(reads_are_limited_and_fences_hold)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	uint64_t v;
 
 	open_pair(false);
@@ -241,110 +241,110 @@ TEST(reads_are_limited_and_fences_hold)
 	pattern(mem(b, buf_b), 8, 3);
 	for (unsigned int i = 0; i < 20; i++) {
 		wr = wr_rdma(MLX5_OPCODE_RDMA_READ, i * 8192, 0, 8000);
-		rig_send(a, &wr);
+		fixture_send(a, &wr);
 	}
 	/* Sends what the READ before it has brought. */
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 19 * 8192, 65536, 8);
 	wr.fence = 4;
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	for (unsigned int i = 0; i < 21; i++)
-		CHECK(rig_poll(cq_a));
+		CHECK(fixture_poll(cq_a));
 	memcpy(&v, mem(b, buf_b + 65536), 8);
 	CHECK(!memcmp(&v, mem(b, buf_b), 8));
 	CHECK_EQ(a->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }
 
 /* More READs at once than the responder has places: its fault is not the responder's to bear. */
 TEST(too_many_reads_are_refused)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	a->qp.max_rd_atomic = 16;
 	b->qp.max_dest_rd_atomic = 1;
 	for (unsigned int i = 0; i < 16; i++) {
 		wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 0, 0, 1u << 20);
-		rig_send(a, &wr);
+		fixture_send(a, &wr);
 	}
-	rig_run_for(2000000000);
+	fixture_run_for(2000000000);
 	CHECK_EQ(b->qp.state, QP_ERR);
 	CHECK_EQ(a->qp.state, QP_ERR);
-	rig_free();
+	fixture_free();
 }
 
 TEST(srq_in_the_order_of_its_links)
 {
-	struct rig_sge sge;
-	struct rig_wr wr;
+	struct fixture_sge sge;
+	struct fixture_wr wr;
 
 	open_pair(true);
 	srq->srq.limit = 2;
 	for (unsigned int i = 0; i < 4; i++) {
 		sge = sge_b(i * 4096, 4096);
-		CHECK_EQ(rig_srq_recv(srq, &sge, 1), i * 5 % RIG_WQES);
+		CHECK_EQ(fixture_srq_recv(srq, &sge, 1), i * 5 % FIXTURE_WQES);
 	}
 	for (unsigned int i = 0; i < 4; i++) {
 		pattern(mem(a, buf_a + i * 4096), 3000, i);
 		wr = wr_send(i * 4096, 3000);
-		rig_send(a, &wr);
+		fixture_send(a, &wr);
 	}
-	rig_run();
+	fixture_run();
 	for (unsigned int i = 0; i < 4; i++) {
-		good(cq_b, MLX5_CQE_RESP_SEND, (uint16_t)(i * 5 % RIG_WQES));
+		good(cq_b, MLX5_CQE_RESP_SEND, (uint16_t)(i * 5 % FIXTURE_WQES));
 		CHECK(has_pattern(mem(b, buf_b + i * 4096), 3000, i));
 	}
-	CHECK_EQ(rig_events(&rig.side[1], 0x14), 1);
+	CHECK_EQ(fixture_events(&fix.side[1], 0x14), 1);
 	CHECK_EQ(srq->srq.limit, 0);
 	/* In error: nothing to flush in the SRQ, but the driver is told that no more comes. */
-	rig_state(b, QP_ERR);
-	rig_run();
-	CHECK_EQ(rig_events(&rig.side[1], 0x13), 1);
-	rig_free();
+	fixture_state(b, QP_ERR);
+	fixture_run();
+	CHECK_EQ(fixture_events(&fix.side[1], 0x13), 1);
+	fixture_free();
 }
 
 TEST(srq_with_a_broken_link)
 {
-	struct rig_sge sge;
-	struct rig_wr wr;
+	struct fixture_sge sge;
+	struct fixture_wr wr;
 
 	open_pair(true);
 	sge = sge_b(0, 4096);
-	rig_srq_recv(srq, &sge, 1);
-	put_be16(rig_wq(srq->side, &srq->srq.buf, 0) + 2, RIG_WQES);
+	fixture_srq_recv(srq, &sge, 1);
+	put_be16(fixture_wq(srq->side, &srq->srq.buf, 0) + 2, FIXTURE_WQES);
 	wr = wr_send(0, 8);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_REMOTE_OP_ERR);
-	CHECK_EQ(rig_events(&rig.side[1], 0x12), 1);
+	CHECK_EQ(fixture_events(&fix.side[1], 0x12), 1);
 	CHECK(srq->srq.error);
-	rig_free();
+	fixture_free();
 }
 
 TEST(xrc)
 {
-	struct rig_sge sge;
-	struct rig_wr wr;
+	struct fixture_sge sge;
+	struct fixture_wr wr;
 	const struct mlx5_cqe64 *cqe;
 
 	open_xrc();
 	/* What counts is the SRQ's PD. */
-	b->qp.pd = RIG_PD + 1;
+	b->qp.pd = FIXTURE_PD + 1;
 	sge = sge_b(0, 8192);
-	rig_srq_recv(srq, &sge, 1);
+	fixture_srq_recv(srq, &sge, 1);
 	pattern(mem(a, buf_a), 5000, 2);
 	wr = wr_send(0, 5000);
 	wr.srqn = srq->srq.obj.id;
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 16384, 3000);
 	wr.srqn = srq->srq.obj.id;
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 65536, 0, 5000);
 	wr.srqn = srq->srq.obj.id;
-	rig_send(a, &wr);
-	rig_run();
-	cqe = rig_poll(cq_b);
+	fixture_send(a, &wr);
+	fixture_run();
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(be32toh(cqe->srqn_uidx), 0x77);
 	CHECK_EQ(be32toh(cqe->byte_cnt), 5000);
@@ -352,73 +352,73 @@ TEST(xrc)
 	CHECK(has_pattern(mem(b, buf_b + 16384), 3000, 2));
 	CHECK(has_pattern(mem(a, buf_a + 65536), 5000, 2));
 	for (unsigned int i = 0; i < 3; i++) {
-		cqe = rig_poll(cq_a);
+		cqe = fixture_poll(cq_a);
 		CHECK(cqe && cqe->op_own >> 4 == MLX5_CQE_REQ);
 	}
 	/* An SRQ of another domain, or none. */
 	wr = wr_send(0, 8);
 	wr.srqn = 0x1234;
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR);
-	rig_free();
+	fixture_free();
 }
 
 TEST(established_event_in_rtr)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
-	rig_state(b, QP_RST);
-	rig_state(b, QP_INIT);
-	rig_state(b, QP_RTR);
+	fixture_state(b, QP_RST);
+	fixture_state(b, QP_INIT);
+	fixture_state(b, QP_RTR);
 	recv_b(0, 8);
 	wr = wr_send(0, 8);
-	rig_send(a, &wr);
-	rig_run();
-	CHECK_EQ(rig_events(&rig.side[1], 0x02), 1);
-	CHECK(rig_poll(cq_b));
-	rig_free();
+	fixture_send(a, &wr);
+	fixture_run();
+	CHECK_EQ(fixture_events(&fix.side[1], 0x02), 1);
+	CHECK(fixture_poll(cq_b));
+	fixture_free();
 }
 
 TEST(loopback_to_the_same_port)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
-	rig_new();
+	fixture_new();
 	open_memory();
-	a = rig_qp(&rig.side[0], QP_RC, cq_a, NULL);
-	b = rig_qp(&rig.side[0], QP_RC, cq_a, NULL);
-	rig_connect(a, b);
+	a = fixture_qp(&fix.side[0], QP_RC, cq_a, NULL);
+	b = fixture_qp(&fix.side[0], QP_RC, cq_a, NULL);
+	fixture_connect(a, b);
 	pattern(mem(a, buf_a), 3000, 8);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 3000);
 	wr.raddr = buf_a + 65536;
-	wr.rkey = rig_key(mr_a);
-	rig_send(a, &wr);
-	rig_run();
-	CHECK(rig_poll(cq_a));
+	wr.rkey = fixture_key(mr_a);
+	fixture_send(a, &wr);
+	fixture_run();
+	CHECK(fixture_poll(cq_a));
 	CHECK(has_pattern(mem(a, buf_a + 65536), 3000, 8));
-	rig_free();
+	fixture_free();
 }
 
 TEST(drained_before_it_says_so)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 1u << 20);
-	rig_send(a, &wr);
-	loop_turn(rig.loop, 0);
-	rig_state(a, QP_SQD);
+	fixture_send(a, &wr);
+	loop_turn(fix.loop, 0);
+	fixture_state(a, QP_SQD);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 8);
-	rig_send(a, &wr);
-	CHECK_EQ(rig_events(&rig.side[0], 0x03), 0);
-	rig_run();
-	CHECK_EQ(rig_events(&rig.side[0], 0x03), 1);
-	CHECK(rig_poll(cq_a));
-	CHECK(!rig_poll(cq_a));
-	rig_state(a, QP_RTS);
-	rig_run();
-	CHECK(rig_poll(cq_a));
-	rig_free();
+	fixture_send(a, &wr);
+	CHECK_EQ(fixture_events(&fix.side[0], 0x03), 0);
+	fixture_run();
+	CHECK_EQ(fixture_events(&fix.side[0], 0x03), 1);
+	CHECK(fixture_poll(cq_a));
+	CHECK(!fixture_poll(cq_a));
+	fixture_state(a, QP_RTS);
+	fixture_run();
+	CHECK(fixture_poll(cq_a));
+	fixture_free();
 }

@@ -6,7 +6,7 @@
 
 static struct hca *hca_of(unsigned int side)
 {
-	return rig.side[side].hca;
+	return fix.side[side].hca;
 }
 
 static void lose(unsigned int side, unsigned int packets)
@@ -14,12 +14,12 @@ static void lose(unsigned int side, unsigned int packets)
 	hca_of(side)->faults.drop_next = packets;
 }
 
-static void one(struct rig_wr wr, unsigned int side, unsigned int packets)
+static void one(struct fixture_wr wr, unsigned int side, unsigned int packets)
 {
 	lose(side, packets);
-	rig_send(a, &wr);
-	rig_run_for(70 * MS);
-	if (CHECK(rig_poll(cq_a)))
+	fixture_send(a, &wr);
+	fixture_run_for(70 * MS);
+	if (CHECK(fixture_poll(cq_a)))
 		CHECK_EQ(a->qp.state, QP_RTS);
 }
 
@@ -27,7 +27,7 @@ static void one(struct rig_wr wr, unsigned int side, unsigned int packets)
 TEST(every_operation_survives_a_loss)
 {
 	for (unsigned int side = 0; side < 2; side++) {
-		struct rig_wr wr;
+		struct fixture_wr wr;
 		uint64_t v = 40;
 
 		open_pair(false);
@@ -35,7 +35,7 @@ TEST(every_operation_survives_a_loss)
 		recv_b(0, 9000);
 		one(wr_send(0, 9000), side, 1);
 		CHECK(has_pattern(mem(b, buf_b), 9000, 1));
-		CHECK(rig_poll(cq_b));
+		CHECK(fixture_poll(cq_b));
 		one(wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 16384, 9000), side, 1);
 		CHECK(has_pattern(mem(b, buf_b + 16384), 9000, 1));
 		one(wr_rdma(MLX5_OPCODE_RDMA_READ, 65536, 0, 9000), side, 1);
@@ -49,153 +49,153 @@ TEST(every_operation_survives_a_loss)
 		CHECK_EQ(v, 42);
 		memcpy(&v, mem(a, buf_a + 4096), 8);
 		CHECK_EQ(v, 40);
-		CHECK(!rig_poll(cq_b));
-		rig_free();
+		CHECK(!fixture_poll(cq_b));
+		fixture_free();
 	}
 }
 
 /* A gap is noticed by the receiver at once, not by the timer. */
 TEST(sequence_nak_is_faster_than_the_timer)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	pattern(mem(a, buf_a), 100000, 4);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 100000);
 	lose(0, 1);
-	rig_send(a, &wr);
-	rig_run();
-	CHECK(rig_poll(cq_a));
+	fixture_send(a, &wr);
+	fixture_run();
+	CHECK(fixture_poll(cq_a));
 	CHECK(has_pattern(mem(b, buf_b), 100000, 4));
 	CHECK_EQ(hca_of(0)->stats.packets_retried, 1);
-	rig_free();
+	fixture_free();
 }
 
 /* In the middle of a long READ: what came is not asked for again. */
 TEST(read_resumes_where_it_broke)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	pattern(mem(b, buf_b), 1u << 20, 6);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 0, 0, 1u << 20);
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	for (unsigned int i = 0; i < 8; i++)
-		loop_turn(rig.loop, 0);
+		loop_turn(fix.loop, 0);
 	lose(1, 3);
-	rig_run_for(70 * MS);
-	CHECK(rig_poll(cq_a));
+	fixture_run_for(70 * MS);
+	CHECK(fixture_poll(cq_a));
 	CHECK(has_pattern(mem(a, buf_a), 1u << 20, 6));
 	CHECK(hca_of(1)->stats.packets_sent < 1024 + 512);
-	rig_free();
+	fixture_free();
 }
 
 TEST(retries_are_counted_and_forgiven)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	a->qp.retry_count = 3;
-	rig_state(a, QP_RTS);
+	fixture_state(a, QP_RTS);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 8);
 	for (unsigned int i = 0; i < 5; i++) {
 		lose(0, 3);
-		rig_send(a, &wr);
-		rig_run_for(3 * 68 * MS);
+		fixture_send(a, &wr);
+		fixture_run_for(3 * 68 * MS);
 		REQUIRE(good(cq_a, MLX5_CQE_REQ, (uint16_t)i));
 	}
 	lose(0, 4);
-	rig_send(a, &wr);
-	rig_run_for(4 * 68 * MS);
+	fixture_send(a, &wr);
+	fixture_run_for(4 * 68 * MS);
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR);
 	CHECK_EQ(a->qp.state, QP_ERR);
-	rig_free();
+	fixture_free();
 }
 
 TEST(timeout_zero_waits_for_ever)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	a->qp.path.ack_timeout = 0;
-	rig_state(a, QP_RTS);
+	fixture_state(a, QP_RTS);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 8);
 	lose(0, 1);
-	rig_send(a, &wr);
-	rig_run_for(5000 * MS);
-	CHECK(!rig_poll(cq_a));
+	fixture_send(a, &wr);
+	fixture_run_for(5000 * MS);
+	CHECK(!fixture_poll(cq_a));
 	CHECK_EQ(a->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }
 
 /* min_rnr_nak 12 is 0.64 ms (IBTA table 45). */
 TEST(receiver_not_ready)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	a->qp.rnr_retry = 2;
-	rig_state(a, QP_RTS);
+	fixture_state(a, QP_RTS);
 	wr = wr_send(0, 3000);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	CHECK_EQ(hca_of(1)->stats.rnr_naks_sent, 1);
-	loop_clock_advance(rig.loop, 639000);
-	rig_run();
+	loop_clock_advance(fix.loop, 639000);
+	fixture_run();
 	CHECK_EQ(hca_of(1)->stats.rnr_naks_sent, 1);
-	loop_clock_advance(rig.loop, 1000);
-	rig_run();
+	loop_clock_advance(fix.loop, 1000);
+	fixture_run();
 	CHECK_EQ(hca_of(1)->stats.rnr_naks_sent, 2);
 	recv_b(0, 3000);
-	rig_run_for(640000);
+	fixture_run_for(640000);
 	good(cq_a, MLX5_CQE_REQ, 0);
-	CHECK(rig_poll(cq_b));
+	CHECK(fixture_poll(cq_b));
 	/* The count starts anew; the third NAK is one too many. */
-	rig_send(a, &wr);
-	rig_run_for(3 * 640000);
+	fixture_send(a, &wr);
+	fixture_run_for(3 * 640000);
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
 	CHECK_EQ(hca_of(1)->stats.rnr_naks_sent, 5);
 	CHECK_EQ(b->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }
 
 TEST(receiver_never_ready)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	b->qp.min_rnr_timer = 1;
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE_IMM, 0, 0, 8);
 	pattern(mem(a, buf_a), 8, 1);
-	rig_send(a, &wr);
-	rig_run_for(20 * MS);
+	fixture_send(a, &wr);
+	fixture_run_for(20 * MS);
 	CHECK(hca_of(1)->stats.rnr_naks_sent > 100);
 	CHECK_EQ(a->qp.state, QP_RTS);
 	/* Nothing is written for an immediate that cannot be received. */
 	CHECK(!has_pattern(mem(b, buf_b), 8, 1));
 	recv_b(0, 0);
-	rig_run_for(1 * MS);
-	CHECK(rig_poll(cq_a) && rig_poll(cq_b));
+	fixture_run_for(1 * MS);
+	CHECK(fixture_poll(cq_a) && fixture_poll(cq_b));
 	CHECK(has_pattern(mem(b, buf_b), 8, 1));
-	rig_free();
+	fixture_free();
 }
 
 TEST(link_down_and_up)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_pair(false);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 1u << 20);
 	pattern(mem(a, buf_a), 1u << 20, 2);
-	rig_send(a, &wr);
-	loop_turn(rig.loop, 0);
+	fixture_send(a, &wr);
+	loop_turn(fix.loop, 0);
 	hca_of(1)->faults.link_down = true;
-	rig_run_for(200 * MS);
+	fixture_run_for(200 * MS);
 	hca_of(1)->faults.link_down = false;
-	rig_run_for(200 * MS);
-	CHECK(rig_poll(cq_a));
+	fixture_run_for(200 * MS);
+	CHECK(fixture_poll(cq_a));
 	CHECK(has_pattern(mem(b, buf_b), 1u << 20, 2));
-	rig_free();
+	fixture_free();
 }
 
 /* A delay that comes and goes lets packets overtake each other, and come twice. */
@@ -203,23 +203,23 @@ TEST(delays_reorder)
 {
 	open_pair(false);
 	for (unsigned int i = 0; i < 40; i++) {
-		struct rig_wr wr = wr_rdma(i & 1 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ,
-					   0, 0, 20000);
+		struct fixture_wr wr = wr_rdma(i & 1 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ,
+					       0, 0, 20000);
 		uint32_t seed = i * 3;
 
 		pattern(i & 1 ? mem(a, buf_a) : mem(b, buf_b), 20000, seed);
-		rig_send(a, &wr);
+		fixture_send(a, &wr);
 		for (unsigned int j = 0; j < 20; j++) {
 			hca_of(j & 1)->faults.delay_ns = j % 3 ? j * 7000 : 0;
-			loop_turn(rig.loop, 0);
-			loop_clock_advance(rig.loop, 5000);
+			loop_turn(fix.loop, 0);
+			loop_clock_advance(fix.loop, 5000);
 		}
 		hca_of(0)->faults.delay_ns = hca_of(1)->faults.delay_ns = 0;
-		rig_run_for(150 * MS);
+		fixture_run_for(150 * MS);
 		REQUIRE(good(cq_a, MLX5_CQE_REQ, (uint16_t)i));
 		CHECK(has_pattern(i & 1 ? mem(b, buf_b) : mem(a, buf_a), 20000, seed));
 	}
-	rig_free();
+	fixture_free();
 }
 
 /*
@@ -250,7 +250,7 @@ static void post_random(struct op *op, unsigned int i)
 		MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM, MLX5_OPCODE_RDMA_WRITE,
 		MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_RDMA_READ, MLX5_OPCODE_ATOMIC_FA,
 	};
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	op->opcode = opcodes[rnd(sizeof(opcodes))];
 	op->length = rnd(3) ? rnd(SLOT) : rnd(4) * 1024;
@@ -268,7 +268,7 @@ static void post_random(struct op *op, unsigned int i)
 	if (op->opcode == MLX5_OPCODE_SEND || op->opcode == MLX5_OPCODE_SEND_IMM ||
 	    op->opcode == MLX5_OPCODE_RDMA_WRITE_IMM)
 		recv_b(i * SLOT, SLOT);
-	op->index = rig_send(a, &wr);
+	op->index = fixture_send(a, &wr);
 }
 
 static void check_op(const struct op *op, unsigned int i, uint64_t *atomics)
@@ -300,9 +300,9 @@ static void lossy_run(uint64_t seed)
 	for (unsigned int i = 0; i < OPS; i++) {
 		post_random(&ops[i], i);
 		if (!rnd(3))
-			rig_run_for(rnd(200000));
+			fixture_run_for(rnd(200000));
 	}
-	rig_run_for(12000 * MS);
+	fixture_run_for(12000 * MS);
 	for (unsigned int i = 0; i < OPS; i++) {
 		if (!good(cq_a, MLX5_CQE_REQ, ops[i].index)) {
 			printf("seed %llu, operation %u\n", (unsigned long long)seed, i);
@@ -312,8 +312,8 @@ static void lossy_run(uint64_t seed)
 	}
 	memcpy(&word, mem(b, buf_b + WORD), 8);
 	CHECK_EQ(word, atomics);
-	CHECK_EQ(rig.side[0].hca->stats.messages_sent, OPS);
-	rig_free();
+	CHECK_EQ(fix.side[0].hca->stats.messages_sent, OPS);
+	fixture_free();
 }
 
 TEST(random_operations_with_losses)

@@ -6,30 +6,30 @@ static const uint8_t mgid[16] = { 0xff, 0x12, [15] = 0x42 };
 
 static void open_ud(enum qp_transport transport)
 {
-	rig_new();
+	fixture_new();
 	open_memory();
-	a = rig_qp(&rig.side[0], transport, cq_a, NULL);
-	b = rig_qp(&rig.side[1], transport, cq_b, NULL);
-	rig_to_rts(a);
-	rig_to_rts(b);
+	a = fixture_qp(&fix.side[0], transport, cq_a, NULL);
+	b = fixture_qp(&fix.side[1], transport, cq_b, NULL);
+	fixture_to_rts(a);
+	fixture_to_rts(b);
 }
 
-static struct rig_wr wr_ud(uint32_t len)
+static struct fixture_wr wr_ud(uint32_t len)
 {
-	struct rig_wr wr = wr_send(0, len);
+	struct fixture_wr wr = wr_send(0, len);
 
 	wr.dqpn = b->qp.obj.id;
-	wr.qkey = RIG_QKEY;
-	wr.dlid = rig.side[1].hca->port.lid;
+	wr.qkey = FIXTURE_QKEY;
+	wr.dlid = fix.side[1].hca->port.lid;
 	return wr;
 }
 
-static const struct mlx5_cqe64 *send_one(const struct rig_wr *wr)
+static const struct mlx5_cqe64 *send_one(const struct fixture_wr *wr)
 {
-	rig_send(a, wr);
-	rig_run();
-	CHECK(rig_poll(cq_a));
-	return rig_poll(cq_b);
+	fixture_send(a, wr);
+	fixture_run();
+	CHECK(fixture_poll(cq_a));
+	return fixture_poll(cq_b);
 }
 
 TEST(datagram_sizes)
@@ -38,7 +38,7 @@ TEST(datagram_sizes)
 
 	open_ud(QP_UD);
 	for (unsigned int i = 0; i < 4; i++) {
-		struct rig_wr wr = wr_ud(sizes[i]);
+		struct fixture_wr wr = wr_ud(sizes[i]);
 		const struct mlx5_cqe64 *cqe;
 
 		wr.opcode = MLX5_OPCODE_SEND_IMM;
@@ -53,33 +53,33 @@ TEST(datagram_sizes)
 		CHECK_EQ(be16toh(cqe->slid), 1);
 		CHECK(has_pattern(mem(b, buf_b + 40), sizes[i], i));
 	}
-	rig_free();
+	fixture_free();
 }
 
 TEST(too_long_a_datagram)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_ud(QP_UD);
 	wr = wr_ud(4097);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 	CHECK_EQ(a->qp.state, QP_SQER);
 	/* What is posted before the driver takes the queue out of that state is flushed. */
 	wr = wr_ud(8);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
-	rig_state(a, QP_RTS);
+	fixture_state(a, QP_RTS);
 	recv_b(0, 100);
 	CHECK(send_one(&wr));
-	rig_free();
+	fixture_free();
 }
 
 TEST(wrong_qkey_is_dropped)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_ud(QP_UD);
 	wr = wr_ud(8);
@@ -89,62 +89,62 @@ TEST(wrong_qkey_is_dropped)
 	/* A privileged Q_Key in the WQE stands for the QP's own. */
 	wr.qkey = 0x80000000;
 	CHECK(send_one(&wr));
-	rig_free();
+	fixture_free();
 }
 
 TEST(wrong_pkey_is_dropped)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_ud(QP_UD);
 	wr = wr_ud(8);
 	recv_b(0, 100);
-	rig.side[1].hca->port.pkeys[0] = 0x8001;
+	fix.side[1].hca->port.pkeys[0] = 0x8001;
 	CHECK(!send_one(&wr));
-	rig.side[1].hca->port.pkeys[0] = 0x7fff; /* a limited member hears a full one */
+	fix.side[1].hca->port.pkeys[0] = 0x7fff; /* a limited member hears a full one */
 	CHECK(send_one(&wr));
-	rig.side[0].hca->port.pkeys[0] = 0x7fff; /* but not another limited one */
+	fix.side[0].hca->port.pkeys[0] = 0x7fff; /* but not another limited one */
 	recv_b(0, 100);
 	CHECK(!send_one(&wr));
-	rig_free();
+	fixture_free();
 }
 
 TEST(nothing_posted_nothing_received)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_ud(QP_UD);
 	wr = wr_ud(8);
 	CHECK(!send_one(&wr));
 	recv_b(0, 100);
 	CHECK(send_one(&wr));
-	rig_free();
+	fixture_free();
 }
 
 TEST(buffer_without_room_for_the_grh)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_ud(QP_UD);
 	wr = wr_ud(8);
 	recv_b(0, 47);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_b, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 	CHECK_EQ(b->qp.state, QP_ERR);
-	rig_free();
+	fixture_free();
 }
 
 TEST(multicast)
 {
-	struct rig_wr wr;
-	struct rig_qp *c;
+	struct fixture_wr wr;
+	struct fixture_qp *c;
 	const struct mlx5_cqe64 *cqe;
 	uint8_t *grh;
 
 	open_ud(QP_UD);
-	c = rig_qp(&rig.side[1], QP_UD, cq_b, NULL);
-	rig_to_rts(c);
+	c = fixture_qp(&fix.side[1], QP_UD, cq_b, NULL);
+	fixture_to_rts(c);
 	CHECK_EQ(fabric_attach(b->side->hca, mgid, b->qp.obj.id), 0);
 	CHECK_EQ(fabric_attach(c->side->hca, mgid, c->qp.obj.id), 0);
 	wr = wr_ud(100);
@@ -153,11 +153,11 @@ TEST(multicast)
 	wr.dgid = mgid;
 	pattern(mem(a, buf_a), 100, 1);
 	recv_b(0, 200);
-	rig_recv(c, &(struct rig_sge){ buf_b + 4096, 200, rig_key(mr_b) }, 1);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_recv(c, &(struct fixture_sge){ buf_b + 4096, 200, fixture_key(mr_b) }, 1);
+	fixture_send(a, &wr);
+	fixture_run();
 	for (unsigned int i = 0; i < 2; i++) {
-		cqe = rig_poll(cq_b);
+		cqe = fixture_poll(cq_b);
 		REQUIRE(cqe);
 		CHECK_EQ(be32toh(cqe->flags_rqpn) >> 28, 1);
 	}
@@ -169,17 +169,17 @@ TEST(multicast)
 	CHECK_EQ(grh[6], 0x1b);
 	CHECK_EQ(grh[7], 64);
 	CHECK(!memcmp(grh + 24, mgid, 16));
-	rig_free();
+	fixture_free();
 }
 
 TEST(management_datagrams)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	const struct mlx5_cqe64 *cqe;
 
 	open_ud(QP_GSI);
-	rig.side[0].hca->special_qp[1] = &a->qp;
-	rig.side[1].hca->special_qp[1] = &b->qp;
+	fix.side[0].hca->special_qp[1] = &a->qp;
+	fix.side[1].hca->special_qp[1] = &b->qp;
 	wr = wr_ud(256);
 	wr.dqpn = 1;
 	wr.qkey = 0x80010000;
@@ -188,51 +188,51 @@ TEST(management_datagrams)
 	REQUIRE(cqe);
 	CHECK_EQ(be32toh(cqe->imm_inval_pkey), 0xffff);
 	CHECK_EQ(be32toh(cqe->flags_rqpn) & 0xffffff, 1);
-	rig_free();
+	fixture_free();
 
 	open_ud(QP_SMI);
-	rig.side[1].hca->special_qp[0] = &b->qp;
+	fix.side[1].hca->special_qp[0] = &b->qp;
 	wr = wr_ud(256);
 	wr.dqpn = 0;
 	wr.qkey = 0;
 	wr.dlid = 0xffff; /* the other end of the cable */
 	recv_b(0, 296);
 	CHECK(send_one(&wr));
-	rig_free();
+	fixture_free();
 }
 
 /* --- Unreliable connections --- */
 
 TEST(uc_send_and_write)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	const struct mlx5_cqe64 *cqe;
 
 	open_transport(QP_UC, false);
 	pattern(mem(a, buf_a), 10000, 3);
 	wr = wr_send(0, 10000);
 	recv_b(0, 10000);
-	rig_send(a, &wr);
+	fixture_send(a, &wr);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE_IMM, 0, 16384, 5000);
 	wr.imm = 7;
 	recv_b(0, 0);
-	rig_send(a, &wr);
-	rig_run();
-	CHECK(rig_poll(cq_a) && rig_poll(cq_a));
-	cqe = rig_poll(cq_b);
+	fixture_send(a, &wr);
+	fixture_run();
+	CHECK(fixture_poll(cq_a) && fixture_poll(cq_a));
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(be32toh(cqe->byte_cnt), 10000);
-	cqe = rig_poll(cq_b);
+	cqe = fixture_poll(cq_b);
 	REQUIRE(cqe);
 	CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESP_WR_IMM);
 	CHECK(has_pattern(mem(b, buf_b), 10000, 3));
 	CHECK(has_pattern(mem(b, buf_b + 16384), 5000, 3));
-	rig_free();
+	fixture_free();
 }
 
 TEST(uc_loses_messages_not_order)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 	const struct mlx5_cqe64 *cqe;
 
 	open_transport(QP_UC, false);
@@ -241,49 +241,49 @@ TEST(uc_loses_messages_not_order)
 	for (unsigned int i = 0; i < 3; i++) {
 		pattern(mem(a, buf_a), 5000, i);
 		if (i == 1)
-			rig.side[0].hca->faults.drop_next = 1;
+			fix.side[0].hca->faults.drop_next = 1;
 		wr = wr_send(0, 5000);
-		rig_send(a, &wr);
-		rig_run();
-		CHECK(rig_poll(cq_a));
+		fixture_send(a, &wr);
+		fixture_run();
+		CHECK(fixture_poll(cq_a));
 	}
 	/* The receive WQE of the lost message took the next one. */
 	for (unsigned int i = 0; i < 2; i++) {
-		cqe = rig_poll(cq_b);
+		cqe = fixture_poll(cq_b);
 		REQUIRE(cqe);
 		CHECK_EQ(be16toh(cqe->wqe_counter), i);
 	}
-	CHECK(!rig_poll(cq_b));
+	CHECK(!fixture_poll(cq_b));
 	CHECK(has_pattern(mem(b, buf_b), 5000, 0));
 	CHECK(has_pattern(mem(b, buf_b + 8192), 5000, 2));
-	rig_free();
+	fixture_free();
 }
 
 TEST(uc_write_without_right_is_dropped)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_transport(QP_UC, false);
 	mr_b->access &= ~MKEY_REMOTE_WRITE;
 	pattern(mem(a, buf_a), 5000, 3);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 5000);
-	rig_send(a, &wr);
-	rig_run();
-	CHECK(rig_poll(cq_a));
+	fixture_send(a, &wr);
+	fixture_run();
+	CHECK(fixture_poll(cq_a));
 	CHECK(!has_pattern(mem(b, buf_b), 5000, 3));
 	CHECK_EQ(b->qp.state, QP_RTS);
-	rig_free();
+	fixture_free();
 }
 
 TEST(uc_has_no_reads)
 {
-	struct rig_wr wr;
+	struct fixture_wr wr;
 
 	open_transport(QP_UC, false);
 	wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 0, 0, 8);
-	rig_send(a, &wr);
-	rig_run();
+	fixture_send(a, &wr);
+	fixture_run();
 	bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
 	CHECK_EQ(a->qp.state, QP_SQER);
-	rig_free();
+	fixture_free();
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * fixture.h - for the tests: a vHCA with the fake HCA behind it and a guest of plain memory before it,
+ * and the guest's side of each command.
+ */
+#ifndef XEN_IB_FIXTURE_H
+#define XEN_IB_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands/cmd.h"
+#include "unit/fakes/hca_fake.h"
+#include "unit/fakes/transport_shm.h"
+#include "vhca/vhca.h"
+
+#define CHECK(condition) do { \
+	if (!(condition)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+		abort(); \
+	} \
+} while (0)
+
+struct fixture {
+	struct fake_hca fake;
+	struct shm *shm;
+	struct uar_table *table;
+	struct quota quota;
+	uint32_t event_bit; /* of the CQs to be made: none, unless a test asks for it */
+	struct vhca v;
+	struct cmd *cmd;
+	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of fixture_do() */
+	xen_vhca_handle_t handle;          /* of the last object made */
+	unsigned int gfns;                 /* given by fixture_process(), of an auto-translated guest */
+};
+
+/* One of each object, of one process. */
+struct fixture_process {
+	xen_vhca_handle_t ctx, uar, pd, umem, cq, srq, qp, mr, inline_mr, persistent_mr, persistent, mw;
+};
+
+/* The pages of events, if a test wants them. */
+#define FIXTURE_BITS_REF (SHM_PAGES - 2)
+#define FIXTURE_ASYNC_REF (SHM_PAGES - 1)
+
+void fixture_init(struct fixture *fix, bool auto_translated, const struct quota *quota);
+void fixture_fini(struct fixture *fix);
+
+/* fixture_events - from now on contexts have events. */
+void fixture_events(struct fixture *fix);
+
+/* fixture_do - one command, in this thread. Its response: fix->cmd->rsp, its handle: fix->handle. */
+enum xen_vhca_status fixture_do(struct fixture *fix, const struct xen_vhca_req *req);
+
+/* A command that names one object. */
+enum xen_vhca_status fixture_object(struct fixture *fix, unsigned int op, xen_vhca_handle_t handle);
+
+/*
+ * fixture_process - opens a context and makes one of each in it. Stops at the first refusal, with what
+ * has been made so far.
+ */
+enum xen_vhca_status fixture_process(struct fixture *fix, struct fixture_process *p);
+
+/* fixture_exit - destroys one by one what fixture_process() made, and the context. */
+void fixture_exit(struct fixture *fix, const struct fixture_process *p);
+
+/* fixture_close_all - closes all contexts. What the quota has given it has back. */
+void fixture_close_all(struct fixture *fix);
+
+/* fixture_is_empty - nothing is in use, in the quota, on the HCA, of the guest's frames. */
+bool fixture_is_empty(struct fixture *fix);
+
+#endif
