@@ -4,7 +4,7 @@
 # file it sets
 #
 #   O          where the results go, unless it was given
-#   PROGRAMS   their names: NAME.c, with all NAME_*.c
+#   PROGRAMS   their names: NAME.c with all NAME_*.c, or all of the folder NAME/
 #   SHARED     what all of them have beside that, without .c; or NAME_WITH for one
 #   INCLUDES   of each compilation
 #   LIBS       that are linked, as far as a program needs them
@@ -34,7 +34,7 @@ $(OBJ)/%.o: %.c
 	$(Q)$(CC) $(COMMON) $(CFLAGS) -c -o $@ $<
 
 define program
-$(O)/$(1): $(patsubst %.c,$(OBJ)/%.o,$(notdir $(wildcard $(CURDIR)/$(1).c $(CURDIR)/$(1)_*.c))) \
+$(O)/$(1): $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(1).c $(1)_*.c $(1)/*.c)) \
 		$(patsubst %,$(OBJ)/%.o,$(SHARED) $($(1)_WITH))
 	@echo '  LD  $$(@F)'
 	$$(Q)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -Wl,--as-needed $$(LIBS)

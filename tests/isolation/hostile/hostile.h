@@ -63,7 +63,7 @@ void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const cha
 /* A connection works, and can be ended. */
 void hostile_works(struct vfront *v);
 
-/* hostile_status.c: the daemon's counters are those of the connection. Asks; without answers it looks at nothing. */
+/* status.c: the daemon's counters are those of the connection. Asks; without answers it looks at nothing. */
 void hostile_counted(struct vfront *v);
 
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring,

@@ -2,7 +2,7 @@
 /*
  * What another process has, by its true numbers: it passes them over a pipe.
  *
- * A handle means something in the file that it was given to alone, so the errors are those of forge_handles.c. Doorbell
+ * A handle means something in the file that it was given to alone, so the errors are those of handles.c. Doorbell
  * pages have indexes in their context alone: the driver says EINVAL.
  */
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "forge_handles.h"
+#include "handles.h"
 
 /* More objects than the attacker has, so that the owner's numbers are none of his. */
 #define AHEAD 64

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "forge_handles.h"
+#include "handles.h"
 
 static int use_reg_mr(int fd, const struct uabi_set *s)
 {
