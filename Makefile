@@ -19,10 +19,12 @@ KERNEL ?= stock
 export KERNEL
 MODULES := frontend backend/modules/xen-ibdma
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
-# Suites that pytest runs, and where their tests are; the others are tests/run's still.
+# Where pytest has the tests of a suite. Of guests tests/run has some still.
 PYTEST_unit := tests/host
+PYTEST_native := tests/suites/native
+PYTEST_guests := tests/suites/guests
 PYTEST_OF = $(foreach suite,$(1),$(PYTEST_$(suite)))
-RUN_OF = $(foreach suite,$(1),$(if $(PYTEST_$(suite)),,$(suite)))
+RUN_OF = $(filter guests,$(1))
 # Only tests that match: pytest's -k
 export K
 HCAS ?= 1
@@ -117,8 +119,8 @@ test: have-pytest all
 test-long: have-pytest all
 	@$(call run_pytest,long,--resume $(call PYTEST_OF,$(SUITES)))
 
-test-native: tests/hca tests/lab/qemu tests/verbs backend
-	$(RUN) native
+test-native: have-pytest tests/hca tests/lab/qemu tests/verbs backend
+	@$(call run_pytest,not long,$(PYTEST_native))
 
 unit: have-pytest tests/hca stage
 	@$(call run_pytest,not long,$(PYTEST_unit))

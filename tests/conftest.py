@@ -5,14 +5,16 @@ import signal
 
 import pytest
 
-from harness import PATIENCE
+from harness import BUILD, KERNEL, PATIENCE, guest, lab, pairs, programs
 from harness.console import only_silence
 from harness.machine import Machine
 from harness.resume import Passed
 
 LIMIT_SECONDS = 60  # of a test that names none by pytest.mark.timeout
 
-MACHINE_OPTIONS = ["--hcas", "2"]  # of lab up
+# What a machine has: more, if a test is among the selected that needs it. So it is started once.
+NATIVE_MACHINE = ["--hcas", "2"]
+GUESTS_MACHINE = ["--hcas", "2", "--guests", "2", "--spare", "2520", "--iommu"]
 
 MACHINE = pytest.StashKey()  # of the session
 PASSED = pytest.StashKey()  # of the configuration: what is left out by --resume
@@ -37,11 +39,13 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Limits are what a quiet machine needs, and are multiplied here."""
+    """Limits are what a quiet machine needs, and are multiplied here. What guests have in their dom0 is no good for native tests: these
+    come first."""
     for item in items:
         marker = item.get_closest_marker("timeout")
         seconds = marker.args[0] if marker else LIMIT_SECONDS
         item.add_marker(pytest.mark.timeout(seconds * PATIENCE), append=False)
+    items.sort(key=lambda item: "guests" in item.fixturenames)
     if PASSED in config.stash:
         passed = set(config.stash[PASSED].names)
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
@@ -59,13 +63,35 @@ def pytest_collection_finish(session):
 @pytest.fixture(scope="session")
 def machine(request):
     """The machine of all tests that need one. In a session it is started once, and again if it falls silent."""
-    machine = Machine(MACHINE_OPTIONS, request.config.getoption("--keep"))
+    guests = any("guests" in item.fixturenames for item in request.session.items)
+    machine = Machine(GUESTS_MACHINE if guests else NATIVE_MACHINE, request.config.getoption("--keep"))
     try:
         machine.start()
         request.session.stash[MACHINE] = machine
         yield machine
     finally:
         machine.stop(request.session.testsfailed)
+
+
+@pytest.fixture(scope="session")
+def dom0(machine):
+    """dom0 with stock software, as it is for the native tests, and with our programs. A PV dom0's memory that looks contiguous
+    need not be, and the stock driver loses data where it is not: the guard module goes with every HCA there."""
+    guard = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "backend" / "modules" / "xen-ibdma" / "xen-ibdma.ko"
+
+    def put():
+        verbs = [BUILD / "tests" / "verbs" / program for program in programs.VERBS]
+        lab.run("dom0", "mkdir", "-p", lab.THERE)
+        lab.put("dom0", *pairs.files("dom0"), *verbs, guard, to=lab.THERE)
+        lab.run("dom0", f"[ -d /sys/module/xen_ibdma ] || insmod {lab.THERE}/{guard.name}")
+
+    machine.prepare(put)
+
+
+@pytest.fixture(scope="session")
+def guests(machine):
+    """guest1 and guest2, with a vHCA each and our programs."""
+    machine.prepare(guest.set_up)
 
 
 # ---- results ----

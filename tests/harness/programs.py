@@ -12,6 +12,9 @@ from harness.wait import Silent
 
 CLEAN_SECONDS = 20 * PATIENCE  # for a program that has told all results
 
+VERBS = ["violate", "integrity", "events", "multicast"]
+ISOLATION = ["forge", "steal", "hostile", "ring-on"]
+
 
 @functools.cache
 def loader():
@@ -31,6 +34,11 @@ def listed(folder, program):
 def cases(folder, *programs, wanted=lambda name: True):
     """Parameters "program, case", called PROGRAM/CASE."""
     return [pytest.param(program, name, id=f"{program}/{name}") for program in programs for name in listed(folder, program) if wanted(name)]
+
+
+def in_guests(name):
+    """Do guests run a case of tests/verbs? XRC is not offered to them."""
+    return not name.startswith("xrc-")
 
 
 class Batch:
