@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, PATIENCE, lab, process
+from harness import BUILD, PATIENCE, TESTS, lab, process
 from harness.wait import Silent
 
 CLEAN_SECONDS = 20 * PATIENCE  # for a program that has told all results
@@ -34,6 +34,11 @@ def listed(folder, program):
 def cases(folder, *programs, wanted=lambda name: True):
     """Parameters "program, case", called PROGRAM/CASE."""
     return [pytest.param(program, name, id=f"{program}/{name}") for program in programs for name in listed(folder, program) if wanted(name)]
+
+
+def answering(where, program, *options):
+    """The words that run a program of tests/isolation which asks for what it cannot see by itself."""
+    return [TESTS / "isolation" / "answering", "--other", "guest1", where, f"{lab.THERE}/{program}", "--results", *options]
 
 
 def in_guests(name):

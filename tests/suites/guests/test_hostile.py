@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A frontend in guest2's user space that breaks the protocol; guest1 works beside it, and must not notice."""
+
+import subprocess
+
+import pytest
+
+from harness import guest, lab, process, programs
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def neighbour(machine, guests):
+    """guest2 has no frontend of its own, and a second vHCA; in guest1 an honest program works."""
+
+    def take_frontend():
+        lab.lab("attach", "guest2", "--dev", 1)
+        lab.run("guest2", "rmmod xen-ibfront")
+
+    with machine.prepared(take_frontend):
+        with lab.running("guest1", f"{lab.THERE}/neighbour", "--results", "-d", "xenib0", "until-told", stdin=subprocess.PIPE) as neighbour:
+            neighbour.until_says("working")
+            yield neighbour
+        guest.restore_device("guest2")
+        lab.lab("detach", "guest2", "--dev", 1)
+
+
+def command(program):
+    return programs.answering("guest2", program)
+
+
+@pytest.fixture(scope="module")
+def hostile(neighbour, request):
+    with programs.Batch(request, command) as batch:
+        yield batch
+
+
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile"))
+def test_hostile(hostile, program, case):
+    hostile.run(program, case)
+
+
+def test_neighbour(neighbour):
+    """Of all that guest2 does meanwhile, and at least of this, it has noticed nothing."""
+    process.check(*command("hostile"), "handle-*", merge=True)
+    neighbour.end_input()
+    neighbour.finish()
+    assert "@pass until-told" in neighbour.said()
