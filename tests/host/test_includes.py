@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What includes what: no file includes itself by way of others (test_style.py: no folder of the daemon one above it)."""
+"""What includes what: no file includes itself by way of others, no folder of the daemon one above it."""
 
 import functools
 import re
@@ -72,3 +72,15 @@ def test_no_circle_of_parts(folder):
         others.discard(part)
     found = circles(parts)
     assert not found
+
+
+def test_no_folder_above():
+    """A folder of the daemon includes its own headers, and those of folders before it in ROOMS."""
+    makefile = (TOP / "backend" / "Makefile").read_text()
+    rooms = re.search(r"^ROOMS := (.*)$", makefile, flags=re.MULTILINE)[1].split()
+    upwards = []
+    for rank, room in enumerate(rooms):
+        above = [TOP / "backend" / other for other in rooms[rank + 1 :]]
+        for path in sources(f"backend/{room}"):
+            upwards += [f"{path.relative_to(TOP)}: {file.relative_to(TOP)}" for file in included(path) if file.parent in above]
+    assert not upwards
