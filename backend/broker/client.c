@@ -18,6 +18,7 @@
 
 #include "broker/client.h"
 #include "broker/wire.h"
+#include "hca/hca.h"
 #include "util/log.h"
 #include "util/paths.h"
 #include "xen/gntdev.h"
@@ -62,7 +63,7 @@ int broker_send(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* In the child. It keeps standard error, its socket, gntdev, the listener, pool, records and life. */
+/* In the child. It keeps standard error, its socket, gntdev, the listener, pool, table and life. */
 #define KEEP 7
 
 _Noreturn static void become_broker(const struct broker_setup *setup, int socket, int gntdev,
@@ -236,16 +237,32 @@ int broker_domain(struct broker *broker, bool *auto_translated)
 	return err;
 }
 
-int broker_uar(struct broker *broker, uint32_t type, uint32_t *index)
+int broker_uar_alloc(struct broker *broker, uint32_t type, uint64_t gfn, struct hca_uar *uar)
 {
-	const struct broker_request request = { .op = BROKER_UAR, .type = type };
+	const struct broker_request request = { .op = BROKER_UAR_ALLOC, .type = type, .gfn = gfn };
 	struct broker_response rsp;
 	int err;
 
 	err = ask(broker, &request, NULL, &rsp);
 	if (!err)
-		*index = rsp.index;
+		*uar = (struct hca_uar){ .index = rsp.index, .frame = rsp.frame };
 	return err;
+}
+
+int broker_uar_free(struct broker *broker, uint32_t index)
+{
+	const struct broker_request request = { .op = BROKER_UAR_FREE, .index = index };
+	struct broker_response rsp;
+
+	return ask(broker, &request, NULL, &rsp);
+}
+
+int broker_uar_reset(struct broker *broker)
+{
+	const struct broker_request request = { .op = BROKER_UAR_RESET };
+	struct broker_response rsp;
+
+	return ask(broker, &request, NULL, &rsp);
 }
 
 int broker_uar_pool_alive(struct broker *broker)
@@ -254,24 +271,6 @@ int broker_uar_pool_alive(struct broker *broker)
 	struct broker_response rsp;
 
 	return ask(broker, &request, NULL, &rsp);
-}
-
-static int ask_about_frame(struct broker *broker, enum broker_op op, uint64_t mfn, uint64_t gfn)
-{
-	const struct broker_request request = { .op = op, .mfn = mfn, .gfn = gfn };
-	struct broker_response rsp;
-
-	return ask(broker, &request, NULL, &rsp);
-}
-
-int broker_allow(struct broker *broker, uint64_t mfn, uint64_t gfn)
-{
-	return ask_about_frame(broker, BROKER_ALLOW, mfn, gfn);
-}
-
-int broker_deny(struct broker *broker, uint64_t mfn, uint64_t gfn)
-{
-	return ask_about_frame(broker, BROKER_DENY, mfn, gfn);
 }
 
 int broker_map(struct broker *broker, const uint32_t *refs, unsigned int n, uint64_t *index)

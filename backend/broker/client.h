@@ -9,8 +9,7 @@
  * keeps these rights and uses them for one domain and one HCA:
  *
  *   - is the domain alive, and of what type
- *   - allocate doorbell pages of the HCA for it, on the vHCA's UAR pool (vhca/uar.h)
- *   - let it map one of these, or no longer
+ *   - give it doorbell pages of the HCA that it may map, out of the vHCA's UAR pool: uar_pool.h
  *   - say to gntdev which of its grants the worker is about to map
  *   - write the status file
  *   - pass on what it has to say to xenstore, and to read there: xenstore_filter.h
@@ -25,13 +24,14 @@
 #include <stdint.h>
 
 struct broker;
+struct hca_uar;
 
 struct broker_setup {
 	uint32_t domid, devid;
 	const char *hca;
 	const char *backend, *frontend; /* directories in xenstore */
 	int life;      /* a descriptor that it keeps open until it ends */
-	int pool, table; /* the vHCA's: see vhca/uar.h */
+	int pool, table; /* the vHCA's UAR pool: see uar_pool.h */
 	bool confined; /* in a sandbox of its own */
 };
 
@@ -57,15 +57,13 @@ int broker_gntdev(const struct broker *broker);
 /* broker_domain - -ESRCH: it is gone, or being destroyed. */
 int broker_domain(struct broker *broker, bool *auto_translated);
 
-/* broker_uar - allocates a UAR: see hca_uar_alloc(). -ENOSPC: the UAR pool is full. */
-int broker_uar(struct broker *broker, uint32_t type, uint32_t *index);
+/* broker_uar_alloc, broker_uar_free, broker_uar_reset - see uar_pool.h. */
+int broker_uar_alloc(struct broker *broker, uint32_t type, uint64_t gfn, struct hca_uar *uar);
+int broker_uar_free(struct broker *broker, uint32_t index);
+int broker_uar_reset(struct broker *broker);
 
 /* broker_uar_pool_alive - -EIO if the HCA was taken from its driver since the UAR pool was opened. */
 int broker_uar_pool_alive(struct broker *broker);
-
-/* broker_allow, broker_deny - see vhca/transport.h. -EPERM: the frame is no UAR of the vHCA's UAR pool. */
-int broker_allow(struct broker *broker, uint64_t mfn, uint64_t gfn);
-int broker_deny(struct broker *broker, uint64_t mfn, uint64_t gfn);
 
 /*
  * broker_map - *index: the offset to mmap() for these n grants of the domain (XEN_VHCA_DATA_REFS at

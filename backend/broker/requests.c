@@ -27,91 +27,6 @@ int serving_domain(struct serving *s)
 	return err == -ESRCH || err == -EAGAIN ? -ESRCH : 0;
 }
 
-static bool is_doorbell(const struct serving *s, uint64_t mfn)
-{
-	return mfn >= s->first_frame && mfn < s->end_frame;
-}
-
-static int new_uar(struct serving *s, uint32_t type, uint64_t *index)
-{
-	uint32_t page, handle;
-	int err;
-
-	if (uar_table_full(s->table))
-		return -ENOSPC;
-	err = hca_uar_alloc(s->pool, type, &page, &handle);
-	if (err)
-		return err;
-	if (!is_doorbell(s, s->bar_frame + page))
-		return -ERANGE;
-	uar_table_add(s->table, page, type, s->bar_frame + page);
-	*index = page;
-	return 0;
-}
-
-static struct iomem_frame frame_of(const struct serving *s, uint64_t mfn, uint64_t gfn)
-{
-	return (struct iomem_frame){
-		.domid = s->domid, .devid = s->devid, .mfn = mfn, .gfn = s->auto_translated ? gfn : 0,
-		.auto_translated = s->auto_translated,
-	};
-}
-
-/*
- * What the guest was given is taken from where that is, whatever the worker says. -EINVAL: the guest
- * has removed the mapping itself. After another error it may have it still, and so the record stays.
- */
-static int take(struct serving *s, struct uar_entry *record)
-{
-	const struct iomem_frame frame = frame_of(s, record->frame, record->gfn);
-	int err = iomem_deny(s->iomem, &frame);
-
-	if (err && err != -EINVAL)
-		return err;
-	record->allowed = 0;
-	record->gfn = 0;
-	return err;
-}
-
-/*
- * The record is written before the guest is given the right, so that whatever happens in between
- * the next worker knows of all that the guest may have seen. It has room for one place, so a page
- * that is somewhere is taken from there first.
- */
-static int allow(struct serving *s, uint64_t mfn, uint64_t gfn)
-{
-	struct uar_entry *record = uar_table_find(s->table, mfn);
-	struct iomem_frame frame;
-	int err;
-
-	if (!record)
-		return -EPERM;
-	if (record->allowed) {
-		err = take(s, record);
-		if (err && err != -EINVAL)
-			return err;
-	}
-	if (s->auto_translated && uar_table_at(s->table, gfn))
-		return -EEXIST;
-	frame = frame_of(s, mfn, gfn);
-	record->gfn = frame.gfn;
-	record->allowed = 1;
-	err = iomem_allow(s->iomem, &frame);
-	if (err)
-		record->allowed = record->gfn = 0;
-	return err;
-}
-
-/* A domain that is dying has lost its frames by itself, and Xen complains when asked to take them. */
-static int deny(struct serving *s, uint64_t mfn)
-{
-	struct uar_entry *record = uar_table_find(s->table, mfn);
-
-	if (!record)
-		return -EPERM;
-	return !record->allowed || serving_domain(s) ? 0 : take(s, record);
-}
-
 /*
  * What the worker has mapped it has made gntdev forget by itself, so that its munmap() is the end of
  * it. Whether it has or not: it has no name any more when it does not count any more.
@@ -174,6 +89,7 @@ static int write_status(const struct serving *s, const char *body, uint32_t leng
 struct broker_response serving_request(struct serving *s, const struct broker_request *request, const char *body)
 {
 	struct broker_response rsp = { 0 };
+	struct hca_uar uar = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < request->n_mapped && i < BROKER_MAPS; i++)
@@ -182,17 +98,19 @@ struct broker_response serving_request(struct serving *s, const struct broker_re
 	case BROKER_DOMAIN:
 		rsp.err = serving_domain(s);
 		break;
-	case BROKER_ALLOW:
-		rsp.err = allow(s, request->mfn, request->gfn);
+	case BROKER_UAR_ALLOC:
+		rsp.err = uar_pool_alloc(s, request->type, request->gfn, &uar);
+		rsp.index = uar.index;
+		rsp.frame = uar.frame;
 		break;
-	case BROKER_DENY:
-		rsp.err = deny(s, request->mfn);
+	case BROKER_UAR_FREE:
+		rsp.err = uar_pool_free(s, request->index);
 		break;
-	case BROKER_UAR:
-		rsp.err = new_uar(s, request->type, &rsp.index);
+	case BROKER_UAR_RESET:
+		rsp.err = uar_pool_reset(s);
 		break;
 	case BROKER_POOL_ALIVE:
-		rsp.err = hca_uar_pool_alive(s->pool) ? 0 : -EIO;
+		rsp.err = hca_uar_pool_alive(s->uars.file) ? 0 : -EIO;
 		break;
 	case BROKER_MAP:
 		rsp.err = map(s, body, request->length, &rsp.index);

@@ -7,8 +7,8 @@
 #ifndef XEN_IB_BROKER_REQUESTS_H
 #define XEN_IB_BROKER_REQUESTS_H
 
+#include "broker/uar_pool.h"
 #include "broker/wire.h"
-#include "vhca/uar_table.h"
 #include "xen/iomem.h"
 
 /* Named to gntdev, and not mapped yet as far as the worker has said; count 0: none. */
@@ -23,12 +23,9 @@ struct serving {
 	bool auto_translated;
 	bool known; /* what type the domain is of */
 	struct iomem *iomem;
-	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
-	uint64_t first_frame, end_frame; /* of those where doorbells can be */
-	int pool;
-	struct uar_table *table;     /* what the guest may be let to map */
+	struct uar_pool uars; /* what the guest may be let to map */
 	struct broker_mapping maps[BROKER_MAPS];
-	char path[96], temporary[112];   /* of the status file */
+	char path[96], temporary[112]; /* of the status file */
 };
 
 /* serving_domain - 0, -ESRCH: it is gone; -EAGAIN: of what type it is cannot be known yet. */

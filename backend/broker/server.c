@@ -96,7 +96,7 @@ static bool open_filter(struct xenstore_filter *filter, const struct broker_setu
 	return filter->worker >= 0;
 }
 
-static bool find_frames(struct serving *s, const char *hca)
+static bool find_frames(struct uar_pool *pool, const char *hca)
 {
 	uint64_t bar0, bytes;
 	int err;
@@ -106,19 +106,28 @@ static bool find_frames(struct serving *s, const char *hca)
 		log_error("BAR 0 of %s: %s", hca, strerror(-err));
 		return false;
 	}
-	s->bar_frame = bar0 / PAGE_BYTES;
-	s->first_frame = s->bar_frame + HCA_FIRST_UAR_PAGE;
-	s->end_frame = (bar0 + bytes) / PAGE_BYTES;
+	pool->bar_frame = bar0 / PAGE_BYTES;
+	pool->first_frame = pool->bar_frame + HCA_FIRST_UAR_PAGE;
+	pool->end_frame = (bar0 + bytes) / PAGE_BYTES;
 	return true;
 }
 
-static bool map_table(struct serving *s, int fd)
+static bool map_table(struct uar_pool *pool, int fd)
 {
-	s->table = mmap(NULL, sizeof(*s->table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (s->table != MAP_FAILED && uar_table_valid(s->table))
+	pool->table = mmap(NULL, sizeof(*pool->table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (pool->table != MAP_FAILED && uar_table_valid(pool->table))
 		return true;
-	log_error("table of UARs: %s", s->table == MAP_FAILED ? strerror(errno) : "malformed");
+	log_error("table of UARs: %s", pool->table == MAP_FAILED ? strerror(errno) : "malformed");
 	return false;
+}
+
+static bool open_pool(struct uar_pool *pool, const struct broker_setup *setup)
+{
+	pool->file = setup->pool;
+	if (!map_table(pool, setup->table) || !find_frames(pool, setup->hca))
+		return false;
+	uar_pool_init(pool);
+	return true;
 }
 
 static bool enter_sandbox(const struct broker_setup *setup)
@@ -134,7 +143,7 @@ static bool enter_sandbox(const struct broker_setup *setup)
 
 _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
-	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev, .pool = setup->pool };
+	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev };
 	struct xenstore_filter filter;
 
 	prctl(PR_SET_NAME, "xen-ib-broker");
@@ -145,8 +154,7 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
-	if (!map_table(&s, setup->table) || !find_frames(&s, setup->hca) || !open_filter(&filter, setup, listener) ||
-	    !enter_sandbox(setup))
+	if (!open_pool(&s.uars, setup) || !open_filter(&filter, setup, listener) || !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
 	await_domain(&s);
 	serve(&s, &filter, socket);

@@ -24,9 +24,9 @@ struct broker_setup;
 
 enum broker_op {
 	BROKER_DOMAIN = 1,
-	BROKER_ALLOW,
-	BROKER_DENY,
-	BROKER_UAR,
+	BROKER_UAR_ALLOC,
+	BROKER_UAR_FREE,
+	BROKER_UAR_RESET,
 	BROKER_POOL_ALIVE,
 	BROKER_MAP,    /* body: grant references */
 	BROKER_STATUS, /* body: text */
@@ -34,9 +34,10 @@ enum broker_op {
 
 struct broker_request {
 	uint32_t op, length;
-	uint32_t type, reserved; /* BROKER_UAR */
-	uint64_t mfn, gfn;
-	uint32_t n_mapped, reserved2;
+	uint32_t type;  /* BROKER_UAR_ALLOC; also gfn */
+	uint32_t index; /* BROKER_UAR_FREE */
+	uint64_t gfn;
+	uint32_t n_mapped, reserved;
 	uint64_t mapped[BROKER_MAPS]; /* by index; what was mapped since the last request */
 };
 
@@ -44,6 +45,7 @@ struct broker_response {
 	int32_t err;
 	uint32_t auto_translated;
 	uint64_t index; /* of a mapping; of a UAR */
+	uint64_t frame; /* of a UAR */
 };
 
 /* broker_receive, broker_send - all of it: 0 or -errno, -EPIPE at the end. */

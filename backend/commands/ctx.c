@@ -80,37 +80,30 @@ enum xen_vhca_status cmd_ctx_close(struct cmd *cmd)
 	return XEN_VHCA_OK;
 }
 
-static void fill_uar(struct cmd *cmd, const struct object *obj, const struct uar_entry *r)
+static void fill_uar(struct cmd *cmd, const struct object *obj, const struct hca_uar *uar)
 {
+	const struct xen_vhca_uar_alloc *a = &cmd->req.u.uar_alloc;
 	struct hca *hca = cmd->v->hca;
 	struct xen_vhca_new_uar *u = &cmd->rsp.u.uar;
 
 	u->handle = obj->handle;
-	u->index = r->index;
-	u->frame = cmd->v->t->auto_translated ? r->gfn : r->frame;
-	hca->ops->uar_layout(hca, r->type, &u->bf_size, &u->bf_offset);
+	u->index = uar->index;
+	u->frame = cmd->v->t->auto_translated ? a->gfn : uar->frame;
+	hca->ops->uar_layout(hca, a->type, &u->bf_size, &u->bf_offset);
 }
 
-static enum xen_vhca_status get_uar(struct cmd *cmd, struct uar *uar)
+static enum xen_vhca_status get_uar(struct cmd *cmd, struct hca_uar *uar)
 {
 	const struct xen_vhca_uar_alloc *a = &cmd->req.u.uar_alloc;
-	struct vhca *v = cmd->v;
-	bool fresh;
+	struct transport *t = cmd->v->t;
 	int err;
 
-	pthread_mutex_lock(&v->lock);
-	uar->record = uar_pick(&v->pool, a->type, a->gfn, &fresh);
-	pthread_mutex_unlock(&v->lock);
-	if (uar->record == -EEXIST)
+	err = t->ops->uar_alloc(t, a->type, a->gfn, uar);
+	if (err == -EEXIST)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "gfn 0x%llx already has a doorbell page",
 				  (unsigned long long)a->gfn);
-	if (uar->record < 0)
-		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "%u doorbell pages have been used",
-				  UAR_TABLE_ENTRIES);
-	err = uar_ready(&v->pool, uar->record, a->type, fresh);
-	pthread_mutex_lock(&v->lock);
-	uar_settle(&v->pool, uar->record, !err);
-	pthread_mutex_unlock(&v->lock);
+	if (err == -EXFULL)
+		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "too many doorbell pages have been used");
 	return cmd_hca(cmd, err, "allowing the guest a doorbell page");
 }
 
@@ -133,32 +126,26 @@ enum xen_vhca_status cmd_uar_alloc(struct cmd *cmd)
 	if (status)
 		return status;
 	uar = (struct uar *)obj;
-	status = get_uar(cmd, uar);
+	status = get_uar(cmd, &uar->uar);
 	if (status) {
 		cmd_drop(cmd, obj);
 		return status;
 	}
-	obj->number = v->pool.table->entry[uar->record].index;
-	fill_uar(cmd, obj, &v->pool.table->entry[uar->record]);
+	obj->number = uar->uar.index;
+	fill_uar(cmd, obj, &uar->uar);
 	cmd_publish(cmd, obj);
 	return XEN_VHCA_OK;
 }
 
 enum xen_vhca_status cmd_uar_free(struct cmd *cmd)
 {
-	struct vhca *v = cmd->v;
 	enum xen_vhca_status status;
 	struct object *obj;
-	int record;
 
 	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_UAR, &obj);
 	if (status)
 		return status;
-	record = ((struct uar *)obj)->record;
-	uar_deny(&v->pool, record);
-	pthread_mutex_lock(&v->lock);
-	uar_settle(&v->pool, record, false);
-	pthread_mutex_unlock(&v->lock);
+	vhca_free_uar(cmd->v, (struct uar *)obj);
 	cmd_gone(cmd, obj);
 	return XEN_VHCA_OK;
 }

@@ -111,11 +111,9 @@ struct hca_ops {
 	int (*event_fd)(struct hca_ctx *ctx);
 	int (*next_event)(struct hca_ctx *ctx, struct hca_event *event);
 
-	/* UARs belong to no context and live as long as the UAR pool. type: enum xen_vhca_uar_type */
-	int (*uar_alloc)(struct hca *hca, uint32_t type, struct hca_uar *uar);
 	/*
-	 * Of UARs of this type: bytes of one BlueFlame buffer, place of the first. 0 bytes: no
-	 * BlueFlame; of UAR_BF, that uar_alloc() has no such UARs.
+	 * Of UARs of this type (enum xen_vhca_uar_type): bytes of one BlueFlame buffer, place of the
+	 * first. 0 bytes: no BlueFlame; of UAR_BF, that hca_uar_alloc() has no such UARs.
 	 */
 	void (*uar_layout)(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset);
 
@@ -149,28 +147,16 @@ struct hca {
 };
 
 /*
- * Who allocates an HCA's UARs: a worker may not, so its broker does.
- * @alloc: as hca_uar_alloc()
- * @alive: -EIO if the HCA was taken from its driver since the UAR pool was opened
- */
-struct broker;
-struct hca_uar_source {
-	int (*alloc)(struct broker *broker, uint32_t type, uint32_t *index);
-	int (*alive)(struct broker *broker);
-	struct broker *broker; /* the caller's */
-};
-
-/*
  * hca_open - opens an HCA by the name of its RDMA device ("mlx5_0"), port from 1 on.
  * @spread: an HCA has several event queues, each with an interrupt; those who open it with
  *          different numbers here have their completion events in different ones, as far as they go
  * NULL with a line in the log if there is no such device, or of no family that is known.
  */
-struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_source *uars, uint32_t spread);
+struct hca *hca_open(const char *name, unsigned int port, uint32_t spread);
 
 /*
- * hca_uar_pool_open - a UAR pool: a descriptor, or -errno. It must outlive every mapping that a guest may
- * have of one of its UARs.
+ * hca_uar_pool_open - a UAR pool: a descriptor, or -errno. UARs belong to no context and live as long as
+ * it does. It must outlive every mapping that a guest may have of one of its UARs.
  */
 int hca_uar_pool_open(const char *name);
 

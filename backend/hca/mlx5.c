@@ -3,7 +3,7 @@
  * mlx5.c - ConnectX-4 and later, on the stock kernel driver.
  *
  * A context is an open uverbs file without UARs of its own (MLX5_LIB_CAP_DYN_UAR). The UARs are
- * objects of another file, the pool, which outlives all contexts: see vhca/uar.h. Both are without DEVX,
+ * objects of another file, the pool, which outlives all contexts: see broker/uar_pool.h. Both are without DEVX,
  * so the HCA lets queues of one use pages of the other; nobody but this daemon can name them. What
  * mlx5 offers beyond plain verbs is not used: no scatter to CQE, no signatures, no compression.
  */
@@ -45,11 +45,9 @@ struct mlx5 {
 	struct hca hca;
 	char name[UVERBS_NAME_MAX];
 	unsigned int port;
-	struct hca_uar_source uars;
 	int queries; /* a context of the daemon's own, for queries, */
 	int events;  /* and what its port and device have to say */
 	uint32_t vector; /* which of the HCA's event queues serves the completion events */
-	uint64_t bar0;
 	struct mlx5_ib_alloc_ucontext_resp info;
 };
 
@@ -297,17 +295,6 @@ int hca_uar_free(int pool, uint32_t handle)
 	struct uverbs_arg args[] = { { MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, 0, handle } };
 
 	return uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
-}
-
-static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
-{
-	struct mlx5 *m = to_mlx5(hca);
-	int err;
-
-	err = m->uars.alloc(m->uars.broker, type, &uar->index);
-	if (!err)
-		uar->frame = m->bar0 / XEN_VHCA_PAGE_SIZE + uar->index;
-	return err;
 }
 
 static void uar_layout(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset)
@@ -573,7 +560,7 @@ static const struct hca_ops mlx5_ops = {
 	.ctx_open = ctx_open, .ctx_close = ctx_close,
 	.completion_fd = completion_fd, .next_completion = next_completion,
 	.event_fd = event_fd, .next_event = next_event,
-	.uar_alloc = uar_alloc, .uar_layout = uar_layout,
+	.uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,
 	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
 	.cq_create = cq_create, .cq_modify = cq_modify, .cq_destroy = cq_destroy,
@@ -609,7 +596,7 @@ bool hca_uar_pool_alive(int pool)
 	return !err || err == -EINVAL;
 }
 
-struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_source *uars, uint32_t spread)
+struct hca *hca_open(const char *name, unsigned int port, uint32_t spread)
 {
 	struct mlx5 *m = calloc(1, sizeof(*m));
 	struct context_info info;
@@ -620,13 +607,10 @@ struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_s
 		return NULL;
 	m->hca.ops = &mlx5_ops;
 	m->port = port;
-	m->uars = *uars;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	err = hca_sysfs_driver(name, driver, sizeof(driver));
 	if (!err && strcmp(driver, "mlx5_core"))
 		err = -EPROTONOSUPPORT;
-	if (!err)
-		err = hca_sysfs_bar0(name, &m->bar0, NULL);
 	if (err)
 		goto err_free;
 	m->queries = open_context(m, &info);
@@ -637,19 +621,9 @@ struct hca *hca_open(const char *name, unsigned int port, const struct hca_uar_s
 	m->info = info.driver;
 	m->vector = info.vectors ? spread % info.vectors : 0;
 	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);
-	if (m->events < 0) {
-		err = m->events;
-		goto err_queries;
-	}
-	/* The HCA that was opened here may be a newer one than the UAR pool's. */
-	err = m->uars.alive(m->uars.broker);
-	if (err)
-		goto err_events;
-	return &m->hca;
-
-err_events:
-	close(m->events);
-err_queries:
+	if (m->events >= 0)
+		return &m->hca;
+	err = m->events;
 	close(m->queries);
 err_free:
 	log_error("HCA %s: %s", name, err == -EPROTONOSUPPORT ? "not driven by mlx5_core" :

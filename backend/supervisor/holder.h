@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * holder.h - a process that holds the UAR pools of doorbell pages (see vhca/uar.h) beside the supervisor, so
+ * holder.h - a process that holds the UAR pools of doorbell pages (see broker/uar_pool.h) beside the supervisor, so
  * that they outlive it: one is enough, and whichever dies is started again and told by the other.
  *
  * It listens on a socket for its supervisor, one at a time. What passes, in messages of one size:

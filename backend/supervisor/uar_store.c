@@ -10,12 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "broker/uar_table.h"
 #include "hca/hca.h"
 #include "hca/sysfs.h"
 #include "supervisor/holder.h"
 #include "supervisor/uar_store.h"
 #include "util/log.h"
-#include "vhca/uar.h"
 
 #define PAGE_BYTES 4096u
 

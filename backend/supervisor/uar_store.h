@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * uar_store.h - the supervisor's side of the UAR pools of one vHCA (see vhca/uar.h): one for each HCA that the
+ * uar_store.h - the supervisor's side of the UAR pools of one vHCA (see broker/uar_pool.h): one for each HCA that the
  * vHCA has been on since its domain exists. The holder is told of each: see holder.h.
  *
  * When an HCA's driver is reloaded the HCA forgets who had which page, and gives them out again,

@@ -2,7 +2,7 @@
 /*
  * test_broker_requests.c - a broker whose worker lies. Xen is a list of where the guest has which
  * page, gntdev one of what has been named to it: whatever the worker asks for, in whatever order, the
- * guest has no page that the records do not show, and the lists do not grow without end.
+ * guest has no page that the table does not show, and the lists do not grow without end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +139,8 @@ static unsigned int names(void)
 
 /* The HCA */
 
-static uint32_t next_page;
+static uint32_t next_page, allocated;
+static int alloc_err;
 static bool alive;
 
 int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
@@ -147,6 +148,9 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	(void)type;
 	(void)handle;
 	CHECK(pool == 43);
+	if (alloc_err)
+		return alloc_err;
+	allocated++;
 	*index = next_page++;
 	return 0;
 }
@@ -161,43 +165,65 @@ bool hca_uar_pool_alive(int pool)
 
 static char body[BROKER_MOST_BYTES];
 
-static int ask(const struct broker_request *request, uint64_t *index)
+static int ask_for(const struct broker_request *request, struct broker_response *answer)
 {
 	struct broker_response rsp = serving_request(&s, request, body);
 	unsigned int i, allowed = 0;
 
-	/* Always: what the guest has is in the records. */
+	/* Always: what the guest has is in the table, and what the worker has it may map. */
 	for (i = 0; i < table.count; i++) {
 		const struct uar_entry *r = &table.entry[i];
 
 		allowed += r->allowed;
+		CHECK(!r->in_use || r->allowed || domain_err);
 		CHECK(!is_auto || places_of(r->frame) <= r->allowed);
 		CHECK(is_auto || !(may_map >> r->index & 1) || r->allowed);
 		CHECK(!places_of(r->frame) || place[r->gfn - G0].mfn == r->frame);
 	}
 	CHECK(!is_auto || places() <= allowed);
 	CHECK(names() <= BROKER_MAPS);
-	if (index)
-		*index = rsp.index;
+	*answer = rsp;
 	return rsp.err;
 }
 
-static int allow(uint64_t mfn, uint64_t gfn)
+static int ask(const struct broker_request *request, uint64_t *index)
 {
-	return ask(&(struct broker_request){ .op = BROKER_ALLOW, .mfn = mfn, .gfn = gfn }, NULL);
+	struct broker_response rsp;
+	int err = ask_for(request, &rsp);
+
+	if (index)
+		*index = rsp.index;
+	return err;
 }
 
-static int deny(uint64_t mfn, uint64_t gfn)
+/* *mfn: of the page that the guest may map */
+static int alloc_type(uint32_t type, uint64_t gfn, uint64_t *mfn)
 {
-	return ask(&(struct broker_request){ .op = BROKER_DENY, .mfn = mfn, .gfn = gfn }, NULL);
+	struct broker_response rsp;
+	int err;
+
+	err = ask_for(&(struct broker_request){ .op = BROKER_UAR_ALLOC, .type = type, .gfn = gfn }, &rsp);
+	if (err)
+		return err;
+	CHECK(rsp.frame == BAR + rsp.index && (is_auto ? places_of(rsp.frame) == 1 && place[gfn - G0].mfn == rsp.frame :
+					       may_map >> rsp.index & 1));
+	*mfn = rsp.frame;
+	return 0;
 }
 
-static uint64_t new_uar(void)
+static int alloc(uint64_t gfn, uint64_t *mfn)
 {
-	uint64_t index;
+	return alloc_type(XEN_VHCA_UAR_BF, gfn, mfn);
+}
 
-	CHECK(!ask(&(struct broker_request){ .op = BROKER_UAR }, &index));
-	return BAR + index;
+static int free_uar(uint64_t mfn)
+{
+	return ask(&(struct broker_request){ .op = BROKER_UAR_FREE, .index = mfn - BAR }, NULL);
+}
+
+static int reset(void)
+{
+	return ask(&(struct broker_request){ .op = BROKER_UAR_RESET }, NULL);
 }
 
 static void name_grants(uint32_t n)
@@ -225,29 +251,55 @@ static void begin(bool auto_translated)
 	memset(place, 0, sizeof(place));
 	memset(named, 0, sizeof(named));
 	may_map = 0;
-	allow_err = deny_err = domain_err = map_err = 0;
+	allow_err = deny_err = domain_err = map_err = alloc_err = 0;
+	allocated = 0;
 	alive = true;
 	next_page = HCA_FIRST_UAR_PAGE;
 	s = (struct serving){
-		.domid = DOMID, .devid = 1, .gntdev = 42, .pool = 43, .table = &table,
-		.bar_frame = BAR, .first_frame = BAR + HCA_FIRST_UAR_PAGE, .end_frame = BAR + PAGES,
+		.domid = DOMID, .devid = 1, .gntdev = 42,
+		.uars = {
+			.file = 43, .table = &table,
+			.bar_frame = BAR, .first_frame = BAR + HCA_FIRST_UAR_PAGE, .end_frame = BAR + PAGES,
+		},
 	};
 	snprintf(s.path, sizeof(s.path), "%s/status", dir);
 	snprintf(s.temporary, sizeof(s.temporary), "%s/status.new", dir);
 	CHECK(!ask(&(struct broker_request){ .op = BROKER_DOMAIN }, NULL) && s.auto_translated == auto_translated);
 }
 
-/* From one place to another: it is never in both, and denying finds it, whatever place the worker names. */
-static void test_allow_twice(void)
+/* UARs are used again for this guest, by type, and never go back to the HCA. Each user has one of its own. */
+static void test_reuse(void)
 {
-	uint64_t a;
+	uint64_t a, b, c, d;
+	int i;
 
 	begin(true);
-	a = new_uar();
-	CHECK(!allow(a, G0) && !allow(a, G0 + 1) && places_of(a) == 1 && place[1].mfn == a);
-	CHECK(!deny(a, G0) && !places() && !table.entry[0].allowed);
-	CHECK(!allow(a, G0 + 2) && !deny(a, G0 + 3) && !places());
-	CHECK(!allow(a, G0) && !allow(a, G0) && places_of(a) == 1 && !deny(a, 0) && !places());
+	for (i = 0; i < 20; i++)
+		CHECK(!alloc(G0, &a) && !free_uar(a) && !places());
+	CHECK(allocated == 1 && table.count == 1);
+	CHECK(!alloc(G0, &a) && !alloc(G0 + 1, &b) && a != b && table.count == 2);
+	CHECK(table.entry[0].in_use && table.entry[1].in_use && !free_uar(a) && !free_uar(b));
+	CHECK(!alloc_type(XEN_VHCA_UAR_NC, G0, &c) && c != a && c != b && table.entry[2].type == XEN_VHCA_UAR_NC);
+	CHECK(!free_uar(c) && !alloc_type(XEN_VHCA_UAR_NC, G0, &d) && d == c && allocated == 3);
+	alloc_err = -ENOMEM;
+	CHECK(alloc_type(XEN_VHCA_UAR_NC, G0 + 1, &d) == -ENOMEM && table.count == 3 && places() == 1);
+}
+
+/* From one place to another: it is never in both, and freeing it twice takes it from nobody. */
+static void test_moves(void)
+{
+	uint64_t a, b;
+
+	begin(true);
+	CHECK(!alloc(G0, &a));
+	deny_err = -ENOMEM;
+	CHECK(free_uar(a) == -ENOMEM && places_of(a) == 1);
+	deny_err = 0;
+	CHECK(!alloc(G0 + 1, &b) && b == a && places_of(a) == 1 && place[1].mfn == a);
+	CHECK(!free_uar(a) && !places() && !table.entry[0].allowed);
+	CHECK(free_uar(a) == -EPERM);
+	CHECK(!alloc(G0 + 2, &b) && b == a && !free_uar(a) && !places());
+	CHECK(alloc(0, &b) == -EINVAL && !places());
 }
 
 static void test_same_place(void)
@@ -255,62 +307,111 @@ static void test_same_place(void)
 	uint64_t a, b;
 
 	begin(true);
-	a = new_uar();
-	b = new_uar();
-	CHECK(!allow(a, G0) && allow(b, G0) == -EEXIST && place[0].mfn == a);
-	CHECK(!deny(b, G0) && place[0].mfn == a && !deny(a, G0) && !allow(b, G0) && place[0].mfn == b);
+	CHECK(!alloc(G0, &a) && alloc(G0, &b) == -EEXIST && place[0].mfn == a && table.count == 1);
+	CHECK(alloc_type(XEN_VHCA_UAR_NC, G0, &b) == -EEXIST && table.count == 1);
+	CHECK(!free_uar(a) && !alloc_type(XEN_VHCA_UAR_NC, G0, &b) && place[0].mfn == b && b != a);
+	/* One that could not be revoked is, before another comes there. */
+	deny_err = -ENOMEM;
+	CHECK(free_uar(b) == -ENOMEM && alloc(G0, &a) == -ENOMEM && place[0].mfn == b);
+	deny_err = 0;
+	CHECK(!alloc(G0, &a) && place[0].mfn == a && a != b && places() == 1);
 }
 
-/* What cannot be taken stays on record, and the next attempt takes it. */
-static void test_not_taken(void)
+/* What cannot be revoked stays in the table, and the next attempt revokes it. */
+static void test_not_revoked(void)
 {
-	uint64_t a;
+	uint64_t a, b;
 
 	begin(true);
-	a = new_uar();
-	CHECK(!allow(a, G0));
+	CHECK(!alloc(G0, &a));
 	deny_err = -ENOMEM;
-	CHECK(deny(a, G0) == -ENOMEM && table.entry[0].allowed && table.entry[0].gfn == G0);
-	CHECK(allow(a, G0 + 1) == -ENOMEM && place[0].mfn == a && places() == 1);
+	CHECK(free_uar(a) == -ENOMEM && table.entry[0].allowed && table.entry[0].gfn == G0);
+	CHECK(alloc(G0 + 1, &b) == -ENOMEM && place[0].mfn == a && places() == 1);
 	deny_err = 0;
-	CHECK(!allow(a, G0 + 1) && places() == 1);
+	CHECK(!alloc(G0 + 1, &b) && b == a && places() == 1);
 	/* A guest that has removed it itself */
 	place[1].removed = true;
-	CHECK(deny(a, G0 + 1) == -EINVAL && !table.entry[0].allowed && !allow(a, G0) && !deny(a, G0));
+	CHECK(free_uar(a) == -EINVAL && !table.entry[0].allowed && !alloc(G0, &b) && b == a && !free_uar(a));
 	allow_err = -ENOSPC;
-	CHECK(allow(a, G0) == -ENOSPC && !table.entry[0].allowed && !table.entry[0].gfn);
+	CHECK(alloc(G0, &b) == -ENOSPC && !table.entry[0].allowed && !table.entry[0].gfn && !table.entry[0].in_use);
 	allow_err = 0;
 	/* A domain that is dying */
-	CHECK(!allow(a, G0));
+	CHECK(!alloc(G0, &b) && b == a && table.count == 1);
 	domain_err = -ESRCH;
-	CHECK(!deny(a, G0) && table.entry[0].allowed);
+	CHECK(!free_uar(a) && table.entry[0].allowed);
+}
+
+/*
+ * A worker and its broker die with one in use, and while the guest is given another. The next broker
+ * gives neither away before it is revoked, and the next connection begins with none.
+ */
+static void test_dead_worker(bool auto_translated)
+{
+	const uint64_t gfn = auto_translated ? G0 : 0;
+	struct uar_table left;
+	uint64_t a, b, c;
+
+	begin(auto_translated);
+	CHECK(!alloc(gfn, &a) && !alloc(gfn + 1, &b));
+	table.entry[1].in_use = 0;
+	left = table;
+	uar_pool_init(&s.uars);
+	CHECK(!table.entry[0].in_use && table.entry[0].allowed && free_uar(a) == -EPERM && free_uar(b) == -EPERM);
+	CHECK(!alloc(gfn + 1, &c) && c == a && (!auto_translated || (places() == 1 && place[1].mfn == a)));
+	CHECK(!reset() && !places() && !may_map && !table.entry[0].allowed && !table.entry[0].in_use);
+	CHECK(!table.entry[1].allowed && table.count == 2 && allocated == 2);
+	begin(auto_translated);
+	table = left;
+	place[0].mfn = auto_translated ? a : 0;
+	place[1].mfn = auto_translated ? b : 0;
+	may_map = auto_translated ? 0 : 1ull << (a - BAR) | 1ull << (b - BAR);
+	uar_pool_init(&s.uars);
+	deny_err = -ENOMEM;
+	CHECK(reset() == -ENOMEM && table.entry[0].allowed && table.entry[1].allowed);
+	deny_err = 0;
+	CHECK(!reset() && !places() && !may_map && !table.entry[0].allowed && !table.entry[1].allowed);
+	CHECK(!alloc(gfn, &c) && c == a && !allocated);
 }
 
 static void test_pv(void)
 {
-	uint64_t a;
+	uint64_t a, b;
 
 	begin(false);
-	a = new_uar();
-	CHECK(!allow(a, 0) && may_map && !allow(a, G0) && !table.entry[0].gfn && !deny(a, 0) && !may_map);
+	CHECK(!alloc(0, &a) && may_map && !alloc(G0, &b) && a != b && !table.entry[0].gfn && !table.entry[1].gfn);
+	CHECK(!free_uar(a) && !free_uar(b) && !may_map);
 }
 
-static void test_other_frames(void)
+static void test_other_pages(void)
 {
-	uint64_t a, frame;
+	uint64_t a, b, frame;
 
 	begin(false);
-	a = new_uar();
+	CHECK(!alloc(0, &a));
 	for (frame = BAR - 1; frame <= BAR + PAGES; frame++)
-		CHECK(frame == a || (allow(frame, 0) == -EPERM && deny(frame, 0) == -EPERM));
-	CHECK(allow(0, 0) == -EPERM && allow(UINT64_MAX, 0) == -EPERM && !may_map);
+		CHECK(frame == a || free_uar(frame) == -EPERM);
+	CHECK(free_uar(0) == -EPERM && free_uar(UINT64_MAX) == -EPERM && may_map == 1ull << (a - BAR));
 	next_page = HCA_FIRST_UAR_PAGE - 1; /* an HCA that gives out what is none */
-	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE);
+	CHECK(alloc(0, &b) == -ERANGE);
 	next_page = PAGES;
-	CHECK(ask(&(struct broker_request){ .op = BROKER_UAR }, NULL) == -ERANGE && table.count == 1);
+	CHECK(alloc(0, &b) == -ERANGE && table.count == 1);
+	next_page = UINT32_MAX;
+	CHECK(alloc(0, &b) == -ERANGE && table.count == 1 && may_map == 1ull << (a - BAR));
 	alive = false;
 	CHECK(ask(&(struct broker_request){ .op = BROKER_POOL_ALIVE }, NULL) == -EIO);
 	CHECK(ask(&(struct broker_request){ .op = 99 }, NULL) == -ENOSYS);
+}
+
+static void test_table_full(void)
+{
+	uint64_t a, b;
+
+	begin(false);
+	CHECK(!alloc(0, &a));
+	while (!uar_table_full(&table))
+		uar_table_add(&table, PAGES - 1, XEN_VHCA_UAR_NC, BAR + PAGES - 1);
+	CHECK(alloc(0, &b) == -EXFULL && allocated == 1);
+	CHECK(!free_uar(a) && !alloc(0, &b) && b == a);
 }
 
 /* Names that are never mapped: so many, and then no more. */
@@ -376,23 +477,25 @@ static void test_random(void)
 		begin(seed & 1);
 		for (i = 0; i < 2000; i++) {
 			uint64_t mfn = BAR + HCA_FIRST_UAR_PAGE + rand() % 10;
-			uint64_t gfn = is_auto ? G0 + rand() % PLACES : 0, index;
+			uint64_t gfn = is_auto ? G0 + rand() % PLACES : 0, index, unused;
 			unsigned int n;
 
 			allow_err = rand() % 8 ? 0 : -ENOMEM;
 			deny_err = rand() % 8 ? 0 : -ENOMEM;
 			place[rand() % PLACES].removed = !(rand() % 8);
+			alloc_err = table.count < 10 ? 0 : -ENOMEM;
 			switch (rand() % 6) {
 			case 0:
-				if (table.count < 8)
-					new_uar();
-				break;
 			case 1:
-			case 2:
-				allow(mfn, gfn);
+				alloc_type(rand() % 2, gfn, &unused);
 				break;
+			case 2:
 			case 3:
-				deny(mfn, gfn);
+				free_uar(mfn);
+				break;
+			case 4:
+				if (!(rand() % 8))
+					reset();
 				break;
 			default:
 				for (n = 0; n < 4; n++)
@@ -406,11 +509,15 @@ static void test_random(void)
 int main(void)
 {
 	CHECK(mkdtemp(dir));
-	test_allow_twice();
+	test_reuse();
+	test_moves();
 	test_same_place();
-	test_not_taken();
+	test_not_revoked();
+	test_dead_worker(true);
+	test_dead_worker(false);
 	test_pv();
-	test_other_frames();
+	test_other_pages();
+	test_table_full();
 	test_map_bound();
 	test_map_honest();
 	test_status();

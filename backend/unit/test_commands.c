@@ -305,13 +305,13 @@ static void failures(bool auto_translated)
 
 	for (n = 1; failure(auto_translated, n, 0); n++)
 		;
-	CHECK(n == 11);
+	CHECK(n == 10);
 	for (n = 1; failure(auto_translated, 0, n); n++)
 		;
 	CHECK(n == 6);
 }
 
-/* UARs are used again for this guest, and never go back to the HCA while the UAR pool exists. */
+/* Each process at work has a UAR of its own, and gives it back. What a worker had that died, the next one takes back. */
 static void uars(void)
 {
 	struct fixture_process p, q;
@@ -321,25 +321,40 @@ static void uars(void)
 
 	fixture_init(&fix, true, NULL);
 	for (i = 0; i < 20; i++) {
-		CHECK(!fixture_process(&fix, &p));
-		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+		CHECK(!fixture_process(&fix, &p) && fix.shm->allowed == 1);
+		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx) && !fix.shm->allowed);
 	}
-	CHECK(fix.fake.uars == 1 && fix.table->count == 1);
-	/* Each process at work has one of its own. */
+	CHECK(fix.shm->uars == 1);
 	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
-	CHECK(fix.table->count == 2 && fix.table->entry[0].in_use && fix.table->entry[1].in_use);
+	CHECK(fix.shm->uars == 2 && fix.shm->uar[0].in_use && fix.shm->uar[1].in_use);
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx) && !fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, q.ctx));
-	/* A worker dies with one in use, and while it gives the guest another; the next one takes both from it. */
 	CHECK(!fixture_process(&fix, &p) && fix.shm->allowed == 1);
-	CHECK(!fix.table->entry[1].in_use);
-	fix.table->entry[1].allowed = 1;
-	fix.shm->allowed++;
 	next = calloc(1, sizeof(*next));
-	CHECK(next && !vhca_init(next, &fix.fake.hca, &fix.shm->t, &fix.quota, fix.table));
-	CHECK(!fix.shm->allowed && !fix.table->entry[0].in_use);
+	CHECK(next && !vhca_init(next, &fix.fake.hca, &fix.shm->t, &fix.quota));
+	CHECK(!fix.shm->allowed);
 	vhca_fini(next);
 	free(next);
-	fix.shm->allowed++; /* what the dead one would have denied */
+	fix.shm->uar[0].in_use = true; /* what the dead one would have freed */
+	fix.shm->allowed++;
+	fixture_fini(&fix);
+}
+
+/* One too many is refused, and is not the HCA's fault. */
+static void no_more_uars(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_UAR_ALLOC };
+	struct fixture_process p;
+	struct fixture fix;
+	unsigned int i;
+
+	fixture_init(&fix, false, NULL);
+	CHECK(!fixture_process(&fix, &p));
+	req.u.uar_alloc.ctx = p.ctx;
+	for (i = 1; i < SHM_UARS; i++)
+		CHECK(!fixture_do(&fix, &req));
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_NOMEM && fix.shm->allowed == SHM_UARS);
+	CHECK(fix.v.quota.objects[OBJ_UAR].used == SHM_UARS && !fix.v.faults.tat_ms);
+	fixture_close_all(&fix);
 	fixture_fini(&fix);
 }
 
@@ -354,7 +369,7 @@ static void gfns(void)
 	/* One page at each place, as long as it is there; also if it could not be put there. */
 	CHECK(!fixture_process(&fix, &p));
 	req.u.uar_alloc.ctx = p.ctx;
-	req.u.uar_alloc.gfn = fix.table->entry[0].gfn;
+	req.u.uar_alloc.gfn = fix.shm->uar[0].gfn;
 	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_ARG);
 	req.u.uar_alloc.gfn = 0x777;
 	fix.shm->fail_in = 1;
@@ -389,6 +404,7 @@ int main(void)
 	failures(false);
 	failures(true);
 	uars();
+	no_more_uars();
 	gfns();
 	return EXIT_SUCCESS;
 }

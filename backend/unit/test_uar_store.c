@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "broker/uar_table.h"
 #include "hca/hca.h"
 #include "hca/sysfs.h"
 #include "supervisor/holder.h"
 #include "supervisor/uar_store.h"
 #include "unit/fakes/fixture.h"
 #include "util/log.h"
-#include "vhca/uar_table.h"
 
 #define PAGES 64u
 #define DOM0 255u /* who has a page: a process of dom0, */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * transport.h - what the daemon needs of the machine between it and a guest: the guest's pages, its
- * event channel, and its right to a page of the HCA.
+ * event channel, and pages of the HCA that it can map.
  *
  * There are two: Xen (worker/transport_xen.c), and plain shared memory for the tests and fuzzers, where
  * grant references are page numbers of a file (unit/transport_shm.c).
@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "hca/hca.h"
 
 struct transport;
 
@@ -43,11 +45,15 @@ struct transport_ops {
 	void (*done)(struct transport *t);
 
 	/*
-	 * Lets the guest map a page of the HCA, or no longer. gfn: where an auto-translated guest
-	 * wants it; else 0. A PV guest's mapping outlives the permission. Thread safe. 0 or -errno.
+	 * A doorbell page of this type (enum xen_vhca_uar_type) that the guest can map, until it is
+	 * freed. gfn: where an auto-translated guest wants it; else 0. A PV guest's mapping outlives
+	 * the permission, so nobody else gets the page while the guest lives. Thread safe. 0 or
+	 * -errno: -EEXIST: the guest has one at this gfn; -EXFULL: so many have been used already.
 	 */
-	int (*allow_frame)(struct transport *t, uint64_t mfn, uint64_t gfn);
-	int (*deny_frame)(struct transport *t, uint64_t mfn, uint64_t gfn);
+	int (*uar_alloc)(struct transport *t, uint32_t type, uint64_t gfn, struct hca_uar *uar);
+	int (*uar_free)(struct transport *t, uint32_t index);
+	/* A connection begins: the guest can map none. */
+	int (*uar_reset)(struct transport *t);
 
 	void (*close)(struct transport *t);
 };

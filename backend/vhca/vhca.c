@@ -64,8 +64,7 @@ static int query(struct vhca *v)
 	return 0;
 }
 
-int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota,
-	      struct uar_table *table)
+int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota)
 {
 	int err;
 
@@ -82,7 +81,9 @@ int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct
 	handle_table_init(&v->handles, quota_handles(&v->quota));
 	LIST_INIT(&v->contexts);
 	LIST_INIT(&v->mcasts);
-	uar_pool_init(&v->pool, hca, t, table);
+	err = t->ops->uar_reset(t);
+	if (err)
+		log_warning("revoking doorbell pages of an earlier connection: %s", strerror(-err));
 	return 0;
 }
 
@@ -138,6 +139,22 @@ void vhca_leave(struct vhca *v, struct context *ctx)
 	pthread_mutex_unlock(&v->lock);
 }
 
+/* A guest that has removed the mapping itself makes this fail; it has lost nothing but its own. */
+void vhca_free_uar(struct vhca *v, const struct uar *uar)
+{
+	int err = v->t->ops->uar_free(v->t, uar->uar.index);
+	bool warned;
+
+	if (!err)
+		return;
+	pthread_mutex_lock(&v->lock);
+	warned = v->uar_warned;
+	v->uar_warned = true;
+	pthread_mutex_unlock(&v->lock);
+	if (!warned)
+		log_warning("UAR %u: revoking it from the guest: %s (logged once)", uar->uar.index, strerror(-err));
+}
+
 /* What takes long. Nobody else can reach the objects of a dying context, so no lock is needed. */
 static void take_back(struct vhca *v, struct context *ctx)
 {
@@ -147,7 +164,7 @@ static void take_back(struct vhca *v, struct context *ctx)
 		if (obj->type == OBJ_UMEM)
 			umem_fini(&((struct umem_obj *)obj)->umem);
 		if (obj->type == OBJ_UAR)
-			uar_deny(&v->pool, ((struct uar *)obj)->record);
+			vhca_free_uar(v, (struct uar *)obj);
 	}
 }
 
@@ -177,8 +194,6 @@ static void forget(struct vhca *v, struct object *obj)
 	if (obj->type == OBJ_UMEM)
 		quota_give(&v->quota.bytes,
 			   (uint64_t)((struct umem_obj *)obj)->charged * XEN_VHCA_PAGE_SIZE);
-	if (obj->type == OBJ_UAR)
-		uar_settle(&v->pool, ((struct uar *)obj)->record, false);
 	free(obj);
 }
 

@@ -3,7 +3,7 @@
  * vhca.h - one vHCA while it is connected: its objects, limits and counters.
  *
  * There is one lock. It guards the handle table, the objects' links, references and uses, the
- * quota, the UAR records, the umems' states and the counters. It is never held across a system
+ * quota, the umems' states and the counters. It is never held across a system
  * call that can take long, and no thread that holds it takes another: so there is no order of locks
  * to get wrong. What keeps an object alive while a command works with it without the lock is its
  * count of uses; see commands/cmd.h.
@@ -21,7 +21,6 @@
 #include "vhca/handle.h"
 #include "vhca/quota.h"
 #include "vhca/transport.h"
-#include "vhca/uar.h"
 #include "vhca/umem.h"
 
 /* A guest process that has the device open. */
@@ -51,7 +50,7 @@ struct mr {
 
 struct uar {
 	struct object obj;
-	int record; /* in the UAR pool */
+	struct hca_uar uar;
 };
 
 struct cq {
@@ -112,7 +111,7 @@ struct vhca {
 	pthread_cond_t idle;  /* a context has no uses any more */
 	struct handle_table handles;
 	struct quota quota;
-	struct uar_pool pool;
+	bool uar_warned; /* that one could not be freed: a guest can make this happen */
 	struct context_list contexts;
 	struct mcast_list mcasts;
 	struct vhca_counters counters;
@@ -124,10 +123,9 @@ struct vhca {
 /*
  * vhca_init - 0 or -errno (of the HCA's query).
  * @quota: limits, copied; those that the HCA cannot keep are narrowed
- * @hca, @t, @table: belong to the caller, and outlive the vhca
+ * @hca, @t: belong to the caller, and outlive the vhca
  */
-int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota,
-	      struct uar_table *table);
+int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota);
 
 /* vhca_fini - destroys everything that the guest had. No command may be at work any more. */
 void vhca_fini(struct vhca *v);
@@ -154,6 +152,9 @@ bool vhca_is_faulty(struct vhca *v);
 
 /* vhca_owes_ms - after vhca_fini(): after how long the guest may be served again. */
 uint64_t vhca_owes_ms(const struct vhca *v);
+
+/* vhca_free_uar - the guest can no longer map it, in whatever state its mapping is. Takes the lock. */
+void vhca_free_uar(struct vhca *v, const struct uar *uar);
 
 /* vhca_forget_mcast - the QP is not in this group any more; _mcasts: in none. Under the lock. */
 void vhca_forget_mcast(struct vhca *v, struct mcast *mcast);

@@ -103,14 +103,19 @@ static void xen_done(struct transport *t)
 	xenevtchn_unmask(x->evtchn, x->port[CHANNEL_COMMANDS]);
 }
 
-static int xen_allow_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
+static int xen_uar_alloc(struct transport *t, uint32_t type, uint64_t gfn, struct hca_uar *uar)
 {
-	return broker_allow(to_xen(t)->broker, mfn, gfn);
+	return broker_uar_alloc(to_xen(t)->broker, type, gfn, uar);
 }
 
-static int xen_deny_frame(struct transport *t, uint64_t mfn, uint64_t gfn)
+static int xen_uar_free(struct transport *t, uint32_t index)
 {
-	return broker_deny(to_xen(t)->broker, mfn, gfn);
+	return broker_uar_free(to_xen(t)->broker, index);
+}
+
+static int xen_uar_reset(struct transport *t)
+{
+	return broker_uar_reset(to_xen(t)->broker);
 }
 
 static void xen_close(struct transport *t)
@@ -132,8 +137,9 @@ static const struct transport_ops xen_ops = {
 	.notify = xen_notify,
 	.pending = xen_pending,
 	.done = xen_done,
-	.allow_frame = xen_allow_frame,
-	.deny_frame = xen_deny_frame,
+	.uar_alloc = xen_uar_alloc,
+	.uar_free = xen_uar_free,
+	.uar_reset = xen_uar_reset,
 	.close = xen_close,
 };
 

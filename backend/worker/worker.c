@@ -55,7 +55,6 @@ struct worker {
 	struct xs_handle *xs;
 	struct broker *broker;
 	struct transport *t;
-	struct uar_table *table;
 	struct hca *hca;
 	struct quota quota;
 	struct vhca v;
@@ -166,7 +165,7 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "frontend gives no valid %s", bad);
 		return;
 	}
-	err = vhca_init(&w->v, w->hca, w->t, &w->quota, w->table);
+	err = vhca_init(&w->v, w->hca, w->t, &w->quota);
 	if (err) {
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
@@ -445,12 +444,18 @@ static void end_old_connection(struct worker *w)
 
 static bool open_hca(struct worker *w)
 {
-	const struct hca_uar_source uars = { broker_uar, broker_uar_pool_alive, w->broker };
+	int err;
 
-	w->hca = hca_open(w->hca_name, w->port, &uars, w->domid);
-	if (!w->hca)
+	w->hca = hca_open(w->hca_name, w->port, w->domid);
+	if (!w->hca) {
 		fail(w, WORKER_REFUSED, "HCA %s cannot be opened; the log says why", w->hca_name);
-	return w->hca;
+		return false;
+	}
+	/* The HCA that was opened here may be a newer one than the UAR pool's. */
+	err = broker_uar_pool_alive(w->broker);
+	if (err)
+		fail(w, WORKER_REFUSED, "the UAR pool of HCA %s: %s", w->hca_name, strerror(-err));
+	return !err;
 }
 
 static bool check_hca(struct worker *w)
@@ -532,19 +537,6 @@ static bool start_mm_pin(struct worker *w)
 	return !err;
 }
 
-/* A copy: the UAR pool's own are the broker's to write. */
-static bool copy_table(struct worker *w)
-{
-	const size_t size = sizeof(*w->table);
-
-	w->table = malloc(size);
-	if (w->table && pread(WORKER_UAR_TABLE, w->table, size, 0) == (ssize_t)size &&
-	    uar_table_valid(w->table))
-		return true;
-	fail(w, WORKER_FAILED, "table of UARs cannot be read");
-	return false;
-}
-
 /* In this order. False: what was set up is taken down by tear_down(). */
 static bool set_up(struct worker *w)
 {
@@ -555,7 +547,7 @@ static bool set_up(struct worker *w)
 	}
 	end_old_connection(w);
 	write_nodes(w);
-	return copy_table(w) && read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_mm_pin(w) &&
+	return read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_mm_pin(w) &&
 	       open_hca(w) && set_watches(w);
 }
 
@@ -574,7 +566,6 @@ static void tear_down(struct worker *w)
 		w->t->ops->close(w->t);
 	broker_stop(w->broker);
 	xs_close(w->xs);
-	free(w->table);
 }
 
 int worker_main(const char *path, unsigned int domid, unsigned int devid)

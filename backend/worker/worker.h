@@ -14,8 +14,8 @@
 
 /* Descriptors that a worker is born with. */
 enum worker_fd {
-	WORKER_UAR_POOL = 3,    /* for its broker; see vhca/uar.h: the uverbs file of the UARs */
-	WORKER_UAR_TABLE = 4, /* and the memory of their records */
+	WORKER_UAR_POOL = 3,    /* for its broker; see broker/uar_pool.h: the uverbs file of the UARs */
+	WORKER_UAR_TABLE = 4, /* and the memory of their table */
 	WORKER_LIFE = 5,    /* closed when worker and mm pin are gone */
 	WORKER_FD_END = 6,
 };

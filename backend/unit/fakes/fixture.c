@@ -17,12 +17,10 @@ void fixture_init(struct fixture *fix, bool auto_translated, const struct quota 
 	log_setup("test", 0); /* refusals are what is tested here */
 	fake_init(&fix->fake);
 	fix->shm = shm_new(auto_translated);
-	fix->table = calloc(1, sizeof(*fix->table));
 	fix->cmd = calloc(1, sizeof(*fix->cmd));
-	CHECK(fix->table && fix->cmd);
+	CHECK(fix->cmd);
 	quota_setup(&defaults, NULL, NULL);
-	CHECK(!vhca_init(&fix->v, &fix->fake.hca, &fix->shm->t, quota ? quota : &defaults,
-			 fix->table));
+	CHECK(!vhca_init(&fix->v, &fix->fake.hca, &fix->shm->t, quota ? quota : &defaults));
 	for (i = 0; i < XEN_VHCA_DATA_REFS; i++)
 		fix->refs[i] = 16 + i;
 	fix->event_bit = XEN_VHCA_NO_EVENT;
@@ -44,7 +42,6 @@ void fixture_fini(struct fixture *fix)
 	fake_fini(&fix->fake);
 	CHECK(!fix->fake.live && !fix->fake.contexts && !fix->shm->allowed);
 	free(fix->cmd);
-	free(fix->table);
 	shm_free(fix->shm);
 }
 

@@ -24,7 +24,6 @@
 struct fixture {
 	struct fake_hca fake;
 	struct shm *shm;
-	struct uar_table *table;
 	struct quota quota;
 	uint32_t event_bit; /* of the CQs to be made: none, unless a test asks for it */
 	struct vhca v;

@@ -247,24 +247,6 @@ static int next_port_event(struct hca *hca, uint32_t *type)
 	return got;
 }
 
-static int uar_alloc(struct hca *hca, uint32_t type, struct hca_uar *uar)
-{
-	struct fake_hca *fake = (struct fake_hca *)hca;
-	int err = 0;
-
-	(void)type;
-	pthread_mutex_lock(&lock);
-	if (fails(fake)) {
-		err = -ENOMEM;
-	} else {
-		fake->uars++;
-		*uar = (struct hca_uar){ .index = fake->uars,
-			.frame = 0xfe000 + fake->uars };
-	}
-	pthread_mutex_unlock(&lock);
-	return err;
-}
-
 static void uar_layout(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset)
 {
 	(void)hca;
@@ -444,7 +426,7 @@ static const struct hca_ops fake_ops = {
 	.ctx_open = ctx_open, .ctx_close = ctx_close,
 	.completion_fd = completion_fd, .next_completion = next_completion,
 	.event_fd = event_fd, .next_event = next_event,
-	.uar_alloc = uar_alloc, .uar_layout = uar_layout,
+	.uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,
 	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
 	.cq_create = cq_create, .cq_modify = cq_modify, .cq_destroy = cq_destroy,

@@ -21,7 +21,7 @@ struct fake_hca {
 	struct fake_queue port;
 	int fail_in;     /* the n-th creation (or P_Key) from now fails; 0: none */
 	unsigned int live; /* objects */
-	unsigned int contexts, uars;
+	unsigned int contexts;
 	unsigned int members; /* QPs that have been attached to multicast groups, and not detached */
 	unsigned int slow_us; /* a registration takes that long */
 	bool endless;

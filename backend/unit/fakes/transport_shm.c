@@ -88,37 +88,77 @@ static void shm_done(struct transport *t)
 	to_shm(t)->done++;
 }
 
-static int shm_allow(struct transport *t, uint64_t mfn, uint64_t gfn)
+/* Under the lock. */
+static struct shm_uar *free_uar(struct shm *shm, uint32_t type, uint64_t gfn, int *err)
+{
+	unsigned int i;
+
+	for (i = 0; gfn && i < shm->uars; i++) {
+		if (shm->uar[i].in_use && shm->uar[i].gfn == gfn) {
+			*err = -EEXIST;
+			return NULL;
+		}
+	}
+	for (i = 0; i < shm->uars; i++)
+		if (!shm->uar[i].in_use && shm->uar[i].type == type)
+			return &shm->uar[i];
+	*err = -EXFULL;
+	return i < SHM_UARS ? &shm->uar[shm->uars++] : NULL;
+}
+
+static int shm_uar_alloc(struct transport *t, uint32_t type, uint64_t gfn, struct hca_uar *uar)
 {
 	struct shm *shm = to_shm(t);
+	struct shm_uar *free;
+	int err = 0;
 
-	(void)mfn;
 	if (fails(shm))
 		return -EPERM;
 	if (!t->auto_translated != !gfn)
 		abort();
 	pthread_mutex_lock(&lock);
-	shm->allowed++;
+	free = free_uar(shm, type, gfn, &err);
+	if (free) {
+		*free = (struct shm_uar){ .in_use = true, .type = type, .gfn = gfn };
+		uar->index = 1 + (free - shm->uar);
+		uar->frame = 0xfe000 + uar->index;
+		shm->allowed++;
+		err = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+static int shm_uar_free(struct transport *t, uint32_t index)
+{
+	struct shm *shm = to_shm(t);
+
+	pthread_mutex_lock(&lock);
+	if (!index || index > shm->uars || !shm->uar[index - 1].in_use)
+		abort();
+	shm->uar[index - 1].in_use = false;
+	shm->allowed--;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-static int shm_deny(struct transport *t, uint64_t mfn, uint64_t gfn)
+static int shm_uar_reset(struct transport *t)
 {
 	struct shm *shm = to_shm(t);
+	unsigned int i;
 
-	(void)mfn;
-	(void)gfn;
 	pthread_mutex_lock(&lock);
-	if (!shm->allowed--)
-		abort();
+	for (i = 0; i < shm->uars; i++)
+		shm->uar[i].in_use = false;
+	shm->allowed = 0;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
 static const struct transport_ops shm_ops = {
 	.map = shm_map, .bind = shm_bind, .fd = shm_fd, .notify = shm_notify,
-	.pending = shm_pending, .done = shm_done, .allow_frame = shm_allow, .deny_frame = shm_deny,
+	.pending = shm_pending, .done = shm_done,
+	.uar_alloc = shm_uar_alloc, .uar_free = shm_uar_free, .uar_reset = shm_uar_reset,
 };
 
 struct shm *shm_new(bool auto_translated)

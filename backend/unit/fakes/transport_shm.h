@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * transport_shm.h - a transport without Xen: the guest's memory is a file, grant references are its
- * page numbers, event channels are eventfds.
+ * page numbers, event channels are eventfds. It keeps books of doorbell pages, and aborts where one is
+ * freed that is not in use.
  */
 #ifndef XEN_IB_TRANSPORT_SHM_H
 #define XEN_IB_TRANSPORT_SHM_H
@@ -11,14 +12,23 @@
 #include "vhca/transport.h"
 
 #define SHM_PAGES 8192u
+#define SHM_UARS 256u
+
+struct shm_uar {
+	bool in_use;
+	uint32_t type;
+	uint64_t gfn;
+};
 
 struct shm {
 	struct transport t;
 	int memory, to_back, to_front[CHANNELS];
 	uint8_t *guest;             /* all of the guest's memory, as the guest sees it */
-	int fail_in;                /* the n-th mapping or permission from now fails; 0: none */
+	int fail_in;                /* the n-th mapping or doorbell page from now fails; 0: none */
 	int took_reservation;       /* a failing map has unmapped what was there, as Linux does */
-	unsigned int allowed;       /* frames that the guest may map now */
+	unsigned int allowed;       /* doorbell pages that the guest may map now */
+	unsigned int uars;          /* that have been used */
+	struct shm_uar uar[SHM_UARS]; /* by index - 1 */
 	unsigned int done;          /* notifications that have been ended */
 };
 
