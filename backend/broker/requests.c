@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "broker/requests.h"
-#include "hca/hca.h"
 #include "xen/gntdev.h"
 
 /*
@@ -110,7 +109,7 @@ struct broker_response serving_request(struct serving *s, const struct broker_re
 		rsp.err = uar_pool_reset(s);
 		break;
 	case BROKER_POOL_ALIVE:
-		rsp.err = hca_uar_pool_alive(s->uars.file) ? 0 : -EIO;
+		rsp.err = s->uars.family->uar_pool_alive(s->uars.file) ? 0 : -EIO;
 		break;
 	case BROKER_MAP:
 		rsp.err = map(s, body, request->length, &rsp.index);

@@ -17,13 +17,10 @@
 #include "broker/client.h"
 #include "broker/requests.h"
 #include "broker/xenstore_filter.h"
-#include "hca/hca.h"
-#include "hca/sysfs.h"
+#include "hca/family.h"
 #include "sandbox/sandbox.h"
 #include "util/log.h"
 #include "util/paths.h"
-
-#define PAGE_BYTES 4096u
 
 /* How long dom0's daemon may take to say of what type a driver domain's guest is. */
 #define TYPE_MS 5000
@@ -96,20 +93,16 @@ static bool open_filter(struct xenstore_filter *filter, const struct broker_setu
 	return filter->worker >= 0;
 }
 
-static bool find_frames(struct uar_pool *pool, const char *hca)
+static bool find_family(struct uar_pool *pool, const char *hca)
 {
-	uint64_t bar0, bytes;
 	int err;
 
-	err = hca_sysfs_bar0(hca, &bar0, &bytes);
-	if (err) {
-		log_error("BAR 0 of %s: %s", hca, strerror(-err));
-		return false;
-	}
-	pool->bar_frame = bar0 / PAGE_BYTES;
-	pool->first_frame = pool->bar_frame + HCA_FIRST_UAR_PAGE;
-	pool->end_frame = (bar0 + bytes) / PAGE_BYTES;
-	return true;
+	pool->family = hca_family(hca, &err);
+	if (pool->family)
+		err = hca_uar_frames(pool->family, hca, &pool->frames);
+	if (err)
+		log_error("doorbell pages of %s: %s", hca, strerror(-err));
+	return !err;
 }
 
 static bool map_table(struct uar_pool *pool, int fd)
@@ -124,7 +117,7 @@ static bool map_table(struct uar_pool *pool, int fd)
 static bool open_pool(struct uar_pool *pool, const struct broker_setup *setup)
 {
 	pool->file = setup->pool;
-	if (!map_table(pool, setup->table) || !find_frames(pool, setup->hca))
+	if (!map_table(pool, setup->table) || !find_family(pool, setup->hca))
 		return false;
 	uar_pool_init(pool);
 	return true;

@@ -11,7 +11,6 @@
 
 #include "broker/requests.h"
 #include "broker/uar_pool.h"
-#include "hca/hca.h"
 
 void uar_pool_init(struct uar_pool *pool)
 {
@@ -74,11 +73,11 @@ static struct uar_entry *add_uar(struct uar_pool *pool, uint32_t type, int *err)
 	uint32_t index, handle;
 	uint64_t frame;
 
-	*err = uar_table_full(pool->table) ? -EXFULL : hca_uar_alloc(pool->file, type, &index, &handle);
+	*err = uar_table_full(pool->table) ? -EXFULL : pool->family->uar_alloc(pool->file, type, &index, &handle);
 	if (*err)
 		return NULL;
-	frame = pool->bar_frame + index;
-	if (frame >= pool->first_frame && frame < pool->end_frame)
+	frame = pool->frames.base + index;
+	if (frame >= pool->frames.first && frame < pool->frames.end)
 		return uar_table_add(pool->table, index, type, frame);
 	*err = -ERANGE;
 	return NULL;

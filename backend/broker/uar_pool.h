@@ -26,15 +26,15 @@
 #include <stdint.h>
 
 #include "broker/uar_table.h"
-#include "hca/hca.h"
+#include "hca/family.h"
 
 struct serving;
 
 struct uar_pool {
+	const struct hca_family *family;
+	struct hca_uar_frames frames;
 	int file;
 	struct uar_table *table;
-	uint64_t bar_frame;              /* of page 0 of the HCA's BAR */
-	uint64_t first_frame, end_frame; /* of those where doorbells can be */
 };
 
 /* uar_pool_init - for a broker that starts: no UAR is in use. pool->table is set. */

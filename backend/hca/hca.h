@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * hca.h - what the daemon needs of an HCA; one implementation for each family (mlx5.c), and one
- * for the tests (unit/hca_fake.c).
+ * hca.h - what the daemon needs of an HCA; one implementation for each family (family.h, mlx5.c), and one
+ * for the tests (unit/fakes/hca_fake.c).
  *
  * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
  * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are
@@ -15,13 +15,6 @@
 #include <stdint.h>
 
 #include "shared-ring/vhca.h"
-
-/*
- * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
- * 0x400c bytes (initial_seg in linux/mlx5/mlx5_ifc.h), and the table of MSI-X lies within it. No
- * doorbell page is there.
- */
-#define HCA_FIRST_UAR_PAGE 5
 
 struct hca;
 struct hca_ctx;
@@ -80,8 +73,6 @@ struct hca_event {
 };
 
 struct hca_ops {
-	const char *family;
-
 	/* Limits are the HCA's own; the caller narrows them to the vHCA's. */
 	int (*query_device)(struct hca *hca, struct xen_vhca_device_attr *attr);
 	int (*query_port)(struct hca *hca, struct xen_vhca_port_attr *attr);

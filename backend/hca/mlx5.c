@@ -20,16 +20,23 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "hca/hca.h"
+#include "hca/family.h"
 #include "hca/qp_attr.h"
 #include "hca/sysfs.h"
 #include "hca/uverbs.h"
 #include "hca/uverbs_event.h"
 #include "shared-ring/vhca_event.h"
-#include "util/log.h"
 
 #define BLUEFLAME_OFFSET 0x800 /* of the first register in a 4 KiB UAR page */
 #define LINK_LAYER_INFINIBAND 1
+#define VENDOR_MELLANOX 0x15b3
+
+/*
+ * The initialization segment, from which the HCA can be taken over, is the first thing in its BAR:
+ * 0x400c bytes (initial_seg in linux/mlx5/mlx5_ifc.h), and the table of MSI-X lies within it. No
+ * doorbell page is there.
+ */
+#define FIRST_UAR_PAGE 5
 
 /* Of enum ib_device_cap_flags: what a guest can make use of. */
 #define USEFUL_CAPS (1u << 1 /* bad P_Key counter */ | 1u << 2 /* bad Q_Key counter */ | \
@@ -269,7 +276,7 @@ static int next_port_event(struct hca *hca, uint32_t *type)
 	return got;
 }
 
-int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
+static int uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	uint32_t length = 0;
 	uint64_t offset = 0;
@@ -281,7 +288,6 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, sizeof(length), (uintptr_t)&length },
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(*index), (uintptr_t)index },
 	};
-
 	int err;
 
 	*index = 0;
@@ -290,7 +296,7 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	return err;
 }
 
-int hca_uar_free(int pool, uint32_t handle)
+static int uar_free(int pool, uint32_t handle)
 {
 	struct uverbs_arg args[] = { { MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, 0, handle } };
 
@@ -553,7 +559,6 @@ static void mlx5_close(struct hca *hca)
 }
 
 static const struct hca_ops mlx5_ops = {
-	.family = "mlx5",
 	.query_device = query_device, .query_port = query_port,
 	.query_gid = query_gid, .query_pkey = query_pkey,
 	.port_fd = port_fd, .next_port_event = next_port_event,
@@ -571,17 +576,12 @@ static const struct hca_ops mlx5_ops = {
 	.close = mlx5_close,
 };
 
-int hca_uar_pool_open(const char *name)
-{
-	return uverbs_open(name);
-}
-
 /*
  * Makes the context if there is none yet. A context is asked for before: Linux leaks a reference to the
  * task that tries to make a second one on a file (6.12, UVERBS_METHOD_GET_CONTEXT), 8 KiB for each
  * worker. Of two who make the first context at the same time one gets -EINVAL, which says the same.
  */
-bool hca_uar_pool_alive(int pool)
+static bool uar_pool_alive(int pool)
 {
 	struct context_info info;
 	struct uverbs_arg query[] = {
@@ -596,23 +596,17 @@ bool hca_uar_pool_alive(int pool)
 	return !err || err == -EINVAL;
 }
 
-struct hca *hca_open(const char *name, unsigned int port, uint32_t spread)
+static int mlx5_open(const char *name, unsigned int port, uint32_t spread, struct hca **hca)
 {
 	struct mlx5 *m = calloc(1, sizeof(*m));
 	struct context_info info;
-	char driver[32];
 	int err;
 
 	if (!m)
-		return NULL;
+		return -ENOMEM;
 	m->hca.ops = &mlx5_ops;
 	m->port = port;
 	snprintf(m->name, sizeof(m->name), "%s", name);
-	err = hca_sysfs_driver(name, driver, sizeof(driver));
-	if (!err && strcmp(driver, "mlx5_core"))
-		err = -EPROTONOSUPPORT;
-	if (err)
-		goto err_free;
 	m->queries = open_context(m, &info);
 	if (m->queries < 0) {
 		err = m->queries;
@@ -621,13 +615,30 @@ struct hca *hca_open(const char *name, unsigned int port, uint32_t spread)
 	m->info = info.driver;
 	m->vector = info.vectors ? spread % info.vectors : 0;
 	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);
-	if (m->events >= 0)
-		return &m->hca;
-	err = m->events;
+	if (m->events < 0) {
+		err = m->events;
+		goto err_queries;
+	}
+	*hca = &m->hca;
+	return 0;
+
+err_queries:
 	close(m->queries);
 err_free:
-	log_error("HCA %s: %s", name, err == -EPROTONOSUPPORT ? "not driven by mlx5_core" :
-		  strerror(-err));
 	free(m);
-	return NULL;
+	return err;
 }
+
+/* ConnectX from Connect-IB on, and BlueField. In older ones BAR 0 is something else. */
+static const struct hca_pci_ids mlx5_ids[] = {
+	{ .vendor = VENDOR_MELLANOX, .first = 0x1011, .last = 0x10ff },
+	{ .vendor = VENDOR_MELLANOX, .first = 0xa2d2, .last = 0xa2ff },
+	{ 0 },
+};
+
+const struct hca_family hca_family_mlx5 = {
+	.name = "mlx5", .driver = "mlx5_core",
+	.pci_ids = mlx5_ids, .first_uar_page = FIRST_UAR_PAGE,
+	.open = mlx5_open,
+	.uar_alloc = uar_alloc, .uar_free = uar_free, .uar_pool_alive = uar_pool_alive,
+};

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "hca/sysfs.h"
@@ -41,6 +43,31 @@ int hca_sysfs_driver(const char *ibdev, char *driver, size_t size)
 	if (strcmp(bus, "pci"))
 		return -ENODEV;
 	return link_name(ibdev, "device/driver", driver, size);
+}
+
+/* One call, without a look at all that is on the way: who looks for pages asks for each. */
+int hca_sysfs_driver_of_file(int uverbs, char *driver, size_t size)
+{
+	char path[64], target[PATH_MAX];
+	const char *last;
+	struct stat st;
+	ssize_t length;
+
+	if (fstat(uverbs, &st))
+		return -errno;
+	if (!S_ISCHR(st.st_mode))
+		return -ENODEV;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device/driver", major(st.st_rdev), minor(st.st_rdev));
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return -errno;
+	target[length] = 0;
+	last = strrchr(target, '/');
+	last = last ? last + 1 : target;
+	if (strlen(last) >= size)
+		return -ENAMETOOLONG;
+	strcpy(driver, last);
+	return 0;
 }
 
 int hca_sysfs_pci_name(const char *ibdev, char *name, size_t size)

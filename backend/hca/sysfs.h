@@ -13,6 +13,9 @@
 /* The driver of the device's PCI function ("mlx5_core"); -ENODEV if it is not one. */
 int hca_sysfs_driver(const char *ibdev, char *driver, size_t size);
 
+/* The same of an open uverbs device. */
+int hca_sysfs_driver_of_file(int uverbs, char *driver, size_t size);
+
 /* The PCI function's name ("0000:03:00.0"), and the address of its BAR 0, and its size (if not NULL). */
 int hca_sysfs_pci_name(const char *ibdev, char *name, size_t size);
 int hca_sysfs_bar0(const char *ibdev, uint64_t *address, uint64_t *bytes);

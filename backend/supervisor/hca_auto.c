@@ -9,11 +9,9 @@
 
 #include "config/spec.h"
 #include "hca/dma_check.h"
-#include "hca/sysfs.h"
+#include "hca/family.h"
 #include "supervisor/hca_auto.h"
 #include "util/read_line.h"
-
-#define DRIVER "mlx5_core"
 
 const char *hca_auto_class = "/sys/class/infiniband";
 
@@ -34,11 +32,11 @@ static bool port_says(const char *hca, unsigned int port, const char *attribute,
 
 static bool can_serve(const char *hca, unsigned int port)
 {
-	char driver[64], why[256];
+	char why[256];
+	int err;
 
 	return strlen(hca) < CONFIG_NAME_MAX && port_says(hca, port, "link_layer", "InfiniBand") &&
-	       !hca_sysfs_driver(hca, driver, sizeof(driver)) && !strcmp(driver, DRIVER) &&
-	       !dma_check(hca, why, sizeof(why));
+	       hca_family(hca, &err) && !dma_check(hca, why, sizeof(why));
 }
 
 static bool is_better(const struct offer *a, const struct offer *b)

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "broker/requests.h"
-#include "hca/hca.h"
 #include "unit/fakes/fixture.h"
 #include "xen/gntdev.h"
 
 #define DOMID 7
 #define BAR 0xfe000u
 #define PAGES 64u
+#define FIRST_PAGE 5u /* that can be a doorbell page */
 #define PLACES 8u
 #define G0 0x100000u
 
@@ -46,7 +46,7 @@ int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated)
 static unsigned int place_of(const struct iomem_frame *frame)
 {
 	CHECK(frame->domid == DOMID && frame->auto_translated == is_auto);
-	CHECK(frame->mfn >= BAR + HCA_FIRST_UAR_PAGE && frame->mfn < BAR + PAGES);
+	CHECK(frame->mfn >= BAR + FIRST_PAGE && frame->mfn < BAR + PAGES);
 	CHECK(!is_auto || (frame->gfn >= G0 && frame->gfn < G0 + PLACES));
 	return is_auto ? frame->gfn - G0 : 0;
 }
@@ -143,7 +143,7 @@ static uint32_t next_page, allocated;
 static int alloc_err;
 static bool alive;
 
-int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
+static int uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	(void)type;
 	(void)handle;
@@ -155,11 +155,13 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	return 0;
 }
 
-bool hca_uar_pool_alive(int pool)
+static bool uar_pool_alive(int pool)
 {
 	CHECK(pool == 43);
 	return alive;
 }
+
+static const struct hca_family family = { .uar_alloc = uar_alloc, .uar_pool_alive = uar_pool_alive };
 
 /* The worker */
 
@@ -254,12 +256,11 @@ static void begin(bool auto_translated)
 	allow_err = deny_err = domain_err = map_err = alloc_err = 0;
 	allocated = 0;
 	alive = true;
-	next_page = HCA_FIRST_UAR_PAGE;
+	next_page = FIRST_PAGE;
 	s = (struct serving){
 		.domid = DOMID, .devid = 1, .gntdev = 42,
 		.uars = {
-			.file = 43, .table = &table,
-			.bar_frame = BAR, .first_frame = BAR + HCA_FIRST_UAR_PAGE, .end_frame = BAR + PAGES,
+			.family = &family, .frames = { BAR, BAR + FIRST_PAGE, BAR + PAGES }, .file = 43, .table = &table,
 		},
 	};
 	snprintf(s.path, sizeof(s.path), "%s/status", dir);
@@ -391,7 +392,7 @@ static void test_other_pages(void)
 	for (frame = BAR - 1; frame <= BAR + PAGES; frame++)
 		CHECK(frame == a || free_uar(frame) == -EPERM);
 	CHECK(free_uar(0) == -EPERM && free_uar(UINT64_MAX) == -EPERM && may_map == 1ull << (a - BAR));
-	next_page = HCA_FIRST_UAR_PAGE - 1; /* an HCA that gives out what is none */
+	next_page = FIRST_PAGE - 1; /* an HCA that gives out what is none */
 	CHECK(alloc(0, &b) == -ERANGE);
 	next_page = PAGES;
 	CHECK(alloc(0, &b) == -ERANGE && table.count == 1);
@@ -476,7 +477,7 @@ static void test_random(void)
 		srand(seed);
 		begin(seed & 1);
 		for (i = 0; i < 2000; i++) {
-			uint64_t mfn = BAR + HCA_FIRST_UAR_PAGE + rand() % 10;
+			uint64_t mfn = BAR + FIRST_PAGE + rand() % 10;
 			uint64_t gfn = is_auto ? G0 + rand() % PLACES : 0, index, unused;
 			unsigned int n;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "hca/dma_check.h"
-#include "hca/sysfs.h"
+#include "hca/family.h"
 #include "supervisor/hca_auto.h"
 #include "unit/fakes/fixture.h"
 
@@ -17,10 +17,12 @@ static char dir[] = "/tmp/xen-ib-auto-XXXXXX";
 
 /* What is told of an HCA is in its name. */
 
-int hca_sysfs_driver(const char *ibdev, char *driver, size_t size)
+const struct hca_family *hca_family(const char *name, int *err)
 {
-	snprintf(driver, size, "%s", strstr(ibdev, "rxe") ? "rdma_rxe" : "mlx5_core");
-	return strstr(ibdev, "gone") ? -ENOENT : 0;
+	static const struct hca_family family;
+
+	*err = strstr(name, "gone") ? -ENOENT : strstr(name, "rxe") ? -EPROTONOSUPPORT : 0;
+	return *err ? NULL : &family;
 }
 
 int dma_check(const char *ibdev, char *why, size_t size)

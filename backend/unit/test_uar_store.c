@@ -22,6 +22,7 @@
 #include "util/log.h"
 
 #define PAGES 64u
+#define FIRST_PAGE 5u /* that can be a doorbell page */
 #define DOM0 255u /* who has a page: a process of dom0, */
 #define FREE 0u   /* nobody, or the number of a file */
 #define FILES 128u
@@ -111,7 +112,7 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	CHECK(hca_uar_pool_alive(pool));
 	look_for_closed();
 	for (i = 0; i < PAGES; i++) {
-		hca->last = hca->last < HCA_FIRST_UAR_PAGE || hca->last == PAGES - 1 ? HCA_FIRST_UAR_PAGE : hca->last + 1;
+		hca->last = hca->last < FIRST_PAGE || hca->last == PAGES - 1 ? FIRST_PAGE : hca->last + 1;
 		if (hca->page[hca->last] != FREE)
 			continue;
 		hca->page[hca->last] = owner;
@@ -324,7 +325,7 @@ static void dom0_takes_all(struct hca_state *hca)
 	unsigned int page, i, n;
 
 	look_for_closed();
-	for (page = HCA_FIRST_UAR_PAGE; page < PAGES; page++) {
+	for (page = FIRST_PAGE; page < PAGES; page++) {
 		if (hca->page[page] != FREE)
 			continue;
 		hca->page[page] = DOM0;

@@ -8,19 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca/hca.h"
+#include "hca/family.h"
 #include "xen/pci_assigned.h"
 #include "xen/xenbus.h"
 
 #define FUNCTIONS 32 /* of a domain; pciback has no room for more */
 #define PAGE_SHIFT 12
-
-/* Those that mlx5_core drives: ConnectX from Connect-IB on, and BlueField. In older ones BAR 0 is something else. */
-#define VENDOR_MELLANOX 0x15b3u
-#define CONNECTX_FIRST 0x1011u
-#define CONNECTX_LAST 0x10ffu
-#define BLUEFIELD_FIRST 0xa2d2u
-#define BLUEFIELD_LAST 0xa2ffu
 
 /* linux/ioport.h, as sysfs shows it */
 #define RESOURCE_IO 0x100ull
@@ -55,15 +48,6 @@ static unsigned int read_id(const char *function, const char *name)
 	return id;
 }
 
-static bool is_mlx5(const char *function)
-{
-	unsigned int device = read_id(function, "device");
-
-	return read_id(function, "vendor") == VENDOR_MELLANOX &&
-	       ((device >= CONNECTX_FIRST && device <= CONNECTX_LAST) ||
-		(device >= BLUEFIELD_FIRST && device <= BLUEFIELD_LAST));
-}
-
 /* What does not fill whole pages shares them with other functions. */
 static bool read_bar0(const char *function, uint64_t *first, uint64_t *last)
 {
@@ -87,10 +71,12 @@ static bool read_bar0(const char *function, uint64_t *first, uint64_t *last)
 /* All that can be known of an HCA whose driver is in another domain: where no doorbell page can be. */
 static void read_uars(struct pci_assigned *assigned, const char *function)
 {
+	const struct hca_family *family;
 	uint64_t first, last;
 
-	if (is_mlx5(function) && read_bar0(function, &first, &last) && last - first >= HCA_FIRST_UAR_PAGE)
-		add(assigned, first + HCA_FIRST_UAR_PAGE, last);
+	family = hca_family_of_pci(read_id(function, "vendor"), read_id(function, "device"));
+	if (family && read_bar0(function, &first, &last) && last - first >= family->first_uar_page)
+		add(assigned, first + family->first_uar_page, last);
 }
 
 /* A name as "0000:03:00.0", and no other path. */

@@ -419,7 +419,6 @@ static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gi
 }
 
 static const struct hca_ops fake_ops = {
-	.family = "fake",
 	.query_device = query_device, .query_port = query_port,
 	.query_gid = query_gid, .query_pkey = query_pkey,
 	.port_fd = port_fd, .next_port_event = next_port_event,
