@@ -12,21 +12,6 @@
 #include "xen/gntdev.h"
 
 /*
- * Its type stays as it is; all that can change is that the domain is gone. That is also why a type
- * that was known is known no more.
- */
-int serving_domain(struct serving *s)
-{
-	int err = iomem_domain(s->iomem, s->domid, &s->auto_translated);
-
-	if (!err)
-		s->known = true;
-	if (!s->known)
-		return err;
-	return err == -ESRCH || err == -EAGAIN ? -ESRCH : 0;
-}
-
-/*
  * What the worker has mapped it has made gntdev forget by itself, so that its munmap() is the end of
  * it. Whether it has or not: it has no name any more when it does not count any more.
  */
@@ -64,7 +49,7 @@ static int map(struct serving *s, const char *body, uint32_t length, uint64_t *i
 	if (!mapping)
 		return -EBUSY;
 	memcpy(refs, body, length);
-	err = gntdev_map(s->gntdev, s->domid, refs, length / sizeof(*refs), index);
+	err = gntdev_map(s->gntdev, s->domain.domid, refs, length / sizeof(*refs), index);
 	if (!err)
 		*mapping = (struct broker_mapping){ *index, length / sizeof(*refs) };
 	return err;
@@ -95,18 +80,18 @@ struct broker_response serving_request(struct serving *s, const struct broker_re
 		forget_mapping(s, request->mapped[i]);
 	switch (request->op) {
 	case BROKER_DOMAIN:
-		rsp.err = serving_domain(s);
+		rsp.err = domain_check(&s->domain);
 		break;
 	case BROKER_UAR_ALLOC:
-		rsp.err = uar_pool_alloc(s, request->type, request->gfn, &uar);
+		rsp.err = uar_pool_alloc(&s->uars, request->type, request->gfn, &uar);
 		rsp.index = uar.index;
 		rsp.frame = uar.frame;
 		break;
 	case BROKER_UAR_FREE:
-		rsp.err = uar_pool_free(s, request->index);
+		rsp.err = uar_pool_free(&s->uars, request->index);
 		break;
 	case BROKER_UAR_RESET:
-		rsp.err = uar_pool_reset(s);
+		rsp.err = uar_pool_reset(&s->uars);
 		break;
 	case BROKER_POOL_ALIVE:
 		rsp.err = s->uars.family->uar_pool_alive(s->uars.file) ? 0 : -EIO;
@@ -120,6 +105,6 @@ struct broker_response serving_request(struct serving *s, const struct broker_re
 	default:
 		rsp.err = -ENOSYS;
 	}
-	rsp.auto_translated = s->auto_translated;
+	rsp.auto_translated = s->domain.auto_translated;
 	return rsp;
 }

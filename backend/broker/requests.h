@@ -7,9 +7,9 @@
 #ifndef XEN_IB_BROKER_REQUESTS_H
 #define XEN_IB_BROKER_REQUESTS_H
 
+#include "broker/domain.h"
 #include "broker/uar_pool.h"
 #include "broker/wire.h"
-#include "xen/iomem.h"
 
 /* Named to gntdev, and not mapped yet as far as the worker has said; count 0: none. */
 struct broker_mapping {
@@ -18,18 +18,12 @@ struct broker_mapping {
 };
 
 struct serving {
-	uint32_t domid, devid;
+	struct domain domain;
 	int gntdev;
-	bool auto_translated;
-	bool known; /* what type the domain is of */
-	struct iomem *iomem;
 	struct uar_pool uars; /* what the guest may be let to map */
 	struct broker_mapping maps[BROKER_MAPS];
 	char path[96], temporary[112]; /* of the status file */
 };
-
-/* serving_domain - 0, -ESRCH: it is gone; -EAGAIN: of what type it is cannot be known yet. */
-int serving_domain(struct serving *s);
 
 /* serving_request - does what is asked for; body: request->length bytes, at most BROKER_MOST_BYTES. */
 struct broker_response serving_request(struct serving *s, const struct broker_request *request, const char *body);

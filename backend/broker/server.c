@@ -21,6 +21,7 @@
 #include "sandbox/sandbox.h"
 #include "util/log.h"
 #include "util/paths.h"
+#include "xen/iomem.h"
 
 /* How long dom0's daemon may take to say of what type a driver domain's guest is. */
 #define TYPE_MS 5000
@@ -29,12 +30,12 @@
 static char body[BROKER_MOST_BYTES];
 
 /* In a driver domain, dom0's daemon may be about to say of what type it is. */
-static void await_domain(struct serving *s)
+static void await_domain(struct domain *domain)
 {
 	const struct timespec pause = { .tv_nsec = TYPE_LOOK_MS * 1000000l };
 	unsigned int waited;
 
-	for (waited = 0; serving_domain(s) == -EAGAIN && waited < TYPE_MS; waited += TYPE_LOOK_MS)
+	for (waited = 0; domain_check(domain) == -EAGAIN && waited < TYPE_MS; waited += TYPE_LOOK_MS)
 		nanosleep(&pause, NULL);
 }
 
@@ -116,7 +117,6 @@ static bool map_table(struct uar_pool *pool, int fd)
 
 static bool open_pool(struct uar_pool *pool, const struct broker_setup *setup)
 {
-	pool->file = setup->pool;
 	if (!map_table(pool, setup->table) || !find_family(pool, setup->hca))
 		return false;
 	uar_pool_init(pool);
@@ -136,20 +136,24 @@ static bool enter_sandbox(const struct broker_setup *setup)
 
 _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gntdev, int listener)
 {
-	struct serving s = { .domid = setup->domid, .devid = setup->devid, .gntdev = gntdev };
+	struct serving s = {
+		.domain = { .domid = setup->domid, .devid = setup->devid },
+		.gntdev = gntdev,
+		.uars = { .domain = &s.domain, .file = setup->pool },
+	};
 	struct xenstore_filter filter;
 
 	prctl(PR_SET_NAME, "xen-ib-broker");
 	snprintf(s.path, sizeof(s.path), STATUS_DIR "/%u-%u.status", setup->domid, setup->devid);
 	snprintf(s.temporary, sizeof(s.temporary), "%s.new", s.path);
-	s.iomem = iomem_open();
-	if (!s.iomem) {
+	s.domain.iomem = iomem_open();
+	if (!s.domain.iomem) {
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
 	if (!open_pool(&s.uars, setup) || !open_filter(&filter, setup, listener) || !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
-	await_domain(&s);
+	await_domain(&s.domain);
 	serve(&s, &filter, socket);
 	unlink(s.path);
 	_exit(EXIT_SUCCESS);

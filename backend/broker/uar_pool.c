@@ -8,9 +8,10 @@
  *   0      1        free, but the guest can still reach it: revoking it has failed, or its worker died
  */
 #include <errno.h>
+#include <stddef.h>
 
-#include "broker/requests.h"
 #include "broker/uar_pool.h"
+#include "xen/iomem.h"
 
 void uar_pool_init(struct uar_pool *pool)
 {
@@ -20,11 +21,11 @@ void uar_pool_init(struct uar_pool *pool)
 		pool->table->entry[n].in_use = 0;
 }
 
-static struct iomem_frame frame_of(const struct serving *s, const struct uar_entry *entry)
+static struct iomem_frame frame_of(const struct domain *domain, const struct uar_entry *entry)
 {
 	return (struct iomem_frame){
-		.domid = s->domid, .devid = s->devid, .mfn = entry->frame, .gfn = entry->gfn,
-		.auto_translated = s->auto_translated,
+		.domid = domain->domid, .devid = domain->devid, .mfn = entry->frame, .gfn = entry->gfn,
+		.auto_translated = domain->auto_translated,
 	};
 }
 
@@ -32,10 +33,10 @@ static struct iomem_frame frame_of(const struct serving *s, const struct uar_ent
  * -EINVAL: the guest has removed the mapping itself. After another error it may have it still, and so
  * the entry stays.
  */
-static int revoke(struct serving *s, struct uar_entry *entry)
+static int revoke(struct uar_pool *pool, struct uar_entry *entry)
 {
-	const struct iomem_frame frame = frame_of(s, entry);
-	int err = iomem_deny(s->iomem, &frame);
+	const struct iomem_frame frame = frame_of(pool->domain, entry);
+	int err = iomem_deny(pool->domain->iomem, &frame);
 
 	if (err && err != -EINVAL)
 		return err;
@@ -45,27 +46,27 @@ static int revoke(struct serving *s, struct uar_entry *entry)
 }
 
 /* As much of it as there is to do before the page, or its place, is used again. */
-static int revoke_left(struct serving *s, struct uar_entry *entry)
+static int revoke_left(struct uar_pool *pool, struct uar_entry *entry)
 {
-	int err = entry->allowed ? revoke(s, entry) : 0;
+	int err = entry->allowed ? revoke(pool, entry) : 0;
 
 	return err == -EINVAL ? 0 : err;
 }
 
 /* A domain that is dying has lost its frames by itself, and Xen complains when asked to take them. */
-static int release(struct serving *s, struct uar_entry *entry)
+static int release(struct uar_pool *pool, struct uar_entry *entry)
 {
 	entry->in_use = 0;
-	return !entry->allowed || serving_domain(s) ? 0 : revoke(s, entry);
+	return !entry->allowed || domain_check(pool->domain) ? 0 : revoke(pool, entry);
 }
 
-static int clear_place(struct serving *s, uint64_t gfn)
+static int clear_place(struct uar_pool *pool, uint64_t gfn)
 {
-	struct uar_entry *entry = uar_table_at(s->uars.table, gfn);
+	struct uar_entry *entry = uar_table_at(pool->table, gfn);
 
 	if (!entry)
 		return 0;
-	return entry->in_use ? -EEXIST : revoke_left(s, entry);
+	return entry->in_use ? -EEXIST : revoke_left(pool, entry);
 }
 
 static struct uar_entry *add_uar(struct uar_pool *pool, uint32_t type, int *err)
@@ -101,39 +102,39 @@ static struct uar_entry *pick(struct uar_pool *pool, uint32_t type, int *err)
  * broker knows of all that the guest may have seen. An entry has room for one place, so a page that
  * is still somewhere is taken from there first.
  */
-static int permit(struct serving *s, struct uar_entry *entry, uint64_t gfn)
+static int permit(struct uar_pool *pool, struct uar_entry *entry, uint64_t gfn)
 {
 	struct iomem_frame frame;
 	int err;
 
-	err = revoke_left(s, entry);
+	err = revoke_left(pool, entry);
 	if (err)
 		return err;
 	entry->gfn = gfn;
 	entry->allowed = 1;
-	frame = frame_of(s, entry);
-	err = iomem_allow(s->iomem, &frame);
+	frame = frame_of(pool->domain, entry);
+	err = iomem_allow(pool->domain->iomem, &frame);
 	if (err)
 		entry->allowed = entry->gfn = 0;
 	return err;
 }
 
-int uar_pool_alloc(struct serving *s, uint32_t type, uint64_t gfn, struct hca_uar *uar)
+int uar_pool_alloc(struct uar_pool *pool, uint32_t type, uint64_t gfn, struct hca_uar *uar)
 {
 	struct uar_entry *entry;
 	int err;
 
-	if (!s->auto_translated)
+	if (!pool->domain->auto_translated)
 		gfn = 0;
 	else if (!gfn)
 		return -EINVAL;
-	err = clear_place(s, gfn);
+	err = clear_place(pool, gfn);
 	if (err)
 		return err;
-	entry = pick(&s->uars, type, &err);
+	entry = pick(pool, type, &err);
 	if (!entry)
 		return err;
-	err = permit(s, entry, gfn);
+	err = permit(pool, entry, gfn);
 	if (err)
 		return err;
 	entry->in_use = 1;
@@ -141,25 +142,25 @@ int uar_pool_alloc(struct serving *s, uint32_t type, uint64_t gfn, struct hca_ua
 	return 0;
 }
 
-int uar_pool_free(struct serving *s, uint32_t index)
+int uar_pool_free(struct uar_pool *pool, uint32_t index)
 {
-	struct uar_table *table = s->uars.table;
+	struct uar_table *table = pool->table;
 	uint32_t n;
 
 	for (n = 0; n < table->count; n++)
 		if (table->entry[n].in_use && table->entry[n].index == index)
-			return release(s, &table->entry[n]);
+			return release(pool, &table->entry[n]);
 	return -EPERM;
 }
 
-int uar_pool_reset(struct serving *s)
+int uar_pool_reset(struct uar_pool *pool)
 {
-	struct uar_table *table = s->uars.table;
+	struct uar_table *table = pool->table;
 	int err = 0, last = 0;
 	uint32_t n;
 
 	for (n = 0; n < table->count; n++) {
-		err = release(s, &table->entry[n]);
+		err = release(pool, &table->entry[n]);
 		if (err)
 			last = err;
 	}

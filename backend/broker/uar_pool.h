@@ -25,19 +25,19 @@
 
 #include <stdint.h>
 
+#include "broker/domain.h"
 #include "broker/uar_table.h"
 #include "hca/family.h"
 
-struct serving;
-
 struct uar_pool {
+	struct domain *domain;
 	const struct hca_family *family;
 	struct hca_uar_frames frames;
 	int file;
 	struct uar_table *table;
 };
 
-/* uar_pool_init - for a broker that starts: no UAR is in use. pool->table is set. */
+/* uar_pool_init - for a broker that starts: no UAR is in use. All members are set. */
 void uar_pool_init(struct uar_pool *pool);
 
 /*
@@ -47,16 +47,16 @@ void uar_pool_init(struct uar_pool *pool);
  * @type: enum xen_vhca_uar_type
  * @gfn: where an auto-translated guest wants it, not 0; of others it means nothing
  */
-int uar_pool_alloc(struct serving *s, uint32_t type, uint64_t gfn, struct hca_uar *uar);
+int uar_pool_alloc(struct uar_pool *pool, uint32_t type, uint64_t gfn, struct hca_uar *uar);
 
 /*
  * uar_pool_free - the guest may no longer map it, and the UAR can be picked again. 0; -EPERM: there is
  * none in use with this index; after another -errno the guest may still reach it: then it is taken
  * from where it is when it is picked.
  */
-int uar_pool_free(struct serving *s, uint32_t index);
+int uar_pool_free(struct uar_pool *pool, uint32_t index);
 
 /* uar_pool_reset - a connection begins: takes all from the guest that an earlier one has left. 0, or the last -errno. */
-int uar_pool_reset(struct serving *s);
+int uar_pool_reset(struct uar_pool *pool);
 
 #endif

@@ -13,6 +13,7 @@
 #include "broker/requests.h"
 #include "unit/fakes/fixture.h"
 #include "xen/gntdev.h"
+#include "xen/iomem.h"
 
 #define DOMID 7
 #define BAR 0xfe000u
@@ -258,14 +259,14 @@ static void begin(bool auto_translated)
 	alive = true;
 	next_page = FIRST_PAGE;
 	s = (struct serving){
-		.domid = DOMID, .devid = 1, .gntdev = 42,
+		.domain = { .domid = DOMID, .devid = 1 }, .gntdev = 42,
 		.uars = {
-			.family = &family, .frames = { BAR, BAR + FIRST_PAGE, BAR + PAGES }, .file = 43, .table = &table,
+			.domain = &s.domain, .family = &family, .frames = { BAR, BAR + FIRST_PAGE, BAR + PAGES }, .file = 43, .table = &table,
 		},
 	};
 	snprintf(s.path, sizeof(s.path), "%s/status", dir);
 	snprintf(s.temporary, sizeof(s.temporary), "%s/status.new", dir);
-	CHECK(!ask(&(struct broker_request){ .op = BROKER_DOMAIN }, NULL) && s.auto_translated == auto_translated);
+	CHECK(!ask(&(struct broker_request){ .op = BROKER_DOMAIN }, NULL) && s.domain.auto_translated == auto_translated);
 }
 
 /* UARs are used again for this guest, by type, and never go back to the HCA. Each user has one of its own. */
