@@ -12,8 +12,6 @@
 #include "ah.h"
 #include "verbs.h"
 
-#define AV_HAS_GRH (1u << 30)
-
 /* The HCA's number for a rate limit, the nearest that it knows and is not less; 0: no limit. */
 static uint8_t static_rate(uint8_t rate)
 {
@@ -48,19 +46,19 @@ static uint8_t static_rate(uint8_t rate)
 	}
 }
 
-static void fill_av(struct mlx5_wqe_av *av, const struct ibv_ah_attr *attr)
+static void fill_av(struct xenib_av *av, const struct ibv_ah_attr *attr)
 {
-	av->stat_rate_sl = static_rate(attr->static_rate) << 4 | (attr->sl & 0xf);
-	av->fl_mlid = attr->src_path_bits & 0x7f;
-	av->rlid = htobe16(attr->dlid);
+	av->rate_sl = static_rate(attr->static_rate) << 4 | (attr->sl & 0xf);
+	av->path_bits = attr->src_path_bits & 0x7f;
+	av->dlid = htobe16(attr->dlid);
 	if (!attr->is_global)
 		return;
 
-	av->tclass = attr->grh.traffic_class;
+	av->traffic_class = attr->grh.traffic_class;
 	av->hop_limit = attr->grh.hop_limit;
-	av->grh_gid_fl = htobe32(AV_HAS_GRH | (uint32_t)attr->grh.sgid_index << 20 |
+	av->gid_flow = htobe32(XENIB_AV_GRH | (uint32_t)attr->grh.sgid_index << 20 |
 				 (attr->grh.flow_label & IB_GRH_FLOWLABEL_MASK));
-	memcpy(av->rgid, attr->grh.dgid.raw, sizeof(av->rgid));
+	memcpy(av->dgid, attr->grh.dgid.raw, sizeof(av->dgid));
 }
 
 struct ibv_ah *xenib_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)

@@ -6,11 +6,11 @@
 #define XENIB_AH_H
 
 #include <infiniband/driver.h>
-#include <infiniband/mlx5dv.h>
+#include "queue/format.h"
 
 struct xenib_ah {
 	struct ibv_ah ah;
-	struct mlx5_wqe_av av; /* all but the remote QP's number and key */
+	struct xenib_av av; /* all but the remote QP's number and key */
 };
 
 static inline struct xenib_ah *to_xah(struct ibv_ah *ah)

@@ -18,11 +18,11 @@
 
 void xenib_cq_init_cqes(struct xenib_cq *cq)
 {
-	struct mlx5_cqe64 *cqe = (struct mlx5_cqe64 *)cq->cqes;
+	struct xenib_cqe *cqe = (struct xenib_cqe *)cq->cqes;
 	uint32_t i;
 
 	for (i = 0; i <= cq->mask; i++)
-		cqe[i].op_own = MLX5_CQE_INVALID << 4;
+		cqe[i].op_own = XENIB_CQE_INVALID << 4;
 }
 
 static bool attr_is_supported(const struct ibv_cq_init_attr_ex *attr)
@@ -206,19 +206,19 @@ void xenib_cq_event(struct ibv_cq *ibcq)
 	to_xcq(ibcq)->arm_count++;
 }
 
-static struct mlx5_cqe64 *cqe_at(const struct xenib_cq *cq, uint32_t n)
+static struct xenib_cqe *cqe_at(const struct xenib_cq *cq, uint32_t n)
 {
-	return (struct mlx5_cqe64 *)cq->cqes + (n & cq->mask);
+	return (struct xenib_cqe *)cq->cqes + (n & cq->mask);
 }
 
 static bool is_receive(uint8_t op_own)
 {
 	switch (op_own >> 4) {
-	case MLX5_CQE_RESP_WR_IMM:
-	case MLX5_CQE_RESP_SEND:
-	case MLX5_CQE_RESP_SEND_IMM:
-	case MLX5_CQE_RESP_SEND_INV:
-	case MLX5_CQE_RESP_ERR:
+	case XENIB_CQE_RESP_WR_IMM:
+	case XENIB_CQE_RESP_SEND:
+	case XENIB_CQE_RESP_SEND_IMM:
+	case XENIB_CQE_RESP_SEND_INV:
+	case XENIB_CQE_RESP_ERR:
 		return true;
 	default:
 		return false;
@@ -233,8 +233,8 @@ static uint32_t count_waiting(struct xenib_cq *cq)
 
 	for (n = 0; n <= cq->mask; n++) {
 		own = XENIB_READ_ONCE(cqe_at(cq, cq->next + n)->op_own);
-		if ((own & MLX5_CQE_OWNER_MASK) != !!((cq->next + n) & (cq->mask + 1)) ||
-		    own >> 4 == MLX5_CQE_INVALID)
+		if ((own & XENIB_CQE_OWNER) != !!((cq->next + n) & (cq->mask + 1)) ||
+		    own >> 4 == XENIB_CQE_INVALID)
 			break;
 	}
 	return n;
@@ -246,7 +246,7 @@ static uint32_t count_waiting(struct xenib_cq *cq)
  */
 void xenib_cq_clean(struct xenib_cq *cq, struct xenib_qp *qp)
 {
-	struct mlx5_cqe64 *cqe, *to;
+	struct xenib_cqe *cqe, *to;
 	uint32_t n, dropped = 0;
 	uint64_t wr_id;
 	uint8_t own;
@@ -259,15 +259,15 @@ void xenib_cq_clean(struct xenib_cq *cq, struct xenib_qp *qp)
 
 	while (n--) {
 		cqe = cqe_at(cq, cq->next + n);
-		if ((be32toh(cqe->srqn_uidx) & 0xffffff) == qp->uidx) {
+		if ((be32toh(cqe->uidx) & 0xffffff) == qp->uidx) {
 			if (qp->srq && is_receive(cqe->op_own))
 				xenib_srq_take(qp->srq, be16toh(cqe->wqe_counter), &wr_id);
 			dropped++;
 		} else if (dropped) {
 			to = cqe_at(cq, cq->next + n + dropped);
-			own = to->op_own & MLX5_CQE_OWNER_MASK;
+			own = to->op_own & XENIB_CQE_OWNER;
 			*to = *cqe;
-			to->op_own = (to->op_own & ~MLX5_CQE_OWNER_MASK) | own;
+			to->op_own = (to->op_own & ~XENIB_CQE_OWNER) | own;
 		}
 	}
 	if (!dropped)

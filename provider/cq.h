@@ -6,14 +6,11 @@
 #define XENIB_CQ_H
 
 #include <infiniband/driver.h>
-#include <infiniband/mlx5dv.h>
+#include "queue/format.h"
 
 #include "buf.h"
 #include "lock.h"
 #include "table.h"
-
-#define XENIB_CQE_SHIFT 6
-#define XENIB_CQE_SIZE (1u << XENIB_CQE_SHIFT)
 
 struct xenib_qp;
 struct xenib_uar;
@@ -29,7 +26,7 @@ struct xenib_cq {
 	__be32 *dbrec;
 
 	/* The completion that ibv_start_poll() or ibv_next_poll() found. */
-	struct mlx5_cqe64 *cqe;
+	struct xenib_cqe *cqe;
 	enum ibv_wc_opcode opcode;
 
 	uint32_t cqn;

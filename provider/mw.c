@@ -15,8 +15,6 @@
 /* Counts of 16-byte translation entries come in eights, and are told in half of that. */
 #define TRANSLATION_UNITS 4
 
-#define ANY_QP 0xffffff00u
-
 struct ibv_mw *xenib_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct ib_uverbs_alloc_mw_resp resp;
@@ -75,27 +73,27 @@ int xenib_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bi
 /* Says which of the key's fields the WQE changes, and on what conditions. */
 static void put_umr_control(struct xenib_wqe *wqe, enum ibv_mw_type type, bool bind)
 {
-	struct mlx5_wqe_umr_ctrl_seg *seg = wqe->seg;
-	uint64_t mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY;
+	struct xenib_umr_seg *seg = wqe->seg;
+	uint64_t mask = XENIB_UMR_MASK_FREE | XENIB_UMR_MASK_KEY;
 
 	memset(seg, 0, sizeof(*seg));
-	seg->flags = MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET | MLX5_WQE_UMR_CTRL_FLAG_INLINE;
+	seg->flags = XENIB_UMR_OFFSET | XENIB_UMR_INLINE;
 
 	if (type == IBV_MW_TYPE_2) {
-		mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN;
-		seg->flags |= bind ? MLX5_WQE_UMR_CTRL_FLAG_CHECK_FREE :
-				     MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN;
+		mask |= XENIB_UMR_MASK_QPN;
+		seg->flags |= bind ? XENIB_UMR_CHECK_FREE :
+				     XENIB_UMR_CHECK_QPN;
 	}
 	if (bind) {
-		seg->klm_octowords = htobe16(TRANSLATION_UNITS);
-		mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_ATOMIC;
+		seg->translation_units = htobe16(TRANSLATION_UNITS);
+		mask |= XENIB_UMR_MASK_LEN |
+			XENIB_UMR_MASK_START |
+			XENIB_UMR_MASK_LOCAL_WRITE |
+			XENIB_UMR_MASK_REMOTE_READ |
+			XENIB_UMR_MASK_REMOTE_WRITE |
+			XENIB_UMR_MASK_ATOMIC;
 	}
-	seg->mkey_mask = htobe64(mask);
+	seg->mask = htobe64(mask);
 
 	wqe->seg = seg + 1;
 	wqe->ds += sizeof(*seg) / 16;
@@ -104,13 +102,13 @@ static void put_umr_control(struct xenib_wqe *wqe, enum ibv_mw_type type, bool b
 static uint8_t access_bits(unsigned int access)
 {
 	return (access & IBV_ACCESS_LOCAL_WRITE ?
-			MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_LOCAL_WRITE : 0) |
+			XENIB_KEY_LOCAL_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_WRITE ?
-			MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE : 0) |
+			XENIB_KEY_REMOTE_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_READ ?
-			MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_READ : 0) |
+			XENIB_KEY_REMOTE_READ : 0) |
 	       (access & IBV_ACCESS_REMOTE_ATOMIC ?
-			MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC : 0);
+			XENIB_KEY_ATOMIC : 0);
 }
 
 /* A window of type 2 belongs to the QP that binds it. */
@@ -118,21 +116,21 @@ static void put_key_context(const struct xenib_sq *sq, struct xenib_wqe *wqe,
 			    enum ibv_mw_type type, uint32_t new_key,
 			    const struct ibv_mw_bind_info *info)
 {
-	struct mlx5_wqe_mkey_context_seg *seg = wqe->seg;
-	uint32_t owner = ANY_QP;
+	struct xenib_key_seg *seg = wqe->seg;
+	uint32_t owner = XENIB_KEY_ANY_QP;
 
 	memset(seg, 0, sizeof(*seg));
 	if (!info->length) {
-		seg->free = MLX5_WQE_MKEY_CONTEXT_FREE;
+		seg->free = XENIB_KEY_FREE;
 	} else {
 		if (type == IBV_MW_TYPE_2)
 			owner = sq->qpn << 8;
-		seg->access_flags = access_bits(info->mw_access_flags);
+		seg->access = access_bits(info->mw_access_flags);
 		if (!(info->mw_access_flags & IBV_ACCESS_ZERO_BASED))
-			seg->start_addr = htobe64(info->addr);
-		seg->len = htobe64(info->length);
+			seg->start = htobe64(info->addr);
+		seg->length = htobe64(info->length);
 	}
-	seg->qpn_mkey = htobe32(owner | (new_key & 0xff));
+	seg->qpn_key = htobe32(owner | (new_key & 0xff));
 
 	wqe->seg = seg + 1;
 	wqe->ds += sizeof(*seg) / 16;
@@ -140,12 +138,12 @@ static void put_key_context(const struct xenib_sq *sq, struct xenib_wqe *wqe,
 
 static void put_translation(struct xenib_wqe *wqe, const struct ibv_mw_bind_info *info)
 {
-	struct mlx5_wqe_umr_klm_seg *seg = wqe->seg;
+	struct xenib_klm_seg *seg = wqe->seg;
 
 	memset(seg, 0, XENIB_BLOCK_SIZE);
 	seg->byte_count = htobe32(info->length);
-	seg->mkey = htobe32(info->mr->lkey);
-	seg->address = htobe64(info->addr);
+	seg->key = htobe32(info->mr->lkey);
+	seg->addr = htobe64(info->addr);
 
 	wqe->seg = (uint8_t *)wqe->seg + XENIB_BLOCK_SIZE;
 	wqe->ds += XENIB_BLOCK_SIZE / 16;

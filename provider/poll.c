@@ -8,38 +8,38 @@
 enum ibv_wc_status xenib_error_status(uint8_t syndrome)
 {
 	switch (syndrome) {
-	case MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR:
+	case XENIB_SYNDROME_LOCAL_LENGTH:
 		return IBV_WC_LOC_LEN_ERR;
-	case MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR:
+	case XENIB_SYNDROME_LOCAL_QP_OP:
 		return IBV_WC_LOC_QP_OP_ERR;
-	case MLX5_CQE_SYNDROME_LOCAL_PROT_ERR:
+	case XENIB_SYNDROME_LOCAL_PROT:
 		return IBV_WC_LOC_PROT_ERR;
-	case MLX5_CQE_SYNDROME_WR_FLUSH_ERR:
+	case XENIB_SYNDROME_FLUSH:
 		return IBV_WC_WR_FLUSH_ERR;
-	case MLX5_CQE_SYNDROME_MW_BIND_ERR:
+	case XENIB_SYNDROME_MW_BIND:
 		return IBV_WC_MW_BIND_ERR;
-	case MLX5_CQE_SYNDROME_BAD_RESP_ERR:
+	case XENIB_SYNDROME_BAD_RESP:
 		return IBV_WC_BAD_RESP_ERR;
-	case MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR:
+	case XENIB_SYNDROME_LOCAL_ACCESS:
 		return IBV_WC_LOC_ACCESS_ERR;
-	case MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR:
+	case XENIB_SYNDROME_REMOTE_INVAL_REQ:
 		return IBV_WC_REM_INV_REQ_ERR;
-	case MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR:
+	case XENIB_SYNDROME_REMOTE_ACCESS:
 		return IBV_WC_REM_ACCESS_ERR;
-	case MLX5_CQE_SYNDROME_REMOTE_OP_ERR:
+	case XENIB_SYNDROME_REMOTE_OP:
 		return IBV_WC_REM_OP_ERR;
-	case MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR:
+	case XENIB_SYNDROME_RETRY:
 		return IBV_WC_RETRY_EXC_ERR;
-	case MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR:
+	case XENIB_SYNDROME_RNR_RETRY:
 		return IBV_WC_RNR_RETRY_EXC_ERR;
-	case MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR:
+	case XENIB_SYNDROME_REMOTE_ABORTED:
 		return IBV_WC_REM_ABORT_ERR;
 	default:
 		return IBV_WC_GENERAL_ERR;
 	}
 }
 
-static XENIB_INLINE void fill_send(struct xenib_qp *qp, const struct mlx5_cqe64 *cqe,
+static XENIB_INLINE void fill_send(struct xenib_qp *qp, const struct xenib_cqe *cqe,
 				   struct ibv_wc *wc)
 {
 	const struct xenib_sent *sent = xenib_complete_send(qp, cqe);
@@ -48,68 +48,66 @@ static XENIB_INLINE void fill_send(struct xenib_qp *qp, const struct mlx5_cqe64 
 	wc->status = IBV_WC_SUCCESS;
 	wc->opcode = sent->opcode;
 	wc->wc_flags = 0;
-	wc->byte_len = be32toh(XENIB_READ_ONCE(cqe->byte_cnt));
+	wc->byte_len = be32toh(XENIB_READ_ONCE(cqe->byte_count));
 	if (unlikely(sent->opcode == IBV_WC_COMP_SWAP || sent->opcode == IBV_WC_FETCH_ADD))
 		wc->byte_len = 8;
 }
 
-static XENIB_INLINE bool fill_recv(struct xenib_qp *qp, const struct mlx5_cqe64 *cqe,
+static XENIB_INLINE bool fill_recv(struct xenib_qp *qp, const struct xenib_cqe *cqe,
 				   uint8_t kind, struct ibv_wc *wc)
 {
-	__be32 imm = XENIB_READ_ONCE(cqe->imm_inval_pkey);
+	__be32 imm = XENIB_READ_ONCE(cqe->imm);
 	uint32_t source;
 
 	if (unlikely(!xenib_complete_recv(qp, cqe, &wc->wr_id)))
 		return false;
 
 	wc->status = IBV_WC_SUCCESS;
-	wc->byte_len = be32toh(XENIB_READ_ONCE(cqe->byte_cnt));
+	wc->byte_len = be32toh(XENIB_READ_ONCE(cqe->byte_count));
 	wc->opcode = IBV_WC_RECV;
 	wc->wc_flags = 0;
 
 	switch (kind) {
-	case MLX5_CQE_RESP_WR_IMM:
+	case XENIB_CQE_RESP_WR_IMM:
 		wc->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
 		SWITCH_FALLTHROUGH;
-	case MLX5_CQE_RESP_SEND_IMM:
+	case XENIB_CQE_RESP_SEND_IMM:
 		wc->wc_flags = IBV_WC_WITH_IMM;
 		wc->imm_data = imm;
 		break;
-	case MLX5_CQE_RESP_SEND_INV:
+	case XENIB_CQE_RESP_SEND_INV:
 		wc->wc_flags = IBV_WC_WITH_INV;
 		wc->invalidated_rkey = be32toh(imm);
 		break;
 	}
 
-	source = be32toh(XENIB_READ_ONCE(cqe->flags_rqpn));
+	source = be32toh(XENIB_READ_ONCE(cqe->flags_qpn));
 	wc->src_qp = source & 0xffffff;
 	wc->sl = source >> 24 & 0xf;
 	if (source >> 28 & 3)
 		wc->wc_flags |= IBV_WC_GRH;
 	wc->slid = be16toh(XENIB_READ_ONCE(cqe->slid));
-	wc->dlid_path_bits = XENIB_READ_ONCE(cqe->ml_path) & 0x7f;
+	wc->dlid_path_bits = XENIB_READ_ONCE(cqe->path_bits) & 0x7f;
 	wc->pkey_index = be32toh(imm) & 0xffff;
 	return true;
 }
 
-static bool fill_error(struct xenib_qp *qp, const struct mlx5_cqe64 *cqe, bool send,
+static bool fill_error(struct xenib_qp *qp, const struct xenib_cqe *cqe, bool send,
 		       struct ibv_wc *wc)
 {
-	const struct mlx5_err_cqe *err = (const struct mlx5_err_cqe *)cqe;
-
 	if (send)
 		wc->wr_id = xenib_complete_send(qp, cqe)->wr_id;
 	else if (!xenib_complete_recv(qp, cqe, &wc->wr_id))
 		return false;
 
-	wc->status = xenib_error_status(XENIB_READ_ONCE(err->syndrome));
-	wc->vendor_err = XENIB_READ_ONCE(err->vendor_err_synd);
+	wc->status = xenib_error_status(XENIB_READ_ONCE(cqe->syndrome));
+	wc->vendor_err = XENIB_READ_ONCE(cqe->vendor_syndrome);
 	wc->wc_flags = 0;
 	return true;
 }
 
 /* False: the CQE completes nothing that this process has posted. */
-static XENIB_INLINE bool fill_wc(struct xenib_cq *cq, const struct mlx5_cqe64 *cqe, uint8_t kind,
+static XENIB_INLINE bool fill_wc(struct xenib_cq *cq, const struct xenib_cqe *cqe, uint8_t kind,
 				 struct ibv_wc *wc)
 {
 	struct xenib_qp *qp = xenib_cqe_qp(cq, cqe);
@@ -119,17 +117,17 @@ static XENIB_INLINE bool fill_wc(struct xenib_cq *cq, const struct mlx5_cqe64 *c
 
 	wc->qp_num = qp->sq.qpn;
 	switch (kind) {
-	case MLX5_CQE_REQ:
+	case XENIB_CQE_REQ:
 		fill_send(qp, cqe, wc);
 		return true;
-	case MLX5_CQE_RESP_WR_IMM:
-	case MLX5_CQE_RESP_SEND:
-	case MLX5_CQE_RESP_SEND_IMM:
-	case MLX5_CQE_RESP_SEND_INV:
+	case XENIB_CQE_RESP_WR_IMM:
+	case XENIB_CQE_RESP_SEND:
+	case XENIB_CQE_RESP_SEND_IMM:
+	case XENIB_CQE_RESP_SEND_INV:
 		return fill_recv(qp, cqe, kind, wc);
-	case MLX5_CQE_REQ_ERR:
-	case MLX5_CQE_RESP_ERR:
-		return fill_error(qp, cqe, kind == MLX5_CQE_REQ_ERR, wc);
+	case XENIB_CQE_REQ_ERR:
+	case XENIB_CQE_RESP_ERR:
+		return fill_error(qp, cqe, kind == XENIB_CQE_REQ_ERR, wc);
 	default:
 		return false;
 	}
@@ -138,7 +136,7 @@ static XENIB_INLINE bool fill_wc(struct xenib_cq *cq, const struct mlx5_cqe64 *c
 int xenib_poll_cq(struct ibv_cq *ibcq, int entries, struct ibv_wc *wc)
 {
 	struct xenib_cq *cq = to_xcq(ibcq);
-	struct mlx5_cqe64 *cqe;
+	struct xenib_cqe *cqe;
 	int err = 0, n;
 	uint8_t own;
 

@@ -24,18 +24,18 @@
 #define XENIB_BAD_CQE (-EINVAL)
 
 /* The CQE that is next, if the HCA has written it, and its last byte. */
-static XENIB_INLINE struct mlx5_cqe64 *xenib_next_cqe(struct xenib_cq *cq, uint8_t *op_own)
+static XENIB_INLINE struct xenib_cqe *xenib_next_cqe(struct xenib_cq *cq, uint8_t *op_own)
 {
-	struct mlx5_cqe64 *cqe;
+	struct xenib_cqe *cqe;
 	uint32_t next = cq->next;
 	uint8_t own;
 
-	cqe = (struct mlx5_cqe64 *)(cq->cqes + ((size_t)(next & cq->mask) << XENIB_CQE_SHIFT));
+	cqe = (struct xenib_cqe *)(cq->cqes + ((size_t)(next & cq->mask) << XENIB_CQE_SHIFT));
 	own = XENIB_READ_ONCE(cqe->op_own);
 
 	/* The owner bit is the number of the HCA's round through the queue, modulo 2. */
-	if ((own & MLX5_CQE_OWNER_MASK) != !!(next & (cq->mask + 1)) ||
-	    own >> 4 == MLX5_CQE_INVALID)
+	if ((own & XENIB_CQE_OWNER) != !!(next & (cq->mask + 1)) ||
+	    own >> 4 == XENIB_CQE_INVALID)
 		return NULL;
 
 	/* No other field is read before the owner bit. */
@@ -51,9 +51,9 @@ static inline void xenib_cq_tell_consumed(struct xenib_cq *cq)
 
 /* The QP that a CQE names; NULL if it names none that completes here. */
 static XENIB_INLINE struct xenib_qp *xenib_cqe_qp(struct xenib_cq *cq,
-						  const struct mlx5_cqe64 *cqe)
+						  const struct xenib_cqe *cqe)
 {
-	uint32_t uidx = be32toh(XENIB_READ_ONCE(cqe->srqn_uidx)) & 0xffffff;
+	uint32_t uidx = be32toh(XENIB_READ_ONCE(cqe->uidx)) & 0xffffff;
 	struct xenib_qp *qp = cq->recent;
 
 	if (likely(qp && qp->uidx == uidx))
@@ -69,7 +69,7 @@ static XENIB_INLINE struct xenib_qp *xenib_cqe_qp(struct xenib_cq *cq,
 
 /* A send WQE is complete, and with it all before it. */
 static XENIB_INLINE const struct xenib_sent *xenib_complete_send(struct xenib_qp *qp,
-								 const struct mlx5_cqe64 *cqe)
+								 const struct xenib_cqe *cqe)
 {
 	uint16_t block = be16toh(XENIB_READ_ONCE(cqe->wqe_counter));
 	const struct xenib_sent *sent = &qp->sq.sent[block & qp->sq.mask];
@@ -79,7 +79,7 @@ static XENIB_INLINE const struct xenib_sent *xenib_complete_send(struct xenib_qp
 }
 
 /* A receive WQE is complete. False: there is none such. */
-static XENIB_INLINE bool xenib_complete_recv(struct xenib_qp *qp, const struct mlx5_cqe64 *cqe,
+static XENIB_INLINE bool xenib_complete_recv(struct xenib_qp *qp, const struct xenib_cqe *cqe,
 					     uint64_t *wr_id)
 {
 	uint16_t index = be16toh(XENIB_READ_ONCE(cqe->wqe_counter));

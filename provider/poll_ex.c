@@ -10,7 +10,7 @@ static XENIB_INLINE int take_next(struct xenib_cq *cq)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	const struct xenib_sent *sent;
-	struct mlx5_cqe64 *cqe;
+	struct xenib_cqe *cqe;
 	struct xenib_qp *qp;
 	uint8_t own;
 
@@ -26,25 +26,23 @@ static XENIB_INLINE int take_next(struct xenib_cq *cq)
 
 	ex->status = IBV_WC_SUCCESS;
 	switch (own >> 4) {
-	case MLX5_CQE_REQ_ERR:
-		ex->status = xenib_error_status(
-			XENIB_READ_ONCE(((struct mlx5_err_cqe *)cqe)->syndrome));
+	case XENIB_CQE_REQ_ERR:
+		ex->status = xenib_error_status(XENIB_READ_ONCE(cqe->syndrome));
 		SWITCH_FALLTHROUGH;
-	case MLX5_CQE_REQ:
+	case XENIB_CQE_REQ:
 		sent = xenib_complete_send(qp, cqe);
 		ex->wr_id = sent->wr_id;
 		cq->opcode = sent->opcode;
 		return 0;
-	case MLX5_CQE_RESP_ERR:
-		ex->status = xenib_error_status(
-			XENIB_READ_ONCE(((struct mlx5_err_cqe *)cqe)->syndrome));
+	case XENIB_CQE_RESP_ERR:
+		ex->status = xenib_error_status(XENIB_READ_ONCE(cqe->syndrome));
 		SWITCH_FALLTHROUGH;
-	case MLX5_CQE_RESP_SEND:
-	case MLX5_CQE_RESP_SEND_IMM:
-	case MLX5_CQE_RESP_SEND_INV:
+	case XENIB_CQE_RESP_SEND:
+	case XENIB_CQE_RESP_SEND_IMM:
+	case XENIB_CQE_RESP_SEND_INV:
 		cq->opcode = IBV_WC_RECV;
 		break;
-	case MLX5_CQE_RESP_WR_IMM:
+	case XENIB_CQE_RESP_WR_IMM:
 		cq->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
 		break;
 	default:
@@ -94,29 +92,29 @@ static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
 {
-	return ((struct mlx5_err_cqe *)to_xcq_ex(ibcq)->cqe)->vendor_err_synd;
+	return to_xcq_ex(ibcq)->cqe->vendor_syndrome;
 }
 
 static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	const struct mlx5_cqe64 *cqe = to_xcq_ex(ibcq)->cqe;
+	const struct xenib_cqe *cqe = to_xcq_ex(ibcq)->cqe;
 	unsigned int flags = 0;
 
 	switch (cqe->op_own >> 4) {
-	case MLX5_CQE_RESP_WR_IMM:
-	case MLX5_CQE_RESP_SEND_IMM:
+	case XENIB_CQE_RESP_WR_IMM:
+	case XENIB_CQE_RESP_SEND_IMM:
 		flags = IBV_WC_WITH_IMM;
 		break;
-	case MLX5_CQE_RESP_SEND_INV:
+	case XENIB_CQE_RESP_SEND_INV:
 		flags = IBV_WC_WITH_INV;
 		break;
-	case MLX5_CQE_RESP_SEND:
+	case XENIB_CQE_RESP_SEND:
 		break;
 	default:
 		return 0;
 	}
 
-	if (be32toh(cqe->flags_rqpn) >> 28 & 3)
+	if (be32toh(cqe->flags_qpn) >> 28 & 3)
 		flags |= IBV_WC_GRH;
 	return flags;
 }
@@ -127,27 +125,27 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 
 	if (unlikely(cq->opcode == IBV_WC_COMP_SWAP || cq->opcode == IBV_WC_FETCH_ADD))
 		return 8;
-	return be32toh(cq->cqe->byte_cnt);
+	return be32toh(cq->cqe->byte_count);
 }
 
 /* Of an ibv_wc's union of immediate data and invalidated key, the second is in host order. */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	const struct mlx5_cqe64 *cqe = to_xcq_ex(ibcq)->cqe;
+	const struct xenib_cqe *cqe = to_xcq_ex(ibcq)->cqe;
 
-	if (unlikely(cqe->op_own >> 4 == MLX5_CQE_RESP_SEND_INV))
-		return (__force __be32)be32toh(cqe->imm_inval_pkey);
-	return cqe->imm_inval_pkey;
+	if (unlikely(cqe->op_own >> 4 == XENIB_CQE_RESP_SEND_INV))
+		return (__force __be32)be32toh(cqe->imm);
+	return cqe->imm;
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
 {
-	return be32toh(to_xcq_ex(ibcq)->cqe->sop_drop_qpn) & 0xffffff;
+	return be32toh(to_xcq_ex(ibcq)->cqe->opcode_qpn) & 0xffffff;
 }
 
 static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
 {
-	return be32toh(to_xcq_ex(ibcq)->cqe->flags_rqpn) & 0xffffff;
+	return be32toh(to_xcq_ex(ibcq)->cqe->flags_qpn) & 0xffffff;
 }
 
 static uint32_t read_slid(struct ibv_cq_ex *ibcq)
@@ -157,12 +155,12 @@ static uint32_t read_slid(struct ibv_cq_ex *ibcq)
 
 static uint8_t read_sl(struct ibv_cq_ex *ibcq)
 {
-	return be32toh(to_xcq_ex(ibcq)->cqe->flags_rqpn) >> 24 & 0xf;
+	return be32toh(to_xcq_ex(ibcq)->cqe->flags_qpn) >> 24 & 0xf;
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 {
-	return to_xcq_ex(ibcq)->cqe->ml_path & 0x7f;
+	return to_xcq_ex(ibcq)->cqe->path_bits & 0x7f;
 }
 
 void xenib_cq_set_lazy(struct xenib_cq *cq, uint64_t wc_flags)

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include <infiniband/mlx5dv.h>
+#include "queue/format.h"
 #include <util/udma_barrier.h>
 
 #include "dbrec.h"
@@ -13,7 +13,7 @@
 #include "verbs.h"
 
 /* Scatter entries; the HCA stops at one with the invalid key, unless the WQE is full. */
-static XENIB_INLINE void put_scatter(struct mlx5_wqe_data_seg *seg, const struct ibv_sge *sge,
+static XENIB_INLINE void put_scatter(struct xenib_data_seg *seg, const struct ibv_sge *sge,
 				     int count, uint32_t room)
 {
 	uint32_t used = 0;
@@ -30,7 +30,7 @@ static XENIB_INLINE void put_scatter(struct mlx5_wqe_data_seg *seg, const struct
 
 	if (used < room) {
 		seg[used].byte_count = 0;
-		seg[used].lkey = htobe32(MLX5_INVALID_LKEY);
+		seg[used].lkey = htobe32(XENIB_INVALID_LKEY);
 		seg[used].addr = 0;
 	}
 }
@@ -68,7 +68,7 @@ int xenib_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv
 		}
 
 		index = head & rq->mask;
-		put_scatter((struct mlx5_wqe_data_seg *)(rq->start + ((size_t)index << rq->shift)),
+		put_scatter((struct xenib_data_seg *)(rq->start + ((size_t)index << rq->shift)),
 			    wr->sg_list, wr->num_sge, rq->max_sge);
 		rq->wr_id[index] = wr->wr_id;
 	}
@@ -107,8 +107,8 @@ int xenib_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ib
 
 		wqe = &srq->wqe[srq->head];
 		seg = srq->wqes + ((size_t)srq->head << srq->shift) +
-		      sizeof(struct mlx5_wqe_srq_next_seg);
-		put_scatter((struct mlx5_wqe_data_seg *)seg, wr->sg_list, wr->num_sge,
+		      sizeof(struct xenib_srq_next_seg);
+		put_scatter((struct xenib_data_seg *)seg, wr->sg_list, wr->num_sge,
 			    srq->max_sge);
 		wqe->wr_id = wr->wr_id;
 		wqe->posted = true;

@@ -22,22 +22,22 @@ struct op {
 };
 
 static const struct op ops[] = {
-	[IBV_WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, FORM_RDMA, IMM_NONE, 1,
+	[IBV_WR_RDMA_WRITE] = { XENIB_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, FORM_RDMA, IMM_NONE, 1,
 				RC | UC },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, FORM_RDMA,
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { XENIB_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, FORM_RDMA,
 					 IMM_DATA, 1, RC | UC },
-	[IBV_WR_SEND] = { MLX5_OPCODE_SEND, IBV_WC_SEND, FORM_SEND, IMM_NONE, 1, RC | UC | UD },
-	[IBV_WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, IBV_WC_SEND, FORM_SEND, IMM_DATA, 1,
+	[IBV_WR_SEND] = { XENIB_OPCODE_SEND, IBV_WC_SEND, FORM_SEND, IMM_NONE, 1, RC | UC | UD },
+	[IBV_WR_SEND_WITH_IMM] = { XENIB_OPCODE_SEND_IMM, IBV_WC_SEND, FORM_SEND, IMM_DATA, 1,
 				   RC | UC | UD },
-	[IBV_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, FORM_RDMA, IMM_NONE, 0,
+	[IBV_WR_RDMA_READ] = { XENIB_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, FORM_RDMA, IMM_NONE, 0,
 			       RC },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, FORM_ATOMIC,
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { XENIB_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, FORM_ATOMIC,
 					IMM_NONE, 0, RC },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, FORM_ATOMIC,
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { XENIB_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, FORM_ATOMIC,
 					  IMM_NONE, 0, RC },
-	[IBV_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, IBV_WC_LOCAL_INV, FORM_BIND, IMM_KEY, 0, RC | UC },
-	[IBV_WR_BIND_MW] = { MLX5_OPCODE_UMR, IBV_WC_BIND_MW, FORM_BIND, IMM_NONE, 0, RC | UC },
-	[IBV_WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, IBV_WC_SEND, FORM_SEND, IMM_KEY, 1,
+	[IBV_WR_LOCAL_INV] = { XENIB_OPCODE_UMR, IBV_WC_LOCAL_INV, FORM_BIND, IMM_KEY, 0, RC | UC },
+	[IBV_WR_BIND_MW] = { XENIB_OPCODE_UMR, IBV_WC_BIND_MW, FORM_BIND, IMM_NONE, 0, RC | UC },
+	[IBV_WR_SEND_WITH_INV] = { XENIB_OPCODE_SEND_INVAL, IBV_WC_SEND, FORM_SEND, IMM_KEY, 1,
 				   RC | UC },
 };
 
@@ -145,7 +145,7 @@ static XENIB_INLINE int build(struct xenib_sq *sq, const struct ibv_send_wr *wr,
 		err = put_bind(sq, wqe, wr);
 		if (err)
 			return err;
-		fence = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+		fence = XENIB_CTRL_SMALL_FENCE;
 	} else if (op->form == FORM_ATOMIC) {
 		if (unlikely(wr->send_flags & IBV_SEND_INLINE))
 			return EINVAL;
@@ -175,7 +175,7 @@ static XENIB_INLINE int build(struct xenib_sq *sq, const struct ibv_send_wr *wr,
 static XENIB_INLINE int post(struct xenib_sq *sq, struct ibv_send_wr *wr,
 			     struct ibv_send_wr **bad_wr, enum ibv_qp_type type)
 {
-	const struct mlx5_wqe_ctrl_seg *ctrl = NULL;
+	const struct xenib_ctrl_seg *ctrl = NULL;
 	struct xenib_wqe wqe;
 	uint32_t ds = 0, count;
 	int err = 0;

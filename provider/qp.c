@@ -218,7 +218,7 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	qp->srq = attr->srq ? to_xsrq(attr->srq) : NULL;
 	qp->sq.cq = to_xcq(attr->send_cq);
 	qp->rq.cq = to_xcq(attr->recv_cq);
-	qp->sq.always = attr->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
+	qp->sq.always = attr->sq_sig_all ? XENIB_CTRL_COMPLETION : 0;
 	qp->sq.may_bind = ops & (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV);
 	init_locks(ctx, attr->pd, qp);
 

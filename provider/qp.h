@@ -6,15 +6,12 @@
 #define XENIB_QP_H
 
 #include <infiniband/driver.h>
-#include <infiniband/mlx5dv.h>
+#include "queue/format.h"
 
 #include "buf.h"
 #include "cq.h"
 #include "lock.h"
 #include "srq.h"
-
-#define XENIB_BLOCK_SHIFT 6 /* send WQEs are whole blocks of 64 bytes */
-#define XENIB_BLOCK_SIZE (1u << XENIB_BLOCK_SHIFT)
 
 struct xenib_limits;
 struct xenib_uar;
@@ -28,7 +25,7 @@ struct xenib_sent {
 
 /* A WQE that is being built. */
 struct xenib_wqe {
-	struct mlx5_wqe_ctrl_seg *ctrl;
+	struct xenib_ctrl_seg *ctrl;
 	void *seg;   /* where the next segment goes */
 	uint32_t ds; /* 16-byte units so far */
 };

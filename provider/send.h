@@ -29,7 +29,7 @@ static_assert(IBV_SEND_FENCE == 1 && IBV_SEND_SIGNALED == 2 && IBV_SEND_SOLICITE
 /* The control segment's bits for these flags, enum ibv_send_flags. */
 static XENIB_INLINE uint8_t xenib_control_bits(const struct xenib_sq *sq, unsigned int flags)
 {
-	uint8_t fence = flags & IBV_SEND_FENCE ? MLX5_WQE_CTRL_FENCE : sq->next_fence;
+	uint8_t fence = flags & IBV_SEND_FENCE ? XENIB_CTRL_FENCE : sq->next_fence;
 
 	return sq->always | fence | (flags & IBV_SEND_SIGNALED) << 2 |
 	       (flags & IBV_SEND_SOLICITED) >> 1;
@@ -53,14 +53,12 @@ static XENIB_INLINE bool xenib_sq_is_full(struct xenib_sq *sq, uint32_t head)
 static XENIB_INLINE void xenib_wqe_begin(struct xenib_sq *sq, struct xenib_wqe *wqe,
 					 uint8_t opcode, uint8_t bits, __be32 imm)
 {
-	struct mlx5_wqe_ctrl_seg *ctrl;
+	struct xenib_ctrl_seg *ctrl;
 
-	ctrl = (struct mlx5_wqe_ctrl_seg *)(sq->start +
+	ctrl = (struct xenib_ctrl_seg *)(sq->start +
 					    ((size_t)(sq->next & sq->mask) << XENIB_BLOCK_SHIFT));
-	ctrl->opmod_idx_opcode = htobe32((sq->next & 0xffff) << 8 | opcode);
-	ctrl->signature = 0;
-	ctrl->dci_stream_channel_id = 0;
-	ctrl->fm_ce_se = bits;
+	ctrl->index_opcode = htobe32((sq->next & 0xffff) << 8 | opcode);
+	ctrl->flags = htobe32(bits);
 	ctrl->imm = imm;
 
 	wqe->ctrl = ctrl;
@@ -94,9 +92,9 @@ static XENIB_INLINE void *xenib_wrap(const struct xenib_sq *sq, void *seg)
 
 static XENIB_INLINE void xenib_put_remote(struct xenib_wqe *wqe, uint64_t addr, uint32_t rkey)
 {
-	struct mlx5_wqe_raddr_seg *seg = wqe->seg;
+	struct xenib_raddr_seg *seg = wqe->seg;
 
-	seg->raddr = htobe64(addr);
+	seg->addr = htobe64(addr);
 	seg->rkey = htobe32(rkey);
 	seg->reserved = 0;
 	wqe->seg = seg + 1;
@@ -107,7 +105,7 @@ static XENIB_INLINE void xenib_put_remote(struct xenib_wqe *wqe, uint64_t addr, 
 static XENIB_INLINE void xenib_put_atomic(struct xenib_wqe *wqe, uint64_t swap_add,
 					  uint64_t compare)
 {
-	struct mlx5_wqe_atomic_seg *seg = wqe->seg;
+	struct xenib_atomic_seg *seg = wqe->seg;
 
 	seg->swap_add = htobe64(swap_add);
 	seg->compare = htobe64(compare);
@@ -119,23 +117,23 @@ static XENIB_INLINE void xenib_put_atomic(struct xenib_wqe *wqe, uint64_t swap_a
 static XENIB_INLINE void xenib_put_address(void *at, const struct xenib_ah *ah, uint32_t qpn,
 					   uint32_t qkey)
 {
-	struct mlx5_wqe_datagram_seg *seg = at;
+	struct xenib_av *seg = at;
 
-	seg->av = ah->av;
-	seg->av.key.qkey.qkey = htobe32(qkey);
-	seg->av.dqp_dct = htobe32(qpn | MLX5_EXTENDED_UD_AV);
+	*seg = ah->av;
+	seg->qkey = htobe32(qkey);
+	seg->qpn = htobe32(qpn | XENIB_AV_EXTENDED);
 }
 
 static XENIB_INLINE void xenib_skip_address(const struct xenib_sq *sq, struct xenib_wqe *wqe)
 {
-	wqe->seg = xenib_wrap(sq, (struct mlx5_wqe_datagram_seg *)wqe->seg + 1);
-	wqe->ds += sizeof(struct mlx5_wqe_datagram_seg) / 16;
+	wqe->seg = xenib_wrap(sq, (struct xenib_av *)wqe->seg + 1);
+	wqe->ds += sizeof(struct xenib_av) / 16;
 }
 
 static XENIB_INLINE void xenib_put_data(const struct xenib_sq *sq, struct xenib_wqe *wqe,
 					uint64_t addr, uint32_t length, uint32_t lkey)
 {
-	struct mlx5_wqe_data_seg *seg;
+	struct xenib_data_seg *seg;
 
 	/* To the HCA a length of 0 is 2 GiB. */
 	if (unlikely(!length))
@@ -169,17 +167,17 @@ static XENIB_INLINE void xenib_copy_in(const struct xenib_sq *sq, uint8_t **at, 
 static XENIB_INLINE uint8_t *xenib_inline_data(const struct xenib_sq *sq, struct xenib_wqe *wqe)
 {
 	wqe->seg = xenib_wrap(sq, wqe->seg);
-	return (uint8_t *)wqe->seg + sizeof(struct mlx5_wqe_inl_data_seg);
+	return (uint8_t *)wqe->seg + sizeof(struct xenib_inline_seg);
 }
 
 static XENIB_INLINE void xenib_inline_end(struct xenib_wqe *wqe, uint32_t length)
 {
-	struct mlx5_wqe_inl_data_seg *seg = wqe->seg;
+	struct xenib_inline_seg *seg = wqe->seg;
 
 	if (unlikely(!length))
 		return;
 
-	seg->byte_count = htobe32(length | MLX5_INLINE_SEG);
+	seg->byte_count = htobe32(length | XENIB_INLINE_DATA);
 	wqe->ds += (sizeof(*seg) + length + 15) / 16;
 }
 
@@ -198,7 +196,7 @@ int xenib_put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe, enum ibv_mw_type 
 
 /* BlueFlame: whole blocks, in the order of addresses, as the HCA wants them. */
 static XENIB_INLINE void xenib_blueflame(const struct xenib_sq *sq, uint8_t *to,
-					 const struct mlx5_wqe_ctrl_seg *ctrl, uint32_t ds)
+					 const struct xenib_ctrl_seg *ctrl, uint32_t ds)
 {
 	const uint8_t *from = (const uint8_t *)ctrl;
 	uint32_t blocks;
@@ -217,7 +215,7 @@ static XENIB_INLINE void xenib_blueflame(const struct xenib_sq *sq, uint8_t *to,
  * then the doorbell, which the HCA may act upon at once.
  */
 static XENIB_INLINE void xenib_sq_ring(struct xenib_sq *sq, uint32_t count,
-				       const struct mlx5_wqe_ctrl_seg *ctrl, uint32_t ds)
+				       const struct xenib_ctrl_seg *ctrl, uint32_t ds)
 {
 	struct xenib_uar *uar = sq->uar;
 	uint8_t *reg;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <infiniband/mlx5dv.h>
+#include "queue/format.h"
 
 #include "abi.h"
 #include "context.h"
@@ -17,10 +17,10 @@
 
 static void set_link(struct xenib_srq *srq, uint32_t from, uint32_t to)
 {
-	struct mlx5_wqe_srq_next_seg *next;
+	struct xenib_srq_next_seg *next;
 
-	next = (struct mlx5_wqe_srq_next_seg *)(srq->wqes + ((size_t)from << srq->shift));
-	next->next_wqe_index = htobe16(to);
+	next = (struct xenib_srq_next_seg *)(srq->wqes + ((size_t)from << srq->shift));
+	next->next = htobe16(to);
 	srq->wqe[from].next = to;
 }
 
@@ -63,8 +63,8 @@ static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 	    attr->max_sge > limits->max_rq_desc / 16)
 		return EINVAL;
 
-	size = xenib_round_up_pow2(sizeof(struct mlx5_wqe_srq_next_seg) +
-				   attr->max_sge * sizeof(struct mlx5_wqe_data_seg));
+	size = xenib_round_up_pow2(sizeof(struct xenib_srq_next_seg) +
+				   attr->max_sge * sizeof(struct xenib_data_seg));
 	if (size < MIN_WQE_SIZE)
 		size = MIN_WQE_SIZE;
 	if (size > limits->max_rq_desc)
@@ -75,8 +75,8 @@ static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 	if (srq->mask >= limits->max_srq_wqes)
 		return EINVAL;
 
-	srq->max_sge = (size - sizeof(struct mlx5_wqe_srq_next_seg)) /
-		       sizeof(struct mlx5_wqe_data_seg);
+	srq->max_sge = (size - sizeof(struct xenib_srq_next_seg)) /
+		       sizeof(struct xenib_data_seg);
 	return 0;
 }
 

@@ -25,9 +25,6 @@
 #define XENIB_UARS_OWN 4    /* QPs of a context with a BlueFlame page of their own */
 #define XENIB_UARS_SHARED 4 /* BlueFlame pages of all its other QPs */
 
-/* Where the doorbell to arm a CQ stands in any UAR page. */
-#define XENIB_UAR_CQ_DOORBELL 0x20
-
 struct ibv_context;
 
 struct xenib_uar {

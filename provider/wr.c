@@ -93,17 +93,17 @@ static XENIB_INLINE struct xenib_wqe *begin(struct xenib_qp *qp, uint8_t opcode,
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
-	begin(qp_of(ex), MLX5_OPCODE_SEND, IBV_WC_SEND, 0);
+	begin(qp_of(ex), XENIB_OPCODE_SEND, IBV_WC_SEND, 0);
 }
 
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
-	begin(qp_of(ex), MLX5_OPCODE_SEND_IMM, IBV_WC_SEND, imm);
+	begin(qp_of(ex), XENIB_OPCODE_SEND_IMM, IBV_WC_SEND, imm);
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
-	begin(qp_of(ex), MLX5_OPCODE_SEND_INVAL, IBV_WC_SEND, htobe32(rkey));
+	begin(qp_of(ex), XENIB_OPCODE_SEND_INVAL, IBV_WC_SEND, htobe32(rkey));
 }
 
 static XENIB_INLINE void begin_ud(struct ibv_qp_ex *ex, uint8_t opcode, __be32 imm)
@@ -118,12 +118,12 @@ static XENIB_INLINE void begin_ud(struct ibv_qp_ex *ex, uint8_t opcode, __be32 i
 
 static void wr_send_ud(struct ibv_qp_ex *ex)
 {
-	begin_ud(ex, MLX5_OPCODE_SEND, 0);
+	begin_ud(ex, XENIB_OPCODE_SEND, 0);
 }
 
 static void wr_send_imm_ud(struct ibv_qp_ex *ex, __be32 imm)
 {
-	begin_ud(ex, MLX5_OPCODE_SEND_IMM, imm);
+	begin_ud(ex, XENIB_OPCODE_SEND_IMM, imm);
 }
 
 static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
@@ -147,18 +147,18 @@ static XENIB_INLINE void begin_rdma(struct ibv_qp_ex *ex, uint8_t opcode, uint32
 
 static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
-	begin_rdma(ex, MLX5_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, rkey, remote_addr, 0);
+	begin_rdma(ex, XENIB_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, rkey, remote_addr, 0);
 }
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 			      __be32 imm)
 {
-	begin_rdma(ex, MLX5_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, rkey, remote_addr, imm);
+	begin_rdma(ex, XENIB_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, rkey, remote_addr, imm);
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
-	begin_rdma(ex, MLX5_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, rkey, remote_addr, 0);
+	begin_rdma(ex, XENIB_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, rkey, remote_addr, 0);
 }
 
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
@@ -166,7 +166,7 @@ static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remo
 {
 	struct xenib_wqe *wqe;
 
-	wqe = begin(qp_of(ex), MLX5_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, 0);
+	wqe = begin(qp_of(ex), XENIB_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, 0);
 	if (unlikely(!wqe))
 		return;
 
@@ -179,7 +179,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t re
 {
 	struct xenib_wqe *wqe;
 
-	wqe = begin(qp_of(ex), MLX5_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, 0);
+	wqe = begin(qp_of(ex), XENIB_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, 0);
 	if (unlikely(!wqe))
 		return;
 
@@ -195,7 +195,7 @@ static void begin_bind(struct ibv_qp_ex *ex, uint32_t wc_opcode, uint32_t old_ke
 	struct xenib_wqe *wqe;
 	int err;
 
-	wqe = begin(qp_of(ex), MLX5_OPCODE_UMR, wc_opcode, htobe32(old_key));
+	wqe = begin(qp_of(ex), XENIB_OPCODE_UMR, wc_opcode, htobe32(old_key));
 	if (!wqe)
 		return;
 
@@ -203,7 +203,7 @@ static void begin_bind(struct ibv_qp_ex *ex, uint32_t wc_opcode, uint32_t old_ke
 	if (err)
 		fail(sq, err);
 	else
-		sq->next_fence = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE;
+		sq->next_fence = XENIB_CTRL_SMALL_FENCE;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * queue_os.h - what queue/ needs of its surroundings, in user space. The names are the kernel's,
+ * where it has them.
+ */
+#ifndef XENIB_QUEUE_OS_H
+#define XENIB_QUEUE_OS_H
+
+#include <assert.h>
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <linux/types.h>
+
+#include <util/compiler.h>
+#include <util/mmio.h>
+#include <util/udma_barrier.h>
+
+#include "lock.h"
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define cpu_to_be16(x) htobe16(x)
+#define cpu_to_be32(x) htobe32(x)
+#define cpu_to_be64(x) htobe64(x)
+#define be16_to_cpu(x) be16toh(x)
+#define be32_to_cpu(x) be32toh(x)
+
+/* Inlined also where the compiler would rather not: its arguments are mostly constants there. */
+#undef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+
+/* Memory that another may read or write meanwhile is accessed exactly once. */
+#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value) ((void)(*(volatile __typeof__(x) *)&(x) = (value)))
+
+/* Between accesses to memory that the HCA reads, and to memory that it writes. */
+#define dma_wmb() udma_to_device_barrier()
+#define dma_rmb() udma_from_device_barrier()
+
+#endif
