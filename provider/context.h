@@ -33,7 +33,7 @@ struct xenib_context {
 	struct xenib_arenas arenas;
 	struct xenib_dbrecs dbrecs;
 	struct xenib_uars uars;
-	struct xenib_table qps;
+	struct xenib_qp_table qps;
 };
 
 static inline struct xenib_context *to_xctx(struct ibv_context *context)

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cq.c - making and removing CQs, arming them for events, and cleaning them of a QP's completions.
+ * cq.c - making and removing CQs, and arming them for events.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include <util/mmio.h>
-
 #include "abi.h"
 #include "context.h"
+#include "cq.h"
 #include "pd.h"
-#include "poll.h"
+#include "queue/cqe.h"
 #include "verbs.h"
 
 #define MAX_CQES (1u << 22)
-#define ARM_SOLICITED (1u << 24)
-
-void xenib_cq_init_cqes(struct xenib_cq *cq)
-{
-	struct xenib_cqe *cqe = (struct xenib_cqe *)cq->cqes;
-	uint32_t i;
-
-	for (i = 0; i <= cq->mask; i++)
-		cqe[i].op_own = XENIB_CQE_INVALID << 4;
-}
 
 static bool attr_is_supported(const struct ibv_cq_init_attr_ex *attr)
 {
@@ -54,8 +43,8 @@ static int create_in_kernel(struct ibv_context *context, const struct ibv_cq_ini
 	struct xenib_ucreate_cq cmd = {};
 	int err;
 
-	cmd.buf_addr = (uintptr_t)cq->cqes;
-	cmd.db_addr = (uintptr_t)cq->dbrec;
+	cmd.buf_addr = (uintptr_t)cq->q.cqes;
+	cmd.db_addr = (uintptr_t)cq->q.dbrec;
 	cmd.buf_shift = cq->buf.shift;
 	cmd.db_shift = cq->dbrec_shift;
 	cmd.cqe_size = XENIB_CQE_SIZE;
@@ -65,8 +54,8 @@ static int create_in_kernel(struct ibv_context *context, const struct ibv_cq_ini
 	if (err)
 		return err;
 
-	cq->cqn = resp.cqn;
-	cq->vcq.cq.cqe = cq->mask;
+	cq->q.cqn = resp.cqn;
+	cq->vcq.cq.cqe = cq->q.mask;
 	return 0;
 }
 
@@ -90,18 +79,18 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 	if (!cq)
 		return NULL;
 
-	cq->mask = xenib_round_up_pow2(attr->cqe + 1) - 1;
-	cq->qps = &ctx->qps;
-	xenib_lock_init(&cq->lock, !is_single_threaded(ctx, attr));
+	cq->q.mask = xenib_round_up_pow2(attr->cqe + 1) - 1;
+	cq->q.qps = &ctx->qps;
+	xenib_lock_init(&cq->q.lock, !is_single_threaded(ctx, attr));
 
-	err = xenib_buf_alloc(&ctx->arenas, &cq->buf, (size_t)(cq->mask + 1) << XENIB_CQE_SHIFT);
+	err = xenib_buf_alloc(&ctx->arenas, &cq->buf, (size_t)(cq->q.mask + 1) << XENIB_CQE_SHIFT);
 	if (err)
 		goto err_free;
-	cq->cqes = cq->buf.addr;
-	xenib_cq_init_cqes(cq);
+	cq->q.cqes = cq->buf.addr;
+	xenib_cq_init_cqes(&cq->q);
 
-	cq->dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &cq->dbrec_shift);
-	if (!cq->dbrec) {
+	cq->q.dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &cq->dbrec_shift);
+	if (!cq->q.dbrec) {
 		err = errno;
 		goto err_free_buf;
 	}
@@ -111,6 +100,7 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 		err = errno;
 		goto err_free_dbrec;
 	}
+	cq->q.bell = &cq->uar->bell;
 
 	err = create_in_kernel(context, attr, cq);
 	if (err)
@@ -119,7 +109,7 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 	return cq;
 
 err_free_dbrec:
-	xenib_dbrec_free(&ctx->dbrecs, cq->dbrec);
+	xenib_dbrec_free(&ctx->dbrecs, cq->q.dbrec);
 err_free_buf:
 	xenib_buf_free(&ctx->arenas, &cq->buf);
 err_free:
@@ -176,104 +166,19 @@ int xenib_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return err;
 
-	xenib_dbrec_free(&ctx->dbrecs, cq->dbrec);
+	xenib_dbrec_free(&ctx->dbrecs, cq->q.dbrec);
 	xenib_buf_free(&ctx->arenas, &cq->buf);
 	free(cq);
 	return 0;
 }
 
-/*
- * The HCA takes the same request from the record and from the doorbell; the count of events that
- * the program has had tells it an old request from a new one.
- */
 int xenib_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
-	struct xenib_cq *cq = to_xcq(ibcq);
-	uint32_t request;
-
-	request = (cq->arm_count & 3) << 28 | (solicited_only ? ARM_SOLICITED : 0) |
-		  (cq->next & 0xffffff);
-	cq->dbrec[XENIB_DBREC_ARM] = htobe32(request);
-
-	udma_to_device_barrier();
-	mmio_write64_be(cq->uar->page + XENIB_UAR_CQ_DOORBELL,
-			htobe64((uint64_t)request << 32 | cq->cqn));
+	xenib_cq_arm(&to_xcq(ibcq)->q, solicited_only);
 	return 0;
 }
 
 void xenib_cq_event(struct ibv_cq *ibcq)
 {
-	to_xcq(ibcq)->arm_count++;
-}
-
-static struct xenib_cqe *cqe_at(const struct xenib_cq *cq, uint32_t n)
-{
-	return (struct xenib_cqe *)cq->cqes + (n & cq->mask);
-}
-
-static bool is_receive(uint8_t op_own)
-{
-	switch (op_own >> 4) {
-	case XENIB_CQE_RESP_WR_IMM:
-	case XENIB_CQE_RESP_SEND:
-	case XENIB_CQE_RESP_SEND_IMM:
-	case XENIB_CQE_RESP_SEND_INV:
-	case XENIB_CQE_RESP_ERR:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* How many CQEs the HCA has written that are not yet consumed. */
-static uint32_t count_waiting(struct xenib_cq *cq)
-{
-	uint32_t n;
-	uint8_t own;
-
-	for (n = 0; n <= cq->mask; n++) {
-		own = XENIB_READ_ONCE(cqe_at(cq, cq->next + n)->op_own);
-		if ((own & XENIB_CQE_OWNER) != !!((cq->next + n) & (cq->mask + 1)) ||
-		    own >> 4 == XENIB_CQE_INVALID)
-			break;
-	}
-	return n;
-}
-
-/*
- * The QP is silent by now, so nothing more of it comes. From the newest CQE to the oldest, those of
- * other QPs move up into the places of those that are dropped; a place keeps its owner bit.
- */
-void xenib_cq_clean(struct xenib_cq *cq, struct xenib_qp *qp)
-{
-	struct xenib_cqe *cqe, *to;
-	uint32_t n, dropped = 0;
-	uint64_t wr_id;
-	uint8_t own;
-
-	if (cq->recent == qp)
-		cq->recent = NULL;
-
-	n = count_waiting(cq);
-	udma_from_device_barrier();
-
-	while (n--) {
-		cqe = cqe_at(cq, cq->next + n);
-		if ((be32toh(cqe->uidx) & 0xffffff) == qp->uidx) {
-			if (qp->srq && is_receive(cqe->op_own))
-				xenib_srq_take(qp->srq, be16toh(cqe->wqe_counter), &wr_id);
-			dropped++;
-		} else if (dropped) {
-			to = cqe_at(cq, cq->next + n + dropped);
-			own = to->op_own & XENIB_CQE_OWNER;
-			*to = *cqe;
-			to->op_own = (to->op_own & ~XENIB_CQE_OWNER) | own;
-		}
-	}
-	if (!dropped)
-		return;
-
-	cq->next += dropped;
-	udma_to_device_barrier();
-	xenib_cq_tell_consumed(cq);
+	to_xcq(ibcq)->q.arm_count++;
 }

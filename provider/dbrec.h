@@ -13,10 +13,6 @@
 
 #include "buf.h"
 
-/* What the words mean. */
-enum xenib_qp_dbrec { XENIB_DBREC_RECV = 0, XENIB_DBREC_SEND = 1 };
-enum xenib_cq_dbrec { XENIB_DBREC_CONSUMED = 0, XENIB_DBREC_ARM = 1 };
-
 /* The records of one context. */
 struct xenib_dbrecs {
 	struct xenib_arenas *arenas; /* that their pages come from */

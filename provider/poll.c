@@ -2,8 +2,12 @@
 /*
  * poll.c - ibv_poll_cq().
  */
+#include <errno.h>
+
 #include "poll.h"
 #include "verbs.h"
+
+#define BAD_CQE (-EINVAL)
 
 enum ibv_wc_status xenib_error_status(uint8_t syndrome)
 {
@@ -39,7 +43,7 @@ enum ibv_wc_status xenib_error_status(uint8_t syndrome)
 	}
 }
 
-static XENIB_INLINE void fill_send(struct xenib_qp *qp, const struct xenib_cqe *cqe,
+static __always_inline void fill_send(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe,
 				   struct ibv_wc *wc)
 {
 	const struct xenib_sent *sent = xenib_complete_send(qp, cqe);
@@ -48,22 +52,21 @@ static XENIB_INLINE void fill_send(struct xenib_qp *qp, const struct xenib_cqe *
 	wc->status = IBV_WC_SUCCESS;
 	wc->opcode = sent->opcode;
 	wc->wc_flags = 0;
-	wc->byte_len = be32toh(XENIB_READ_ONCE(cqe->byte_count));
-	if (unlikely(sent->opcode == IBV_WC_COMP_SWAP || sent->opcode == IBV_WC_FETCH_ADD))
-		wc->byte_len = 8;
+	wc->byte_len = xenib_cqe_sent_bytes(cqe, sent->opcode);
 }
 
-static XENIB_INLINE bool fill_recv(struct xenib_qp *qp, const struct xenib_cqe *cqe,
+static __always_inline bool fill_recv(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe,
 				   uint8_t kind, struct ibv_wc *wc)
 {
-	__be32 imm = XENIB_READ_ONCE(cqe->imm);
 	uint32_t source;
+	__be32 imm;
 
 	if (unlikely(!xenib_complete_recv(qp, cqe, &wc->wr_id)))
 		return false;
 
+	imm = READ_ONCE(cqe->imm);
 	wc->status = IBV_WC_SUCCESS;
-	wc->byte_len = be32toh(XENIB_READ_ONCE(cqe->byte_count));
+	wc->byte_len = be32toh(READ_ONCE(cqe->byte_count));
 	wc->opcode = IBV_WC_RECV;
 	wc->wc_flags = 0;
 
@@ -81,18 +84,18 @@ static XENIB_INLINE bool fill_recv(struct xenib_qp *qp, const struct xenib_cqe *
 		break;
 	}
 
-	source = be32toh(XENIB_READ_ONCE(cqe->flags_qpn));
-	wc->src_qp = source & 0xffffff;
-	wc->sl = source >> 24 & 0xf;
-	if (source >> 28 & 3)
+	source = be32toh(READ_ONCE(cqe->flags_qpn));
+	wc->src_qp = xenib_source_qpn(source);
+	wc->sl = xenib_source_sl(source);
+	if (xenib_source_has_grh(source))
 		wc->wc_flags |= IBV_WC_GRH;
-	wc->slid = be16toh(XENIB_READ_ONCE(cqe->slid));
-	wc->dlid_path_bits = XENIB_READ_ONCE(cqe->path_bits) & 0x7f;
+	wc->slid = be16toh(READ_ONCE(cqe->slid));
+	wc->dlid_path_bits = READ_ONCE(cqe->path_bits) & 0x7f;
 	wc->pkey_index = be32toh(imm) & 0xffff;
 	return true;
 }
 
-static bool fill_error(struct xenib_qp *qp, const struct xenib_cqe *cqe, bool send,
+static bool fill_error(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe, bool send,
 		       struct ibv_wc *wc)
 {
 	if (send)
@@ -100,17 +103,17 @@ static bool fill_error(struct xenib_qp *qp, const struct xenib_cqe *cqe, bool se
 	else if (!xenib_complete_recv(qp, cqe, &wc->wr_id))
 		return false;
 
-	wc->status = xenib_error_status(XENIB_READ_ONCE(cqe->syndrome));
-	wc->vendor_err = XENIB_READ_ONCE(cqe->vendor_syndrome);
+	wc->status = xenib_error_status(READ_ONCE(cqe->syndrome));
+	wc->vendor_err = READ_ONCE(cqe->vendor_syndrome);
 	wc->wc_flags = 0;
 	return true;
 }
 
 /* False: the CQE completes nothing that this process has posted. */
-static XENIB_INLINE bool fill_wc(struct xenib_cq *cq, const struct xenib_cqe *cqe, uint8_t kind,
-				 struct ibv_wc *wc)
+static __always_inline bool fill_wc(struct xenib_cq_queue *cq, const struct xenib_cqe *cqe,
+				    uint8_t kind, struct ibv_wc *wc)
 {
-	struct xenib_qp *qp = xenib_cqe_qp(cq, cqe);
+	struct xenib_qp_queues *qp = xenib_cqe_qp(cq, cqe);
 
 	if (unlikely(!qp))
 		return false;
@@ -140,26 +143,26 @@ int xenib_poll_cq(struct ibv_cq *ibcq, int entries, struct ibv_wc *wc)
 	int err = 0, n;
 	uint8_t own;
 
-	xenib_lock(&cq->lock);
+	xenib_lock(&cq->q.lock);
 
 	for (n = 0; n < entries; n++) {
-		cqe = xenib_next_cqe(cq, &own);
+		cqe = xenib_next_cqe(&cq->q, &own);
 		if (!cqe)
 			break;
 
-		if (unlikely(!fill_wc(cq, cqe, own >> 4, wc + n))) {
+		if (unlikely(!fill_wc(&cq->q, cqe, own >> 4, wc + n))) {
 			/* What came before it is reported first. */
 			if (n)
 				break;
-			err = XENIB_BAD_CQE;
+			err = BAD_CQE;
 		}
-		cq->next++;
+		cq->q.next++;
 		if (unlikely(err))
 			break;
 	}
 	if (n || unlikely(err))
-		xenib_cq_tell_consumed(cq);
+		xenib_cq_tell_consumed(&cq->q);
 
-	xenib_unlock(&cq->lock);
+	xenib_unlock(&cq->q.lock);
 	return err ? err : n;
 }

@@ -3,31 +3,33 @@
  * poll_ex.c - the extended CQ interface: ibv_start_poll(), and the fields of a completion that are
  * only looked at when they are asked for.
  */
+#include <errno.h>
+
 #include "poll.h"
 
 /* Takes the next CQE. Return: 0, ENOENT, or EINVAL for one that completes nothing of ours. */
-static XENIB_INLINE int take_next(struct xenib_cq *cq)
+static __always_inline int take_next(struct xenib_cq *cq)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	const struct xenib_sent *sent;
 	struct xenib_cqe *cqe;
-	struct xenib_qp *qp;
+	struct xenib_qp_queues *qp;
 	uint8_t own;
 
-	cqe = xenib_next_cqe(cq, &own);
+	cqe = xenib_next_cqe(&cq->q, &own);
 	if (!cqe)
 		return ENOENT;
 
-	cq->next++;
+	cq->q.next++;
 	cq->cqe = cqe;
-	qp = xenib_cqe_qp(cq, cqe);
+	qp = xenib_cqe_qp(&cq->q, cqe);
 	if (unlikely(!qp))
 		return EINVAL;
 
 	ex->status = IBV_WC_SUCCESS;
 	switch (own >> 4) {
 	case XENIB_CQE_REQ_ERR:
-		ex->status = xenib_error_status(XENIB_READ_ONCE(cqe->syndrome));
+		ex->status = xenib_error_status(READ_ONCE(cqe->syndrome));
 		SWITCH_FALLTHROUGH;
 	case XENIB_CQE_REQ:
 		sent = xenib_complete_send(qp, cqe);
@@ -35,7 +37,7 @@ static XENIB_INLINE int take_next(struct xenib_cq *cq)
 		cq->opcode = sent->opcode;
 		return 0;
 	case XENIB_CQE_RESP_ERR:
-		ex->status = xenib_error_status(XENIB_READ_ONCE(cqe->syndrome));
+		ex->status = xenib_error_status(READ_ONCE(cqe->syndrome));
 		SWITCH_FALLTHROUGH;
 	case XENIB_CQE_RESP_SEND:
 	case XENIB_CQE_RESP_SEND_IMM:
@@ -60,14 +62,14 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (unlikely(attr->comp_mask))
 		return EINVAL;
 
-	xenib_lock(&cq->lock);
+	xenib_lock(&cq->q.lock);
 
 	err = take_next(cq);
 	if (err) {
 		/* There will be no ibv_end_poll(). */
 		if (err != ENOENT)
-			xenib_cq_tell_consumed(cq);
-		xenib_unlock(&cq->lock);
+			xenib_cq_tell_consumed(&cq->q);
+		xenib_unlock(&cq->q.lock);
 	}
 	return err;
 }
@@ -81,8 +83,8 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 {
 	struct xenib_cq *cq = to_xcq_ex(ibcq);
 
-	xenib_cq_tell_consumed(cq);
-	xenib_unlock(&cq->lock);
+	xenib_cq_tell_consumed(&cq->q);
+	xenib_unlock(&cq->q.lock);
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
@@ -114,7 +116,7 @@ static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 		return 0;
 	}
 
-	if (be32toh(cqe->flags_qpn) >> 28 & 3)
+	if (xenib_source_has_grh(be32toh(cqe->flags_qpn)))
 		flags |= IBV_WC_GRH;
 	return flags;
 }
@@ -123,9 +125,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 {
 	const struct xenib_cq *cq = to_xcq_ex(ibcq);
 
-	if (unlikely(cq->opcode == IBV_WC_COMP_SWAP || cq->opcode == IBV_WC_FETCH_ADD))
-		return 8;
-	return be32toh(cq->cqe->byte_count);
+	return xenib_cqe_sent_bytes(cq->cqe, cq->opcode);
 }
 
 /* Of an ibv_wc's union of immediate data and invalidated key, the second is in host order. */
@@ -145,7 +145,7 @@ static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
 
 static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
 {
-	return be32toh(to_xcq_ex(ibcq)->cqe->flags_qpn) & 0xffffff;
+	return xenib_source_qpn(be32toh(to_xcq_ex(ibcq)->cqe->flags_qpn));
 }
 
 static uint32_t read_slid(struct ibv_cq_ex *ibcq)
@@ -155,7 +155,7 @@ static uint32_t read_slid(struct ibv_cq_ex *ibcq)
 
 static uint8_t read_sl(struct ibv_cq_ex *ibcq)
 {
-	return be32toh(to_xcq_ex(ibcq)->cqe->flags_qpn) >> 24 & 0xf;
+	return xenib_source_sl(be32toh(to_xcq_ex(ibcq)->cqe->flags_qpn));
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)

@@ -2,8 +2,17 @@
 /*
  * post_send.c - ibv_post_send().
  */
-#include "send.h"
+#include <errno.h>
+
+#include "ah.h"
+#include "mw.h"
+#include "qp.h"
+#include "queue/send.h"
 #include "verbs.h"
+
+static_assert(IBV_SEND_FENCE == XENIB_SEND_FENCE && IBV_SEND_SIGNALED == XENIB_SEND_SIGNALED &&
+		      IBV_SEND_SOLICITED == XENIB_SEND_SOLICITED,
+	      "xenib_control_bits() takes verbs' flags");
 
 enum form { FORM_SEND, FORM_RDMA, FORM_ATOMIC, FORM_BIND };
 enum imm { IMM_NONE, IMM_DATA, IMM_KEY };
@@ -41,7 +50,7 @@ static const struct op ops[] = {
 				   RC | UC },
 };
 
-static XENIB_INLINE __be32 imm_of(const struct op *op, const struct ibv_send_wr *wr)
+static __always_inline __be32 imm_of(const struct op *op, const struct ibv_send_wr *wr)
 {
 	switch (op->imm) {
 	case IMM_DATA:
@@ -53,7 +62,7 @@ static XENIB_INLINE __be32 imm_of(const struct op *op, const struct ibv_send_wr 
 	}
 }
 
-static XENIB_INLINE int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe,
+static __always_inline int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe,
 				   const struct ibv_send_wr *wr)
 {
 	uint8_t *at = xenib_inline_data(sq, wqe);
@@ -71,7 +80,7 @@ static XENIB_INLINE int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe,
 	return 0;
 }
 
-static XENIB_INLINE void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
+static __always_inline void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
 				  const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *sge = wr->sg_list;
@@ -81,7 +90,7 @@ static XENIB_INLINE void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
 		xenib_put_data(sq, wqe, sge->addr, sge->length, sge->lkey);
 }
 
-static XENIB_INLINE void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe,
+static __always_inline void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe,
 				    const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *sge = wr->sg_list;
@@ -96,7 +105,7 @@ static XENIB_INLINE void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe,
 }
 
 /* Works on a copy, so that in all other cases the WQE's description stays in registers. */
-static XENIB_INLINE int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
+static __always_inline int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
 				 const struct ibv_send_wr *wr)
 {
 	static const struct ibv_mw_bind_info none;
@@ -104,10 +113,10 @@ static XENIB_INLINE int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
 	int err;
 
 	if (wr->opcode == IBV_WR_LOCAL_INV) {
-		err = xenib_put_bind(sq, &copy, IBV_MW_TYPE_2, 0, &none);
+		err = xenib_put_mw(sq, &copy, IBV_MW_TYPE_2, 0, &none);
 	} else {
 		copy.ctrl->imm = htobe32(wr->bind_mw.mw->rkey);
-		err = xenib_put_bind(sq, &copy, wr->bind_mw.mw->type, wr->bind_mw.rkey,
+		err = xenib_put_mw(sq, &copy, wr->bind_mw.mw->type, wr->bind_mw.rkey,
 				     &wr->bind_mw.bind_info);
 	}
 	*wqe = copy;
@@ -115,7 +124,7 @@ static XENIB_INLINE int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
 }
 
 /* Builds the WQE of one WR; type is the QP's, known to the compiler. */
-static XENIB_INLINE int build(struct xenib_sq *sq, const struct ibv_send_wr *wr, uint32_t number,
+static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *wr, uint32_t number,
 			      struct xenib_wqe *wqe, enum ibv_qp_type type)
 {
 	const struct op *op;
@@ -136,7 +145,7 @@ static XENIB_INLINE int build(struct xenib_sq *sq, const struct ibv_send_wr *wr,
 			imm_of(op, wr));
 
 	if (type == IBV_QPT_UD) {
-		xenib_put_address(wqe->seg, to_xah(wr->wr.ud.ah), wr->wr.ud.remote_qpn,
+		xenib_put_address(wqe->seg, &to_xah(wr->wr.ud.ah)->av, wr->wr.ud.remote_qpn,
 				  wr->wr.ud.remote_qkey);
 		xenib_skip_address(sq, wqe);
 	}
@@ -172,7 +181,7 @@ static XENIB_INLINE int build(struct xenib_sq *sq, const struct ibv_send_wr *wr,
 }
 
 /* WRs before a bad one are posted. */
-static XENIB_INLINE int post(struct xenib_sq *sq, struct ibv_send_wr *wr,
+static __always_inline int post(struct xenib_sq *sq, struct ibv_send_wr *wr,
 			     struct ibv_send_wr **bad_wr, enum ibv_qp_type type)
 {
 	const struct xenib_ctrl_seg *ctrl = NULL;
@@ -200,7 +209,7 @@ static XENIB_INLINE int post(struct xenib_sq *sq, struct ibv_send_wr *wr,
 
 int xenib_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
-	struct xenib_sq *sq = &to_xqp(ibqp)->sq;
+	struct xenib_sq *sq = &to_xqp(ibqp)->q.sq;
 
 	switch (ibqp->qp_type) {
 	case IBV_QPT_RC:

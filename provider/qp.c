@@ -9,52 +9,53 @@
 #include "context.h"
 #include "pd.h"
 #include "qp.h"
+#include "queue/cqe.h"
 #include "verbs.h"
 
 void xenib_qp_init_queues(struct xenib_qp *qp, const struct xenib_qp_size *size)
 {
 	size_t rq_bytes = (size_t)size->rq_wqes << size->rq_shift;
 
-	qp->rq.start = qp->buf.addr;
-	qp->rq.shift = size->rq_shift;
-	qp->rq.mask = size->rq_wqes ? size->rq_wqes - 1 : 0;
-	qp->rq.max_wr = size->cap.max_recv_wr;
-	qp->rq.max_sge = size->cap.max_recv_sge;
-	qp->rq.dbrec = qp->dbrec;
-	if (!qp->rq.wr_id)
-		qp->rq.wr_id = &qp->rq.none;
+	qp->q.rq.start = qp->buf.addr;
+	qp->q.rq.shift = size->rq_shift;
+	qp->q.rq.mask = size->rq_wqes ? size->rq_wqes - 1 : 0;
+	qp->q.rq.max_wr = size->cap.max_recv_wr;
+	qp->q.rq.max_sge = size->cap.max_recv_sge;
+	qp->q.rq.dbrec = qp->q.dbrec;
+	if (!qp->q.rq.wr_id)
+		qp->q.rq.wr_id = &qp->q.rq.none;
 
-	qp->sq.start = qp->buf.addr + rq_bytes;
-	qp->sq.end = qp->sq.start + (size_t)size->sq_blocks * XENIB_BLOCK_SIZE;
-	qp->sq.mask = size->sq_blocks ? size->sq_blocks - 1 : 0;
-	qp->sq.max_wr = size->cap.max_send_wr;
-	qp->sq.max_sge = size->cap.max_send_sge;
-	qp->sq.max_inline = size->cap.max_inline_data;
-	qp->sq.dbrec = qp->dbrec;
-	if (!qp->sq.sent)
-		qp->sq.sent = &qp->nothing_sent;
+	qp->q.sq.start = qp->buf.addr + rq_bytes;
+	qp->q.sq.end = qp->q.sq.start + (size_t)size->sq_blocks * XENIB_BLOCK_SIZE;
+	qp->q.sq.mask = size->sq_blocks ? size->sq_blocks - 1 : 0;
+	qp->q.sq.max_wr = size->cap.max_send_wr;
+	qp->q.sq.max_sge = size->cap.max_send_sge;
+	qp->q.sq.max_inline = size->cap.max_inline_data;
+	qp->q.sq.dbrec = qp->q.dbrec;
+	if (!qp->q.sq.sent)
+		qp->q.sq.sent = &qp->q.nothing_sent;
 }
 
 void xenib_qp_set_state(struct xenib_qp *qp, enum ibv_qp_state state)
 {
 	switch (state) {
 	case IBV_QPS_RESET:
-		qp->sq.head = 0;
-		qp->sq.tail = 0;
-		qp->sq.next = 0;
-		qp->sq.next_fence = 0;
-		qp->sq.limit = 0;
-		qp->rq.head = 0;
-		qp->rq.tail = 0;
-		qp->rq.limit = 0;
-		qp->dbrec[XENIB_DBREC_RECV] = 0;
-		qp->dbrec[XENIB_DBREC_SEND] = 0;
+		qp->q.sq.head = 0;
+		qp->q.sq.tail = 0;
+		qp->q.sq.next = 0;
+		qp->q.sq.next_fence = 0;
+		qp->q.sq.limit = 0;
+		qp->q.rq.head = 0;
+		qp->q.rq.tail = 0;
+		qp->q.rq.limit = 0;
+		qp->q.dbrec[XENIB_DBREC_RECV] = 0;
+		qp->q.dbrec[XENIB_DBREC_SEND] = 0;
 		break;
 	case IBV_QPS_INIT:
-		qp->rq.limit = qp->rq.max_wr;
+		qp->q.rq.limit = qp->q.rq.max_wr;
 		break;
 	case IBV_QPS_RTS:
-		qp->sq.limit = qp->sq.max_wr;
+		qp->q.sq.limit = qp->q.sq.max_wr;
 		break;
 	default:
 		break;
@@ -87,21 +88,21 @@ static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
 	if (err)
 		return err;
 
-	qp->dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &qp->dbrec_shift);
-	if (!qp->dbrec) {
+	qp->q.dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &qp->dbrec_shift);
+	if (!qp->q.dbrec) {
 		err = errno;
 		goto err_free_buf;
 	}
 
 	err = ENOMEM;
 	if (size->sq_blocks) {
-		qp->sq.sent = calloc(size->sq_blocks, sizeof(*qp->sq.sent));
-		if (!qp->sq.sent)
+		qp->q.sq.sent = calloc(size->sq_blocks, sizeof(*qp->q.sq.sent));
+		if (!qp->q.sq.sent)
 			goto err_free_dbrec;
 	}
 	if (size->rq_wqes) {
-		qp->rq.wr_id = calloc(size->rq_wqes, sizeof(*qp->rq.wr_id));
-		if (!qp->rq.wr_id)
+		qp->q.rq.wr_id = calloc(size->rq_wqes, sizeof(*qp->q.rq.wr_id));
+		if (!qp->q.rq.wr_id)
 			goto err_free_sent;
 	}
 
@@ -109,9 +110,9 @@ static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
 	return 0;
 
 err_free_sent:
-	free(qp->sq.sent);
+	free(qp->q.sq.sent);
 err_free_dbrec:
-	xenib_dbrec_free(&ctx->dbrecs, qp->dbrec);
+	xenib_dbrec_free(&ctx->dbrecs, qp->q.dbrec);
 err_free_buf:
 	xenib_buf_free(&ctx->arenas, &qp->buf);
 	return err;
@@ -119,11 +120,11 @@ err_free_buf:
 
 static void free_queues(struct xenib_context *ctx, struct xenib_qp *qp)
 {
-	if (qp->rq.wr_id != &qp->rq.none)
-		free(qp->rq.wr_id);
-	if (qp->sq.sent != &qp->nothing_sent)
-		free(qp->sq.sent);
-	xenib_dbrec_free(&ctx->dbrecs, qp->dbrec);
+	if (qp->q.rq.wr_id != &qp->q.rq.none)
+		free(qp->q.rq.wr_id);
+	if (qp->q.sq.sent != &qp->q.nothing_sent)
+		free(qp->q.sq.sent);
+	xenib_dbrec_free(&ctx->dbrecs, qp->q.dbrec);
 	xenib_buf_free(&ctx->arenas, &qp->buf);
 }
 
@@ -132,19 +133,19 @@ static int get_uar(struct xenib_context *ctx, struct ibv_pd *pd, struct xenib_qp
 	struct xenib_td *td = xenib_pd_td(pd);
 
 	if (td) {
-		qp->sq.uar = &td->uar;
+		qp->uar = &td->uar;
 		return 0;
 	}
 
-	qp->sq.uar = xenib_uar_get(&ctx->vctx.context, &ctx->uars, ctx->single_threaded);
-	qp->own_uar = qp->sq.uar;
-	return qp->sq.uar ? 0 : errno;
+	qp->uar = xenib_uar_get(&ctx->vctx.context, &ctx->uars, ctx->single_threaded);
+	qp->own_uar = qp->uar;
+	return qp->uar ? 0 : errno;
 }
 
 static void put_uar(struct xenib_context *ctx, struct xenib_qp *qp)
 {
 	if (qp->own_uar)
-		xenib_uar_put(&ctx->uars, qp->sq.uar);
+		xenib_uar_put(&ctx->uars, qp->uar);
 }
 
 static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_attr_ex *attr,
@@ -160,14 +161,14 @@ static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_
 	plain.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 
 	cmd.buf_addr = (uintptr_t)qp->buf.addr;
-	cmd.db_addr = (uintptr_t)qp->dbrec;
+	cmd.db_addr = (uintptr_t)qp->q.dbrec;
 	cmd.buf_shift = qp->buf.shift;
 	cmd.db_shift = qp->dbrec_shift;
 	cmd.sq_wqe_count = size->sq_blocks;
 	cmd.rq_wqe_count = size->rq_wqes;
 	cmd.rq_wqe_shift = size->rq_shift;
-	cmd.uidx = qp->uidx;
-	cmd.uar = qp->sq.uar->index;
+	cmd.uidx = qp->q.uidx;
+	cmd.uar = qp->uar->index;
 
 	base = &resp.ibv_resp;
 	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, &plain, &cmd.ibv_cmd, sizeof(cmd),
@@ -175,7 +176,7 @@ static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_
 	if (err)
 		return err;
 
-	qp->sq.qpn = qp->vqp.qp.qp_num;
+	qp->q.sq.qpn = qp->vqp.qp.qp_num;
 	return 0;
 }
 
@@ -183,8 +184,8 @@ static void init_locks(struct xenib_context *ctx, struct ibv_pd *pd, struct xeni
 {
 	bool shared = !ctx->single_threaded && !xenib_pd_td(pd);
 
-	xenib_lock_init(&qp->sq.lock, shared);
-	xenib_lock_init(&qp->rq.lock, shared);
+	xenib_lock_init(&qp->q.sq.lock, shared);
+	xenib_lock_init(&qp->q.rq.lock, shared);
 }
 
 struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
@@ -215,11 +216,11 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	if (!qp)
 		return NULL;
 
-	qp->srq = attr->srq ? to_xsrq(attr->srq) : NULL;
-	qp->sq.cq = to_xcq(attr->send_cq);
-	qp->rq.cq = to_xcq(attr->recv_cq);
-	qp->sq.always = attr->sq_sig_all ? XENIB_CTRL_COMPLETION : 0;
-	qp->sq.may_bind = ops & (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV);
+	qp->q.srq = attr->srq ? &to_xsrq(attr->srq)->q : NULL;
+	qp->q.sq.cq = &to_xcq(attr->send_cq)->q;
+	qp->q.rq.cq = &to_xcq(attr->recv_cq)->q;
+	qp->q.sq.always = attr->sq_sig_all ? XENIB_CTRL_COMPLETION : 0;
+	qp->q.sq.may_bind = ops & (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV);
 	init_locks(ctx, attr->pd, qp);
 
 	err = alloc_queues(ctx, qp, &size);
@@ -229,8 +230,9 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	err = get_uar(ctx, attr->pd, qp);
 	if (err)
 		goto err_free_queues;
+	qp->q.sq.bell = &qp->uar->bell;
 
-	err = xenib_table_add(&ctx->qps, qp, &qp->uidx);
+	err = xenib_qp_table_add(&ctx->qps, &qp->q, &qp->q.uidx);
 	if (err)
 		goto err_put_uar;
 
@@ -247,7 +249,7 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	return &qp->vqp.qp;
 
 err_remove:
-	xenib_table_remove(&ctx->qps, qp->uidx);
+	xenib_qp_table_remove(&ctx->qps, qp->q.uidx);
 err_put_uar:
 	put_uar(ctx, qp);
 err_free_queues:
@@ -280,9 +282,9 @@ struct ibv_qp *xenib_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 }
 
 /* Locks the CQs of a QP, always in the same order. */
-static void lock_cqs(struct xenib_qp *qp)
+static void lock_cqs(struct xenib_qp_queues *qp)
 {
-	struct xenib_cq *first = qp->sq.cq, *second = qp->rq.cq;
+	struct xenib_cq_queue *first = qp->sq.cq, *second = qp->rq.cq;
 
 	if (first->cqn > second->cqn) {
 		first = qp->rq.cq;
@@ -293,14 +295,14 @@ static void lock_cqs(struct xenib_qp *qp)
 		xenib_lock(&second->lock);
 }
 
-static void unlock_cqs(struct xenib_qp *qp)
+static void unlock_cqs(struct xenib_qp_queues *qp)
 {
 	if (qp->sq.cq != qp->rq.cq)
 		xenib_unlock(&qp->sq.cq->lock);
 	xenib_unlock(&qp->rq.cq->lock);
 }
 
-static void clean_cqs(struct xenib_qp *qp)
+static void clean_cqs(struct xenib_qp_queues *qp)
 {
 	xenib_cq_clean(qp->rq.cq, qp);
 	if (qp->sq.cq != qp->rq.cq)
@@ -322,10 +324,10 @@ int xenib_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 		return 0;
 	}
 
-	lock_cqs(qp);
-	clean_cqs(qp);
+	lock_cqs(&qp->q);
+	clean_cqs(&qp->q);
 	xenib_qp_set_state(qp, IBV_QPS_RESET);
-	unlock_cqs(qp);
+	unlock_cqs(&qp->q);
 	return 0;
 }
 
@@ -341,11 +343,11 @@ int xenib_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		return err;
 
 	init_attr->cap = (struct ibv_qp_cap){
-		.max_send_wr = qp->sq.max_wr,
-		.max_recv_wr = qp->rq.max_wr,
-		.max_send_sge = qp->sq.max_sge,
-		.max_recv_sge = qp->rq.max_sge,
-		.max_inline_data = qp->sq.max_inline,
+		.max_send_wr = qp->q.sq.max_wr,
+		.max_recv_wr = qp->q.rq.max_wr,
+		.max_send_sge = qp->q.sq.max_sge,
+		.max_recv_sge = qp->q.rq.max_sge,
+		.max_inline_data = qp->q.sq.max_inline,
 	};
 	attr->cap = init_attr->cap;
 	return 0;
@@ -361,10 +363,10 @@ int xenib_destroy_qp(struct ibv_qp *ibqp)
 	if (err)
 		return err;
 
-	lock_cqs(qp);
-	clean_cqs(qp);
-	xenib_table_remove(&ctx->qps, qp->uidx);
-	unlock_cqs(qp);
+	lock_cqs(&qp->q);
+	clean_cqs(&qp->q);
+	xenib_qp_table_remove(&ctx->qps, qp->q.uidx);
+	unlock_cqs(&qp->q);
 
 	put_uar(ctx, qp);
 	free_queues(ctx, qp);

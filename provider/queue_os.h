@@ -20,6 +20,7 @@
 #include <util/udma_barrier.h>
 
 #include "lock.h"
+#include "table.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -43,5 +44,34 @@ typedef uint64_t u64;
 /* Between accesses to memory that the HCA reads, and to memory that it writes. */
 #define dma_wmb() udma_to_device_barrier()
 #define dma_rmb() udma_from_device_barrier()
+
+#define __iomem
+
+/* A store to a register of the HCA */
+static inline void xenib_mmio_write64(void *to, __be64 value)
+{
+	mmio_write64_be(to, value);
+}
+
+/* Copies a block of 64 bytes to registers, in the order of addresses. */
+static inline void xenib_mmio_copy_block(void *to, const void *from)
+{
+	mmio_memcpy_x64(to, from, 64);
+}
+
+/* Locks, and begins stores to write-combining memory. */
+static inline void xenib_wc_lock(struct xenib_lock *lock)
+{
+	if (lock->shared)
+		mmio_wc_spinlock(&lock->spin);
+	else
+		mmio_wc_start();
+}
+
+/* Ends stores to write-combining memory; in the lock, or the HCA could see a later one first. */
+static inline void xenib_wc_flush(void)
+{
+	mmio_flush_writes();
+}
 
 #endif

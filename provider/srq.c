@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "queue/format.h"
-
 #include "abi.h"
 #include "context.h"
 #include "pd.h"
@@ -14,44 +12,6 @@
 #include "verbs.h"
 
 #define MIN_WQE_SIZE 32
-
-static void set_link(struct xenib_srq *srq, uint32_t from, uint32_t to)
-{
-	struct xenib_srq_next_seg *next;
-
-	next = (struct xenib_srq_next_seg *)(srq->wqes + ((size_t)from << srq->shift));
-	next->next = htobe16(to);
-	srq->wqe[from].next = to;
-}
-
-void xenib_srq_init_list(struct xenib_srq *srq)
-{
-	uint32_t i;
-
-	for (i = 0; i < srq->mask; i++)
-		set_link(srq, i, i + 1);
-	srq->head = 0;
-	srq->tail = srq->mask;
-}
-
-bool xenib_srq_take(struct xenib_srq *srq, uint16_t index, uint64_t *wr_id)
-{
-	struct xenib_srq_wqe *wqe = &srq->wqe[index & srq->mask];
-	bool posted;
-
-	xenib_lock(&srq->lock);
-
-	posted = wqe->posted;
-	if (posted) {
-		*wr_id = wqe->wr_id;
-		wqe->posted = false;
-		set_link(srq, srq->tail, index & srq->mask);
-		srq->tail = index & srq->mask;
-	}
-
-	xenib_unlock(&srq->lock);
-	return posted;
-}
 
 static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 		     const struct ibv_srq_attr *attr)
@@ -70,12 +30,12 @@ static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
 	if (size > limits->max_rq_desc)
 		return EINVAL;
 
-	srq->shift = __builtin_ctz(size);
-	srq->mask = xenib_round_up_pow2(attr->max_wr + 1) - 1;
-	if (srq->mask >= limits->max_srq_wqes)
+	srq->q.shift = __builtin_ctz(size);
+	srq->q.mask = xenib_round_up_pow2(attr->max_wr + 1) - 1;
+	if (srq->q.mask >= limits->max_srq_wqes)
 		return EINVAL;
 
-	srq->max_sge = (size - sizeof(struct xenib_srq_next_seg)) /
+	srq->q.max_sge = (size - sizeof(struct xenib_srq_next_seg)) /
 		       sizeof(struct xenib_data_seg);
 	return 0;
 }
@@ -88,8 +48,8 @@ static int create_in_kernel(struct ibv_pd *pd, const struct ibv_srq_init_attr *a
 	struct xenib_ucreate_srq cmd = {};
 	int err;
 
-	cmd.buf_addr = (uintptr_t)srq->wqes;
-	cmd.db_addr = (uintptr_t)srq->dbrec;
+	cmd.buf_addr = (uintptr_t)srq->q.wqes;
+	cmd.db_addr = (uintptr_t)srq->q.dbrec;
 	cmd.buf_shift = srq->buf.shift;
 	cmd.db_shift = srq->dbrec_shift;
 	cmd.uidx = XENIB_NO_UIDX;
@@ -113,25 +73,25 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 	if (!srq)
 		return NULL;
 
-	xenib_lock_init(&srq->lock, !ctx->single_threaded && !xenib_pd_td(pd));
+	xenib_lock_init(&srq->q.lock, !ctx->single_threaded && !xenib_pd_td(pd));
 	err = set_sizes(&ctx->limits, srq, &attr->attr);
 	if (err)
 		goto err_free;
 
-	srq->wqe = calloc(srq->mask + 1, sizeof(*srq->wqe));
-	if (!srq->wqe) {
+	srq->q.wqe = calloc(srq->q.mask + 1, sizeof(*srq->q.wqe));
+	if (!srq->q.wqe) {
 		err = ENOMEM;
 		goto err_free;
 	}
 
-	err = xenib_buf_alloc(&ctx->arenas, &srq->buf, (size_t)(srq->mask + 1) << srq->shift);
+	err = xenib_buf_alloc(&ctx->arenas, &srq->buf, (size_t)(srq->q.mask + 1) << srq->q.shift);
 	if (err)
 		goto err_free_wqe;
-	srq->wqes = srq->buf.addr;
-	xenib_srq_init_list(srq);
+	srq->q.wqes = srq->buf.addr;
+	xenib_srq_init_list(&srq->q);
 
-	srq->dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &srq->dbrec_shift);
-	if (!srq->dbrec) {
+	srq->q.dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &srq->dbrec_shift);
+	if (!srq->q.dbrec) {
 		err = errno;
 		goto err_free_buf;
 	}
@@ -140,16 +100,16 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 	if (err)
 		goto err_free_dbrec;
 
-	attr->attr.max_wr = srq->mask;
-	attr->attr.max_sge = srq->max_sge;
+	attr->attr.max_wr = srq->q.mask;
+	attr->attr.max_sge = srq->q.max_sge;
 	return &srq->vsrq.srq;
 
 err_free_dbrec:
-	xenib_dbrec_free(&ctx->dbrecs, srq->dbrec);
+	xenib_dbrec_free(&ctx->dbrecs, srq->q.dbrec);
 err_free_buf:
 	xenib_buf_free(&ctx->arenas, &srq->buf);
 err_free_wqe:
-	free(srq->wqe);
+	free(srq->q.wqe);
 err_free:
 	free(srq);
 	errno = err;
@@ -197,8 +157,8 @@ int xenib_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	if (err)
 		return err;
 
-	attr->max_wr = to_xsrq(ibsrq)->mask;
-	attr->max_sge = to_xsrq(ibsrq)->max_sge;
+	attr->max_wr = to_xsrq(ibsrq)->q.mask;
+	attr->max_sge = to_xsrq(ibsrq)->q.max_sge;
 	return 0;
 }
 
@@ -218,9 +178,9 @@ int xenib_destroy_srq(struct ibv_srq *ibsrq)
 	if (err)
 		return err;
 
-	xenib_dbrec_free(&ctx->dbrecs, srq->dbrec);
+	xenib_dbrec_free(&ctx->dbrecs, srq->q.dbrec);
 	xenib_buf_free(&ctx->arenas, &srq->buf);
-	free(srq->wqe);
+	free(srq->q.wqe);
 	free(srq);
 	return 0;
 }

@@ -7,12 +7,12 @@
 
 #include "table.h"
 
-void xenib_table_init(struct xenib_table *table)
+void xenib_qp_table_init(struct xenib_qp_table *table)
 {
 	pthread_mutex_init(&table->lock, NULL);
 }
 
-void xenib_table_exit(struct xenib_table *table)
+void xenib_qp_table_exit(struct xenib_qp_table *table)
 {
 	uint32_t i;
 
@@ -21,7 +21,7 @@ void xenib_table_exit(struct xenib_table *table)
 	pthread_mutex_destroy(&table->lock);
 }
 
-static uint32_t free_slot(const struct xenib_table_leaf *leaf)
+static uint32_t free_slot(const struct xenib_qp_leaf *leaf)
 {
 	uint32_t i = 0;
 
@@ -30,9 +30,9 @@ static uint32_t free_slot(const struct xenib_table_leaf *leaf)
 	return i;
 }
 
-static int add_locked(struct xenib_table *table, struct xenib_qp *qp, uint32_t *uidx)
+static int add_locked(struct xenib_qp_table *table, struct xenib_qp_queues *qp, uint32_t *uidx)
 {
-	struct xenib_table_leaf *leaf;
+	struct xenib_qp_leaf *leaf;
 	uint32_t i, j;
 
 	/* The last leaf stays empty: XENIB_NO_UIDX is in it. */
@@ -58,7 +58,7 @@ static int add_locked(struct xenib_table *table, struct xenib_qp *qp, uint32_t *
 	return 0;
 }
 
-int xenib_table_add(struct xenib_table *table, struct xenib_qp *qp, uint32_t *uidx)
+int xenib_qp_table_add(struct xenib_qp_table *table, struct xenib_qp_queues *qp, uint32_t *uidx)
 {
 	int err;
 
@@ -68,9 +68,9 @@ int xenib_table_add(struct xenib_table *table, struct xenib_qp *qp, uint32_t *ui
 	return err;
 }
 
-void xenib_table_remove(struct xenib_table *table, uint32_t uidx)
+void xenib_qp_table_remove(struct xenib_qp_table *table, uint32_t uidx)
 {
-	struct xenib_table_leaf *leaf = table->leaf[uidx >> XENIB_TABLE_BITS];
+	struct xenib_qp_leaf *leaf = table->leaf[uidx >> XENIB_TABLE_BITS];
 
 	pthread_mutex_lock(&table->lock);
 	__atomic_store_n(&leaf->qp[uidx & (XENIB_TABLE_SIZE - 1)], NULL, __ATOMIC_RELEASE);

@@ -18,35 +18,36 @@
 /* The HCA's "no user index": for an SRQ, whose CQEs carry the index of the QP. */
 #define XENIB_NO_UIDX 0xffffffu
 
-struct xenib_qp;
+struct xenib_qp_queues;
 
-struct xenib_table_leaf {
-	struct xenib_qp *qp[XENIB_TABLE_SIZE];
+struct xenib_qp_leaf {
+	struct xenib_qp_queues *qp[XENIB_TABLE_SIZE];
 	uint32_t used;
 };
 
-struct xenib_table {
+struct xenib_qp_table {
 	pthread_mutex_t lock;
-	struct xenib_table_leaf *leaf[XENIB_TABLE_SIZE]; /* made on first use, then kept */
+	struct xenib_qp_leaf *leaf[XENIB_TABLE_SIZE]; /* made on first use, then kept */
 };
 
-void xenib_table_init(struct xenib_table *table);
-void xenib_table_exit(struct xenib_table *table);
+void xenib_qp_table_init(struct xenib_qp_table *table);
+void xenib_qp_table_exit(struct xenib_qp_table *table);
 
 /**
- * xenib_table_add() - gives qp a number.
+ * xenib_qp_table_add() - gives qp a number.
  *
  * Return: 0, or errno; ENOMEM also if there are no more numbers.
  */
-int xenib_table_add(struct xenib_table *table, struct xenib_qp *qp, uint32_t *uidx);
+int xenib_qp_table_add(struct xenib_qp_table *table, struct xenib_qp_queues *qp, uint32_t *uidx);
 
-/** xenib_table_remove() - takes a number back. */
-void xenib_table_remove(struct xenib_table *table, uint32_t uidx);
+/** xenib_qp_table_remove() - takes a number back. */
+void xenib_qp_table_remove(struct xenib_qp_table *table, uint32_t uidx);
 
-/** xenib_table_find() - the QP with this number, or NULL. */
-static inline struct xenib_qp *xenib_table_find(const struct xenib_table *table, uint32_t uidx)
+/** xenib_qp_table_find() - the QP with this number, or NULL. */
+static inline struct xenib_qp_queues *xenib_qp_table_find(const struct xenib_qp_table *table,
+							   uint32_t uidx)
 {
-	const struct xenib_table_leaf *leaf;
+	const struct xenib_qp_leaf *leaf;
 
 	leaf = __atomic_load_n(&table->leaf[(uidx >> XENIB_TABLE_BITS) & (XENIB_TABLE_SIZE - 1)],
 			       __ATOMIC_ACQUIRE);

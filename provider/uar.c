@@ -80,11 +80,11 @@ int xenib_uar_create(struct ibv_context *context, struct xenib_uar *uar, bool bf
 		goto err_free;
 	}
 
-	uar->page = page;
+	uar->bell.page = page;
 	uar->index = resp.index;
-	uar->bf_size = bf ? resp.bf_size : 0;
-	uar->send_at = resp.bf_offset;
-	xenib_lock_init(&uar->lock, false);
+	uar->bell.bf_size = bf ? resp.bf_size : 0;
+	uar->bell.send_at = resp.bf_offset;
+	xenib_lock_init(&uar->bell.lock, false);
 	return 0;
 
 err_free:
@@ -94,19 +94,19 @@ err_free:
 
 void xenib_uar_destroy(struct ibv_context *context, struct xenib_uar *uar)
 {
-	if (!uar->page)
+	if (!uar->bell.page)
 		return;
 
-	munmap(uar->page, XENIB_PAGE_SIZE);
+	munmap(uar->bell.page, XENIB_PAGE_SIZE);
 	free_uar(context, uar->handle);
-	uar->page = NULL;
+	uar->bell.page = NULL;
 }
 
 static struct xenib_uar *get_plain_locked(struct ibv_context *context, struct xenib_uars *uars)
 {
 	int err;
 
-	if (uars->plain.page)
+	if (uars->plain.bell.page)
 		return &uars->plain;
 
 	err = xenib_uar_create(context, &uars->plain, false);
@@ -135,12 +135,12 @@ static void make_bf_locked(struct ibv_context *context, struct xenib_uars *uars,
 		uars->no_bf = true;
 		return;
 	}
-	if (!uar->bf_size) {
+	if (!uar->bell.bf_size) {
 		xenib_uar_destroy(context, uar);
 		uars->no_bf = true;
 		return;
 	}
-	uar->lock.shared = shared;
+	uar->bell.lock.shared = shared;
 }
 
 /*
@@ -158,9 +158,9 @@ static struct xenib_uar *get_bf_locked(struct ibv_context *context, struct xenib
 		uar = &uars->bf[i];
 		own = i < XENIB_UARS_OWN;
 
-		if (!uar->page && !uars->no_bf)
+		if (!uar->bell.page && !uars->no_bf)
 			make_bf_locked(context, uars, uar, !own && !single_threaded);
-		if (!uar->page || (own && uar->users))
+		if (!uar->bell.page || (own && uar->users))
 			continue;
 		if (!uar->users)
 			return uar;

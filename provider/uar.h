@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock.h"
+#include "queue/queues.h"
 
 #define XENIB_UARS_OWN 4    /* QPs of a context with a BlueFlame page of their own */
 #define XENIB_UARS_SHARED 4 /* BlueFlame pages of all its other QPs */
@@ -28,13 +28,10 @@
 struct ibv_context;
 
 struct xenib_uar {
-	struct xenib_lock lock; /* of the BlueFlame buffers */
-	uint8_t *page;          /* NULL: no such page yet */
-	uint32_t send_at;       /* offset of the register for the next doorbell */
-	uint32_t bf_size;       /* bytes of a BlueFlame buffer; 0: 8-byte doorbells only */
-	uint32_t index;         /* the kernel's names: for create commands, */
-	uint32_t handle;        /* and for freeing */
-	uint32_t users;         /* QPs that ring it */
+	struct xenib_doorbell bell;
+	uint32_t index;  /* the kernel's names: for create commands, */
+	uint32_t handle; /* and for freeing */
+	uint32_t users;  /* QPs that ring it */
 };
 
 /* The doorbell pages of one context. */

@@ -5,52 +5,59 @@
  * A WQE stays open until the next operation or the end of the batch, so setters may come in any
  * order. After an error none is open and setters do nothing; the batch is then dropped whole.
  */
-#include "send.h"
+#include <errno.h>
 
-static XENIB_INLINE struct xenib_qp *qp_of(struct ibv_qp_ex *ex)
+#include "ah.h"
+#include "mw.h"
+#include "qp.h"
+#include "queue/send.h"
+
+static __always_inline struct xenib_qp *qp_of(struct ibv_qp_ex *ex)
 {
 	return container_of(ex, struct xenib_qp, vqp.qp_ex);
 }
 
-static void fail(struct xenib_sq *sq, int err)
+static void fail(struct xenib_qp *qp, int err)
 {
-	if (!sq->batch.err)
-		sq->batch.err = err;
-	sq->batch.wqe.ctrl = NULL;
+	if (!qp->batch.err)
+		qp->batch.err = err;
+	qp->batch.wqe.ctrl = NULL;
 }
 
-static void roll_back(struct xenib_sq *sq)
+static void roll_back(struct xenib_qp *qp)
 {
-	sq->next = sq->batch.next_before;
-	sq->next_fence = sq->batch.fence_before;
+	qp->q.sq.next = qp->batch.next_before;
+	qp->q.sq.next_fence = qp->batch.fence_before;
 }
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
 
 	xenib_lock(&sq->lock);
 
-	sq->batch.wqe.ctrl = NULL;
-	sq->batch.count = 0;
-	sq->batch.next_before = sq->next;
-	sq->batch.fence_before = sq->next_fence;
-	sq->batch.err = 0;
+	qp->batch.wqe.ctrl = NULL;
+	qp->batch.count = 0;
+	qp->batch.next_before = sq->next;
+	qp->batch.fence_before = sq->next_fence;
+	qp->batch.err = 0;
 }
 
 static int wr_complete(struct ibv_qp_ex *ex)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
-	int err = sq->batch.err;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
+	int err = qp->batch.err;
 
 	if (unlikely(err)) {
-		roll_back(sq);
+		roll_back(qp);
 		/* Not a queue that is full but one that may not be posted to at present. */
 		if (!sq->limit)
 			err = EINVAL;
-	} else if (likely(sq->batch.count)) {
-		xenib_wqe_end(sq, &sq->batch.wqe);
-		xenib_sq_ring(sq, sq->batch.count, sq->batch.wqe.ctrl, sq->batch.wqe.ds);
+	} else if (likely(qp->batch.count)) {
+		xenib_wqe_end(sq, &qp->batch.wqe);
+		xenib_sq_ring(sq, qp->batch.count, qp->batch.wqe.ctrl, qp->batch.wqe.ds);
 	}
 
 	xenib_unlock(&sq->lock);
@@ -59,35 +66,35 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
+	struct xenib_qp *qp = qp_of(ex);
 
-	roll_back(sq);
-	xenib_unlock(&sq->lock);
+	roll_back(qp);
+	xenib_unlock(&qp->q.sq.lock);
 }
 
 /* Ends the WQE that is open and begins another. NULL: there was an error. */
-static XENIB_INLINE struct xenib_wqe *begin(struct xenib_qp *qp, uint8_t opcode,
+static __always_inline struct xenib_wqe *begin(struct xenib_qp *qp, uint8_t opcode,
 					    uint32_t wc_opcode, __be32 imm)
 {
-	struct xenib_sq *sq = &qp->sq;
-	struct xenib_wqe *wqe = &sq->batch.wqe;
+	struct xenib_sq *sq = &qp->q.sq;
+	struct xenib_wqe *wqe = &qp->batch.wqe;
 	uint32_t number;
 
 	if (wqe->ctrl)
 		xenib_wqe_end(sq, wqe);
-	else if (unlikely(sq->batch.err))
+	else if (unlikely(qp->batch.err))
 		return NULL;
 
-	number = sq->head + sq->batch.count;
+	number = sq->head + qp->batch.count;
 	if (unlikely(xenib_sq_is_full(sq, number))) {
-		fail(sq, ENOMEM);
+		fail(qp, ENOMEM);
 		return NULL;
 	}
 
 	xenib_wqe_begin(sq, wqe, opcode, xenib_control_bits(sq, qp->vqp.qp_ex.wr_flags), imm);
 	xenib_wqe_remember(sq, number, qp->vqp.qp_ex.wr_id, wc_opcode);
 	sq->next_fence = 0;
-	sq->batch.count++;
+	qp->batch.count++;
 	return wqe;
 }
 
@@ -106,14 +113,14 @@ static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 	begin(qp_of(ex), XENIB_OPCODE_SEND_INVAL, IBV_WC_SEND, htobe32(rkey));
 }
 
-static XENIB_INLINE void begin_ud(struct ibv_qp_ex *ex, uint8_t opcode, __be32 imm)
+static __always_inline void begin_ud(struct ibv_qp_ex *ex, uint8_t opcode, __be32 imm)
 {
 	struct xenib_qp *qp = qp_of(ex);
 	struct xenib_wqe *wqe;
 
 	wqe = begin(qp, opcode, IBV_WC_SEND, imm);
 	if (likely(wqe))
-		xenib_skip_address(&qp->sq, wqe);
+		xenib_skip_address(&qp->q.sq, wqe);
 }
 
 static void wr_send_ud(struct ibv_qp_ex *ex)
@@ -129,13 +136,13 @@ static void wr_send_imm_ud(struct ibv_qp_ex *ex, __be32 imm)
 static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
 			   uint32_t remote_qkey)
 {
-	struct xenib_wqe *wqe = &qp_of(ex)->sq.batch.wqe;
+	struct xenib_wqe *wqe = &qp_of(ex)->batch.wqe;
 
 	if (likely(wqe->ctrl))
-		xenib_put_address(wqe->ctrl + 1, to_xah(ah), remote_qpn, remote_qkey);
+		xenib_put_address(wqe->ctrl + 1, &to_xah(ah)->av, remote_qpn, remote_qkey);
 }
 
-static XENIB_INLINE void begin_rdma(struct ibv_qp_ex *ex, uint8_t opcode, uint32_t wc_opcode,
+static __always_inline void begin_rdma(struct ibv_qp_ex *ex, uint8_t opcode, uint32_t wc_opcode,
 				    uint32_t rkey, uint64_t remote_addr, __be32 imm)
 {
 	struct xenib_wqe *wqe;
@@ -191,17 +198,18 @@ static void begin_bind(struct ibv_qp_ex *ex, uint32_t wc_opcode, uint32_t old_ke
 		       enum ibv_mw_type type, uint32_t new_key,
 		       const struct ibv_mw_bind_info *info)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
 	struct xenib_wqe *wqe;
 	int err;
 
-	wqe = begin(qp_of(ex), XENIB_OPCODE_UMR, wc_opcode, htobe32(old_key));
+	wqe = begin(qp, XENIB_OPCODE_UMR, wc_opcode, htobe32(old_key));
 	if (!wqe)
 		return;
 
-	err = xenib_put_bind(sq, wqe, type, new_key, info);
+	err = xenib_put_mw(sq, wqe, type, new_key, info);
 	if (err)
-		fail(sq, err);
+		fail(qp, err);
 	else
 		sq->next_fence = XENIB_CTRL_SMALL_FENCE;
 }
@@ -221,38 +229,41 @@ static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
 
-	if (likely(sq->batch.wqe.ctrl))
-		xenib_put_data(sq, &sq->batch.wqe, addr, length, lkey);
+	if (likely(qp->batch.wqe.ctrl))
+		xenib_put_data(sq, &qp->batch.wqe, addr, length, lkey);
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct ibv_sge *list)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
 	size_t i;
 
-	if (unlikely(!sq->batch.wqe.ctrl))
+	if (unlikely(!qp->batch.wqe.ctrl))
 		return;
 	if (unlikely(num_sge > sq->max_sge)) {
-		fail(sq, ENOMEM);
+		fail(qp, ENOMEM);
 		return;
 	}
 
 	for (i = 0; i < num_sge; i++)
-		xenib_put_data(sq, &sq->batch.wqe, list[i].addr, list[i].length, list[i].lkey);
+		xenib_put_data(sq, &qp->batch.wqe, list[i].addr, list[i].length, list[i].lkey);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
-	struct xenib_wqe *wqe = &sq->batch.wqe;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
+	struct xenib_wqe *wqe = &qp->batch.wqe;
 	uint8_t *at;
 
 	if (unlikely(!wqe->ctrl))
 		return;
 	if (unlikely(length > sq->max_inline)) {
-		fail(sq, ENOMEM);
+		fail(qp, ENOMEM);
 		return;
 	}
 
@@ -264,8 +275,9 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 				    const struct ibv_data_buf *list)
 {
-	struct xenib_sq *sq = &qp_of(ex)->sq;
-	struct xenib_wqe *wqe = &sq->batch.wqe;
+	struct xenib_qp *qp = qp_of(ex);
+	struct xenib_sq *sq = &qp->q.sq;
+	struct xenib_wqe *wqe = &qp->batch.wqe;
 	size_t i, length = 0;
 	uint8_t *at;
 
@@ -276,7 +288,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 	for (i = 0; i < num_buf; i++) {
 		/* In two steps, so that no sum overflows. */
 		if (unlikely(list[i].length > sq->max_inline - length)) {
-			fail(sq, ENOMEM);
+			fail(qp, ENOMEM);
 			return;
 		}
 		length += list[i].length;

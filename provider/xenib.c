@@ -18,7 +18,7 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct xenib_context *ctx = to_xctx(ibctx);
 
-	xenib_table_exit(&ctx->qps);
+	xenib_qp_table_exit(&ctx->qps);
 	xenib_uars_exit(ibctx, &ctx->uars);
 	xenib_dbrecs_exit(&ctx->dbrecs);
 	xenib_arenas_exit(&ctx->arenas);
@@ -123,7 +123,7 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd,
 	xenib_arenas_init(&ctx->arenas, resp.drv_payload.features & XENIB_FEATURE_ARENAS);
 	xenib_dbrecs_init(&ctx->dbrecs, &ctx->arenas);
 	xenib_uars_init(&ctx->uars, env_is_set("XENIB_SHUT_UP_BF"));
-	xenib_table_init(&ctx->qps);
+	xenib_qp_table_init(&ctx->qps);
 
 	verbs_set_ops(&ctx->vctx, &context_ops);
 	verbs_info(&ctx->vctx, "xenib " XEN_IB_RELEASE "\n");

@@ -96,7 +96,7 @@ static void complete(struct fixture *fix, struct input *in, bool wild)
 {
 	struct fake_hca_cq *hca = &fix->hca[take(in) % 2];
 	struct ibv_qp *qp = fix->qp[take(in) % QPS];
-	struct fake_cqe cqe = { .uidx = to_xqp(qp)->uidx, .qpn = qp->qp_num };
+	struct fake_cqe cqe = { .uidx = to_xqp(qp)->q.uidx, .qpn = qp->qp_num };
 	uint8_t *at = hca->cqes + (size_t)(hca->next % hca->count) * 64;
 	int i;
 

@@ -24,7 +24,7 @@ static void put32(uint8_t *at, uint32_t v)
 
 void fake_hca_attach(struct fake_hca_cq *hca, struct ibv_cq *cq)
 {
-	hca->cqes = to_xcq(cq)->cqes;
+	hca->cqes = to_xcq(cq)->q.cqes;
 	hca->count = cq->cqe + 1;
 	hca->next = 0;
 }

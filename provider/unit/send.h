@@ -67,8 +67,8 @@ static inline void fixture_up(struct fixture *fix, enum ibv_qp_type type, bool w
 	REQUIRE(fix->ah);
 	fix->mw = xenib_alloc_mw(fix->pd, IBV_MW_TYPE_2);
 	REQUIRE(fix->mw);
-	fix->sq = to_xqp(fix->qp)->sq.start;
-	fix->blocks = to_xqp(fix->qp)->sq.mask + 1;
+	fix->sq = to_xqp(fix->qp)->q.sq.start;
+	fix->blocks = to_xqp(fix->qp)->q.sq.mask + 1;
 }
 
 static inline void fixture_down(struct fixture *fix)
@@ -94,13 +94,13 @@ static inline bool queue_holds(const struct fixture *fix, uint32_t block, const 
 
 static inline uint8_t *doorbell(const struct fixture *fix)
 {
-	return fake_uar_page(to_xqp(fix->qp)->sq.uar->index) + 0x800 + fix->bf_turn * 0x100;
+	return fake_uar_page(to_xqp(fix->qp)->uar->index) + 0x800 + fix->bf_turn * 0x100;
 }
 
 /* The doorbell for a single WQE: it is in the page whole, if a buffer holds it. */
 static inline void check_doorbell(struct fixture *fix, const struct expect *e, uint32_t blocks)
 {
-	const __be32 *dbrec = to_xqp(fix->qp)->dbrec;
+	const __be32 *dbrec = to_xqp(fix->qp)->q.dbrec;
 	bool whole = e->used > 16 && e->used <= 256;
 	const uint8_t *reg = doorbell(fix);
 
@@ -123,7 +123,7 @@ static inline void check_wqe(struct fixture *fix, struct expect *e)
 static inline void complete(struct fixture *fix, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t block)
 {
 	struct fake_cqe cqe = {
-		.opcode = 0, .uidx = to_xqp(fix->qp)->uidx, .qpn = fix->qp->qp_num,
+		.opcode = 0, .uidx = to_xqp(fix->qp)->q.uidx, .qpn = fix->qp->qp_num,
 		.wqe = block, .bytes = 77,
 	};
 	struct ibv_wc wc;

@@ -29,21 +29,21 @@ static void doorbell_pages(void)
 	for (i = 0; i < QPS; i++) {
 		qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
 		REQUIRE(qp[i]);
-		uar = to_xqp(qp[i])->sq.uar;
-		CHECK(uar != to_xcq(cq)->uar && uar->bf_size == 256);
-		CHECK(uar->lock.shared == (i >= XENIB_UARS_OWN));
+		uar = to_xqp(qp[i])->uar;
+		CHECK(uar != to_xcq(cq)->uar && uar->bell.bf_size == 256);
+		CHECK(uar->bell.lock.shared == (i >= XENIB_UARS_OWN));
 		CHECK(fake.last.uar == uar->index);
 	}
 	CHECK(fake.uars == 1 + XENIB_UARS_OWN + XENIB_UARS_SHARED);
 	for (i = XENIB_UARS_OWN; i < QPS; i++)
-		CHECK(to_xqp(qp[i])->sq.uar->users == 4);
+		CHECK(to_xqp(qp[i])->uar->users == 4);
 
 	/* A page of its own that is free again is the next one's. */
-	uar = to_xqp(qp[2])->sq.uar;
+	uar = to_xqp(qp[2])->uar;
 	CHECK(!xenib_destroy_qp(qp[2]));
 	qp[2] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
 	REQUIRE(qp[2]);
-	CHECK(to_xqp(qp[2])->sq.uar == uar);
+	CHECK(to_xqp(qp[2])->uar == uar);
 	for (i = 0; i < QPS; i++)
 		CHECK(!xenib_destroy_qp(qp[i]));
 	CHECK(!xenib_destroy_cq(cq));
@@ -71,8 +71,8 @@ static void few_doorbell_pages(void)
 			qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
 			REQUIRE(qp[i]);
 			/* A BlueFlame page without lock has one user only. */
-			if (to_xqp(qp[i])->sq.uar->bf_size && !to_xqp(qp[i])->sq.uar->lock.shared)
-				CHECK(to_xqp(qp[i])->sq.uar->users == 1);
+			if (to_xqp(qp[i])->uar->bell.bf_size && !to_xqp(qp[i])->uar->bell.lock.shared)
+				CHECK(to_xqp(qp[i])->uar->users == 1);
 		}
 		CHECK(fake.uars == (pages < 7 ? pages : 7));
 		for (i = 0; i < 6; i++)
@@ -132,8 +132,8 @@ static void without_blueflame(void)
 	for (i = 0; i < 3; i++) {
 		qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
 		REQUIRE(qp[i]);
-		CHECK(to_xqp(qp[i])->sq.uar == to_xcq(cq)->uar);
-		CHECK(!to_xqp(qp[i])->sq.uar->lock.shared);
+		CHECK(to_xqp(qp[i])->uar == to_xcq(cq)->uar);
+		CHECK(!to_xqp(qp[i])->uar->bell.lock.shared);
 	}
 	CHECK(fake.uars == 1);
 	for (i = 0; i < 3; i++)
@@ -158,7 +158,7 @@ static void single_threaded(void)
 	REQUIRE(pd && cq);
 	qp = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
 	REQUIRE(qp);
-	CHECK(!to_xcq(cq)->lock.shared && !to_xqp(qp)->sq.lock.shared);
+	CHECK(!to_xcq(cq)->q.lock.shared && !to_xqp(qp)->q.sq.lock.shared);
 	CHECK(!xenib_destroy_qp(qp));
 	CHECK(!xenib_destroy_cq(cq));
 	CHECK(!xenib_dealloc_pd(pd));

@@ -218,10 +218,10 @@ static void domains(void)
 	cq_attr.parent_domain = parent;
 	cq = xenib_create_cq_ex(context, &cq_attr);
 	REQUIRE(cq);
-	CHECK(!to_xcq_ex(cq)->lock.shared);
+	CHECK(!to_xcq_ex(cq)->q.lock.shared);
 	qp = fake_qp(parent, ibv_cq_ex_to_cq(cq), NULL, IBV_QPT_RC, &cap);
 	REQUIRE(qp);
-	CHECK(!to_xqp(qp)->sq.lock.shared && !to_xqp(qp)->rq.lock.shared);
+	CHECK(!to_xqp(qp)->q.sq.lock.shared && !to_xqp(qp)->q.rq.lock.shared);
 	CHECK(fake.last.uar == xenib_pd_td(parent)->uar.index && !to_xqp(qp)->own_uar);
 
 	CHECK(xenib_dealloc_td(td) == EBUSY);
@@ -518,36 +518,36 @@ static void addresses(void)
 static void indices(void)
 {
 	enum { QPS = 10000 };
-	static struct xenib_table table;
-	struct xenib_table_leaf *full;
+	static struct xenib_qp_table table;
+	struct xenib_qp_leaf *full;
 	static uint32_t uidx[QPS];
-	struct xenib_qp *qp = calloc(QPS, sizeof(*qp));
+	struct xenib_qp_queues *qp = calloc(QPS, sizeof(*qp));
 	uint32_t i;
 
 	REQUIRE(qp);
-	xenib_table_init(&table);
-	CHECK(!xenib_table_find(&table, 0) && !xenib_table_find(&table, UINT32_MAX));
+	xenib_qp_table_init(&table);
+	CHECK(!xenib_qp_table_find(&table, 0) && !xenib_qp_table_find(&table, UINT32_MAX));
 	for (i = 0; i < QPS; i++)
-		CHECK(!xenib_table_add(&table, &qp[i], &uidx[i]));
+		CHECK(!xenib_qp_table_add(&table, &qp[i], &uidx[i]));
 	for (i = 0; i < QPS; i++)
-		CHECK(xenib_table_find(&table, uidx[i]) == &qp[i] && uidx[i] < XENIB_NO_UIDX);
-	xenib_table_remove(&table, uidx[77]);
-	CHECK(!xenib_table_find(&table, uidx[77]));
-	CHECK(!xenib_table_add(&table, &qp[0], &i) && i == uidx[77]);
-	CHECK(!xenib_table_find(&table, XENIB_NO_UIDX));
-	xenib_table_exit(&table);
+		CHECK(xenib_qp_table_find(&table, uidx[i]) == &qp[i] && uidx[i] < XENIB_NO_UIDX);
+	xenib_qp_table_remove(&table, uidx[77]);
+	CHECK(!xenib_qp_table_find(&table, uidx[77]));
+	CHECK(!xenib_qp_table_add(&table, &qp[0], &i) && i == uidx[77]);
+	CHECK(!xenib_qp_table_find(&table, XENIB_NO_UIDX));
+	xenib_qp_table_exit(&table);
 
 	/* All leaves but the last are full: what is left are the numbers beside XENIB_NO_UIDX, and itself. */
 	full = calloc(1, sizeof(*full));
 	CHECK(full);
 	full->used = XENIB_TABLE_SIZE;
-	xenib_table_init(&table);
+	xenib_qp_table_init(&table);
 	for (i = 0; i < XENIB_TABLE_SIZE - 1; i++)
 		table.leaf[i] = full;
 	table.leaf[XENIB_TABLE_SIZE - 1] = NULL;
-	CHECK(xenib_table_add(&table, &qp[0], &i) == ENOMEM && !table.leaf[XENIB_TABLE_SIZE - 1]);
+	CHECK(xenib_qp_table_add(&table, &qp[0], &i) == ENOMEM && !table.leaf[XENIB_TABLE_SIZE - 1]);
 	memset(table.leaf, 0, sizeof(table.leaf));
-	xenib_table_exit(&table);
+	xenib_qp_table_exit(&table);
 	free(full);
 	free(qp);
 }

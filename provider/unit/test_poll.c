@@ -110,7 +110,7 @@ static void complete(struct fixture *fix, struct ibv_qp *qp, uint32_t n, const s
 {
 	struct fake_cqe cqe = w->cqe;
 
-	cqe.uidx = to_xqp(qp)->uidx;
+	cqe.uidx = to_xqp(qp)->q.uidx;
 	cqe.qpn = qp->qp_num;
 	cqe.wqe = n;
 	cqe.bytes = 0x10203;
@@ -181,8 +181,8 @@ static void every_kind(bool lazy, uint32_t flags)
 	for (i = 0; i < 30 * COUNT(wants); i++) {
 		w = &wants[i % COUNT(wants)];
 		qp = fix.qp[i / 4 % 3];
-		n = to_xqp(qp)->sq.next;
-		CHECK(n == to_xqp(qp)->rq.head);
+		n = to_xqp(qp)->q.sq.next;
+		CHECK(n == to_xqp(qp)->q.rq.head);
 		post(qp, 1000 + i, 5000 + i);
 		complete(&fix, qp, n, w);
 		if (lazy) {
@@ -194,13 +194,13 @@ static void every_kind(bool lazy, uint32_t flags)
 		} else {
 			check_eager(&fix, qp, w, (w->send ? 1000 : 5000) + i);
 		}
-		CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == i + 1);
+		CHECK(be32toh(to_xcq(fix.cq)->q.dbrec[0]) == i + 1);
 		if (w->send)
-			to_xqp(qp)->rq.tail++;
+			to_xqp(qp)->q.rq.tail++;
 		else
-			to_xqp(qp)->sq.tail++;
-		CHECK(to_xqp(qp)->sq.tail == to_xqp(qp)->sq.head);
-		CHECK(to_xqp(qp)->rq.tail == to_xqp(qp)->rq.head);
+			to_xqp(qp)->q.sq.tail++;
+		CHECK(to_xqp(qp)->q.sq.tail == to_xqp(qp)->q.sq.head);
+		CHECK(to_xqp(qp)->q.rq.tail == to_xqp(qp)->q.rq.head);
 	}
 	fixture_down(&fix);
 }
@@ -241,7 +241,7 @@ static void many(void)
 			ibv_end_poll(fix.ex);
 		}
 		for (i = 0; i < 3; i++)
-			to_xqp(fix.qp[i])->rq.tail += 2;
+			to_xqp(fix.qp[i])->q.rq.tail += 2;
 	}
 	fixture_down(&fix);
 }
@@ -260,7 +260,7 @@ static void bad_cqes(void)
 	for (i = 0; i < COUNT(unknown); i++) {
 		post(fix.qp[0], i, 100 + i);
 		complete(&fix, fix.qp[0], i, &wants[0]);
-		cqe.uidx = to_xqp(fix.qp[0])->uidx;
+		cqe.uidx = to_xqp(fix.qp[0])->q.uidx;
 		cqe.opcode = unknown[i];
 		fake_hca_complete(&fix.hca, &cqe);
 		cqe.opcode = 2;
@@ -278,11 +278,11 @@ static void bad_cqes(void)
 			CHECK(ibv_next_poll(fix.ex) == EINVAL);
 			ibv_end_poll(fix.ex);
 			CHECK(ibv_start_poll(fix.ex, &attr) == EINVAL);
-			CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == 4 * i + 3);
+			CHECK(be32toh(to_xcq(fix.cq)->q.dbrec[0]) == 4 * i + 3);
 			CHECK(!ibv_start_poll(fix.ex, &attr) && fix.ex->wr_id == 100 + i);
 			ibv_end_poll(fix.ex);
 		}
-		CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == 4 * (i + 1));
+		CHECK(be32toh(to_xcq(fix.cq)->q.dbrec[0]) == 4 * (i + 1));
 	}
 	attr.comp_mask = 1;
 	CHECK(ibv_start_poll(fix.ex, &attr) == EINVAL);
@@ -302,7 +302,7 @@ static void foreign_cqe(void)
 	other = xenib_create_cq(fix.context, 3, NULL, 0);
 	REQUIRE(other);
 	fake_hca_attach(&other_hca, other);
-	cqe.uidx = to_xqp(fix.qp[1])->uidx;
+	cqe.uidx = to_xqp(fix.qp[1])->q.uidx;
 	fake_hca_complete(&other_hca, &cqe);
 	CHECK(ibv_poll_cq(other, 1, &wc) == -EINVAL);
 	CHECK(!xenib_destroy_cq(other));
@@ -325,7 +325,7 @@ static void clean(bool destroy)
 			post(fix.qp[2], 0, 0);
 			complete(&fix, fix.qp[2], i, &wants[0]);
 			CHECK(ibv_poll_cq(fix.cq, 1, wc) == 1);
-			to_xqp(fix.qp[2])->rq.tail++;
+			to_xqp(fix.qp[2])->q.rq.tail++;
 		}
 		for (i = 0; i < 3; i++) {
 			post(fix.qp[0], i, 20 + i);
@@ -334,16 +334,16 @@ static void clean(bool destroy)
 			complete(&fix, fix.qp[1], i, &wants[i % 2 ? 2 : 0]);
 		}
 		if (destroy) {
-			late.uidx = to_xqp(fix.qp[0])->uidx;
-			to_xcq(fix.cq)->recent = to_xqp(fix.qp[0]);
+			late.uidx = to_xqp(fix.qp[0])->q.uidx;
+			to_xcq(fix.cq)->q.recent = &to_xqp(fix.qp[0])->q;
 			CHECK(!xenib_destroy_qp(fix.qp[0]));
 			fix.qp[0] = NULL;
 		} else {
 			CHECK(!xenib_modify_qp(fix.qp[0], &reset, IBV_QP_STATE));
-			CHECK(!to_xqp(fix.qp[0])->sq.head && !to_xqp(fix.qp[0])->sq.limit);
-			CHECK(!to_xqp(fix.qp[0])->dbrec[0] && !to_xqp(fix.qp[0])->dbrec[1]);
+			CHECK(!to_xqp(fix.qp[0])->q.sq.head && !to_xqp(fix.qp[0])->q.sq.limit);
+			CHECK(!to_xqp(fix.qp[0])->q.dbrec[0] && !to_xqp(fix.qp[0])->q.dbrec[1]);
 		}
-		CHECK(be32toh(to_xcq(fix.cq)->dbrec[0]) == (uint32_t)skip + 3);
+		CHECK(be32toh(to_xcq(fix.cq)->q.dbrec[0]) == (uint32_t)skip + 3);
 		CHECK(ibv_poll_cq(fix.cq, 8, wc) == 3);
 		CHECK(wc[0].wr_id == 40 && wc[1].wr_id == 61 && wc[2].wr_id == 42);
 
@@ -382,12 +382,12 @@ static void arm(void)
 
 	reg = fake_uar_page(cq->uar->index) + 0x20;
 	CHECK(!ibv_req_notify_cq(fix.cq, 1));
-	CHECK(!memcmp(reg, first, 4) && !memcmp(&cq->dbrec[1], first, 4));
-	CHECK(!reg[4] && (uint32_t)(reg[5] << 16 | reg[6] << 8 | reg[7]) == cq->cqn);
+	CHECK(!memcmp(reg, first, 4) && !memcmp(&cq->q.dbrec[1], first, 4));
+	CHECK(!reg[4] && (uint32_t)(reg[5] << 16 | reg[6] << 8 | reg[7]) == cq->q.cqn);
 
 	xenib_cq_event(fix.cq);
 	CHECK(!ibv_req_notify_cq(fix.cq, 0));
-	CHECK(!memcmp(reg, later, 4) && !memcmp(&cq->dbrec[1], later, 4));
+	CHECK(!memcmp(reg, later, 4) && !memcmp(&cq->q.dbrec[1], later, 4));
 	xenib_cq_event(fix.cq);
 	xenib_cq_event(fix.cq);
 	xenib_cq_event(fix.cq);

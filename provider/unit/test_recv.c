@@ -87,14 +87,14 @@ static void receive_queue(void)
 
 	fixture_up(&fix, &cap, NULL);
 	CHECK(fake.last.rq_wqes == 8 && fake.last.rq_shift == 6);
-	CHECK(fake.last.buf == (uintptr_t)to_xqp(fix.qp)->rq.start);
-	cqe.uidx = to_xqp(fix.qp)->uidx;
+	CHECK(fake.last.buf == (uintptr_t)to_xqp(fix.qp)->q.rq.start);
+	cqe.uidx = to_xqp(fix.qp)->q.uidx;
 
 	for (i = 0; i < 0x10010; i++) {
 		wr.wr_id = i;
 		wr.num_sge = i % 5;
 		CHECK(!ibv_post_recv(fix.qp, &wr, &bad));
-		at = to_xqp(fix.qp)->rq.start + i % 8 * 64;
+		at = to_xqp(fix.qp)->q.rq.start + i % 8 * 64;
 		switch (i % 5) {
 		case 0:
 			CHECK(is_end(at));
@@ -110,7 +110,7 @@ static void receive_queue(void)
 			CHECK(segment_is(at + 32, 1, 0xa4, 0x4000) && is_end(at + 48));
 			break;
 		}
-		CHECK(be32toh(to_xqp(fix.qp)->dbrec[0]) == ((i + 1) & 0xffff));
+		CHECK(be32toh(to_xqp(fix.qp)->q.dbrec[0]) == ((i + 1) & 0xffff));
 		cqe.wqe = i;
 		fake_hca_complete(&fix.hca, &cqe);
 		CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && wc.wr_id == i && wc.byte_len == 5);
@@ -120,7 +120,7 @@ static void receive_queue(void)
 	sge[1].length = 9;
 	wr.num_sge = 4;
 	CHECK(!ibv_post_recv(fix.qp, &wr, &bad));
-	CHECK(segment_is(to_xqp(fix.qp)->rq.start + i % 8 * 64 + 48, 1, 0xa4, 0x4000));
+	CHECK(segment_is(to_xqp(fix.qp)->q.rq.start + i % 8 * 64 + 48, 1, 0xa4, 0x4000));
 	wr.num_sge = 5;
 	CHECK(ibv_post_recv(fix.qp, &wr, &bad) == EINVAL && bad == &wr);
 	wr.num_sge = -1;
@@ -140,11 +140,11 @@ static void receive_limits(void)
 	int i;
 
 	fixture_up(&fix, &cap, NULL);
-	CHECK(to_xqp(fix.qp)->rq.max_wr == 4);
+	CHECK(to_xqp(fix.qp)->q.rq.max_wr == 4);
 	for (i = 0; i < 6; i++)
 		wr[i].next = i < 5 ? &wr[i + 1] : NULL;
 	CHECK(ibv_post_recv(fix.qp, wr, &bad) == ENOMEM && bad == &wr[4]);
-	CHECK(be32toh(to_xqp(fix.qp)->dbrec[0]) == 4);
+	CHECK(be32toh(to_xqp(fix.qp)->q.dbrec[0]) == 4);
 
 	/* Not in RESET, but in INIT. */
 	CHECK(!xenib_modify_qp(fix.qp, &reset, IBV_QP_STATE));
@@ -168,7 +168,7 @@ static void no_queues(void)
 	CHECK(!fake.last.sq_blocks && !fake.last.rq_wqes && !fake.last.rq_shift);
 	CHECK(ibv_post_recv(fix.qp, &recv, &bad_recv) == ENOMEM);
 	CHECK(ibv_post_send(fix.qp, &send, &bad_send) == ENOMEM);
-	cqe.uidx = to_xqp(fix.qp)->uidx;
+	cqe.uidx = to_xqp(fix.qp)->q.uidx;
 	fake_hca_complete(&fix.hca, &cqe);
 	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && !wc.wr_id);
 	cqe.opcode = 13;
@@ -212,9 +212,9 @@ static void srq_recycling(void)
 
 	fixture_up(&fix, &srq_cap, &attr);
 	CHECK(attr.max_wr == 31 && attr.max_sge == 3);
-	CHECK(to_xsrq(fix.srq)->mask == 31 && to_xsrq(fix.srq)->shift == 6);
-	cqe.uidx = to_xqp(fix.qp)->uidx;
-	hca.wqes = to_xsrq(fix.srq)->wqes;
+	CHECK(to_xsrq(fix.srq)->q.mask == 31 && to_xsrq(fix.srq)->q.shift == 6);
+	cqe.uidx = to_xqp(fix.qp)->q.uidx;
+	hca.wqes = to_xsrq(fix.srq)->q.wqes;
 	hca.stride = 64;
 	srandom(1);
 
@@ -231,7 +231,7 @@ static void srq_recycling(void)
 				break;
 			posted++;
 			out++;
-			CHECK(be32toh(*to_xsrq(fix.srq)->dbrec) == posted);
+			CHECK(be32toh(*to_xsrq(fix.srq)->q.dbrec) == posted);
 			break;
 		case 1: { /* a message takes the next one */
 			const uint8_t *at;
@@ -275,7 +275,7 @@ static void srq_bad_completions(void)
 	int i;
 
 	fixture_up(&fix, &srq_cap, &attr);
-	cqe.uidx = to_xqp(fix.qp)->uidx;
+	cqe.uidx = to_xqp(fix.qp)->q.uidx;
 	CHECK(!ibv_post_srq_recv(fix.srq, &wr, &bad));
 	for (i = 0; i < 0x10000; i += 37) {
 		cqe.wqe = i;
@@ -309,9 +309,9 @@ static void srq_clean(void)
 	int i;
 
 	fixture_up(&fix, &srq_cap, &attr);
-	hca.wqes = to_xsrq(fix.srq)->wqes;
+	hca.wqes = to_xsrq(fix.srq)->q.wqes;
 	hca.stride = 32;
-	cqe.uidx = to_xqp(fix.qp)->uidx;
+	cqe.uidx = to_xqp(fix.qp)->q.uidx;
 	for (i = 0; i < 3; i++)
 		CHECK(!ibv_post_srq_recv(fix.srq, &wr, &bad));
 	for (i = 0; i < 3; i++) {

@@ -49,11 +49,11 @@ static void batches(bool wr_api)
 	}
 	CHECK(!memcmp(reg, e.octet, 8));
 	CHECK(reg[8] == 0xee && reg[255] == 0xee);
-	CHECK(be32toh(to_xqp(fix.qp)->dbrec[1]) == 3);
+	CHECK(be32toh(to_xqp(fix.qp)->q.dbrec[1]) == 3);
 
 	/* One completion for all three. */
 	complete(&fix, 2, IBV_WC_SEND, 2);
-	CHECK(to_xqp(fix.qp)->sq.tail == 3);
+	CHECK(to_xqp(fix.qp)->q.sq.tail == 3);
 	fixture_down(&fix);
 }
 
@@ -71,7 +71,7 @@ static void overflow(void)
 
 	fixture_up(&fix, IBV_QPT_RC, true);
 	ex = &to_xqp(fix.qp)->vqp.qp_ex;
-	max = to_xqp(fix.qp)->sq.max_wr;
+	max = to_xqp(fix.qp)->q.sq.max_wr;
 	REQUIRE(max >= cap.max_send_wr && max < 63);
 	for (i = 0; i <= max; i++) {
 		wr[i].wr_id = i;
@@ -81,7 +81,7 @@ static void overflow(void)
 		wr[i].next = i < max ? &wr[i + 1] : NULL;
 	}
 	CHECK(ibv_post_send(fix.qp, wr, &bad) == ENOMEM && bad == &wr[max]);
-	CHECK(be32toh(to_xqp(fix.qp)->dbrec[1]) == max);
+	CHECK(be32toh(to_xqp(fix.qp)->q.dbrec[1]) == max);
 	bad = NULL;
 	CHECK(ibv_post_send(fix.qp, &wr[max], &bad) == ENOMEM && bad == &wr[max]);
 
@@ -95,12 +95,12 @@ static void overflow(void)
 		ibv_wr_set_inline_data(ex, data, 4);
 	}
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
-	CHECK(be32toh(to_xqp(fix.qp)->dbrec[1]) == max && to_xqp(fix.qp)->sq.next == max);
+	CHECK(be32toh(to_xqp(fix.qp)->q.dbrec[1]) == max && to_xqp(fix.qp)->q.sq.next == max);
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
-	CHECK(to_xqp(fix.qp)->sq.next == max && to_xqp(fix.qp)->sq.head == max);
+	CHECK(to_xqp(fix.qp)->q.sq.next == max && to_xqp(fix.qp)->q.sq.head == max);
 	CHECK(!ibv_post_send(fix.qp, &wr[max], &bad));
 	fixture_down(&fix);
 }
@@ -134,13 +134,13 @@ static void refusals(void)
 	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 	CHECK(ibv_post_send(fix.qp, &wr, &bad) == EINVAL);
 	wr.opcode = IBV_WR_SEND;
-	sge[0].length = to_xqp(fix.qp)->sq.max_inline + 1;
+	sge[0].length = to_xqp(fix.qp)->q.sq.max_inline + 1;
 	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
 	sge[0].length = UINT32_MAX;
 	sge[1] = sge[0];
 	wr.num_sge = 2;
 	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
-	CHECK(!to_xqp(fix.qp)->sq.head && !to_xqp(fix.qp)->sq.next);
+	CHECK(!to_xqp(fix.qp)->q.sq.head && !to_xqp(fix.qp)->q.sq.next);
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
@@ -148,15 +148,15 @@ static void refusals(void)
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
-	ibv_wr_set_inline_data(ex, data, to_xqp(fix.qp)->sq.max_inline + 1);
+	ibv_wr_set_inline_data(ex, data, to_xqp(fix.qp)->q.sq.max_inline + 1);
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
-	parts[0] = (struct ibv_data_buf){ data, to_xqp(fix.qp)->sq.max_inline };
+	parts[0] = (struct ibv_data_buf){ data, to_xqp(fix.qp)->q.sq.max_inline };
 	parts[1] = (struct ibv_data_buf){ data, 1 };
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data_list(ex, 2, parts);
 	CHECK(ibv_wr_complete(ex) == ENOMEM);
-	CHECK(!to_xqp(fix.qp)->sq.head && !to_xqp(fix.qp)->sq.next);
+	CHECK(!to_xqp(fix.qp)->q.sq.head && !to_xqp(fix.qp)->q.sq.next);
 
 	/* Nothing may be posted before the QP can send. */
 	REQUIRE(!xenib_modify_qp(fix.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
@@ -191,7 +191,7 @@ static void plain_doorbells(void)
 	setenv("XENIB_SHUT_UP_BF", "1", 1);
 	fixture_up(&fix, IBV_QPT_RC, false);
 	unsetenv("XENIB_SHUT_UP_BF");
-	to_xqp(fix.qp)->sq.always = BITS_SIGNALED;
+	to_xqp(fix.qp)->q.sq.always = BITS_SIGNALED;
 	for (i = 0; i < 3; i++) {
 		CHECK(!ibv_post_send(fix.qp, &wr, &bad));
 		expect_control(&e, i, 0x0a, BITS_SIGNALED, no_imm);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cq.c - a new CQ's CQEs, and cleaning a CQ of a QP's completions.
+ */
+#include "queue/cqe.h"
+
+void xenib_cq_init_cqes(struct xenib_cq_queue *cq)
+{
+	struct xenib_cqe *cqe = (struct xenib_cqe *)cq->cqes;
+	u32 i;
+
+	for (i = 0; i <= cq->mask; i++)
+		cqe[i].op_own = XENIB_CQE_INVALID << 4;
+}
+
+static bool is_receive(u8 op_own)
+{
+	switch (op_own >> 4) {
+	case XENIB_CQE_RESP_WR_IMM:
+	case XENIB_CQE_RESP_SEND:
+	case XENIB_CQE_RESP_SEND_IMM:
+	case XENIB_CQE_RESP_SEND_INV:
+	case XENIB_CQE_RESP_ERR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How many CQEs the HCA has written that are not yet consumed. */
+static u32 count_waiting(struct xenib_cq_queue *cq)
+{
+	u32 n;
+	u8 own;
+
+	for (n = 0; n <= cq->mask; n++) {
+		own = READ_ONCE(xenib_cqe_at(cq, cq->next + n)->op_own);
+		if ((own & XENIB_CQE_OWNER) != !!((cq->next + n) & (cq->mask + 1)) ||
+		    own >> 4 == XENIB_CQE_INVALID)
+			break;
+	}
+	return n;
+}
+
+/*
+ * The QP is silent by now, so nothing more of it comes. From the newest CQE to the oldest, those of
+ * other QPs move up into the places of those that are dropped; a place keeps its owner bit.
+ */
+void xenib_cq_clean(struct xenib_cq_queue *cq, struct xenib_qp_queues *qp)
+{
+	struct xenib_cqe *cqe, *to;
+	u32 n, dropped = 0;
+	u64 wr_id;
+	u8 own;
+
+	if (cq->recent == qp)
+		cq->recent = NULL;
+
+	n = count_waiting(cq);
+	dma_rmb();
+
+	while (n--) {
+		cqe = xenib_cqe_at(cq, cq->next + n);
+		if ((be32_to_cpu(cqe->uidx) & 0xffffff) == qp->uidx) {
+			if (qp->srq && is_receive(cqe->op_own))
+				xenib_srq_take(qp->srq, be16_to_cpu(cqe->wqe_counter), &wr_id);
+			dropped++;
+		} else if (dropped) {
+			to = xenib_cqe_at(cq, cq->next + n + dropped);
+			own = to->op_own & XENIB_CQE_OWNER;
+			*to = *cqe;
+			to->op_own = (to->op_own & ~XENIB_CQE_OWNER) | own;
+		}
+	}
+	if (!dropped)
+		return;
+
+	cq->next += dropped;
+	dma_wmb();
+	xenib_cq_tell_consumed(cq);
+}
