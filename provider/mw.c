@@ -9,8 +9,9 @@
 #include "queue/umr.h"
 #include "verbs.h"
 
-#define BOUND_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-		      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
+#define BOUND_ACCESS                                                                 \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
 
 struct ibv_mw *xenib_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {

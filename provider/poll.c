@@ -44,7 +44,7 @@ enum ibv_wc_status xenib_error_status(uint8_t syndrome)
 }
 
 static __always_inline void fill_send(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe,
-				   struct ibv_wc *wc)
+				      struct ibv_wc *wc)
 {
 	const struct xenib_sent *sent = xenib_complete_send(qp, cqe);
 
@@ -56,7 +56,7 @@ static __always_inline void fill_send(struct xenib_qp_queues *qp, const struct x
 }
 
 static __always_inline bool fill_recv(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe,
-				   uint8_t kind, struct ibv_wc *wc)
+				      uint8_t kind, struct ibv_wc *wc)
 {
 	uint32_t source;
 	__be32 imm;

@@ -63,7 +63,7 @@ static __always_inline __be32 imm_of(const struct op *op, const struct ibv_send_
 }
 
 static __always_inline int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe,
-				   const struct ibv_send_wr *wr)
+				      const struct ibv_send_wr *wr)
 {
 	uint8_t *at = xenib_inline_data(sq, wqe);
 	const struct ibv_sge *sge = wr->sg_list;
@@ -81,7 +81,7 @@ static __always_inline int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe
 }
 
 static __always_inline void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
-				  const struct ibv_send_wr *wr)
+				     const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *sge = wr->sg_list;
 	int i;
@@ -91,7 +91,7 @@ static __always_inline void put_sges(struct xenib_sq *sq, struct xenib_wqe *wqe,
 }
 
 static __always_inline void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wqe,
-				    const struct ibv_send_wr *wr)
+				       const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *sge = wr->sg_list;
 	bool cmp_swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
@@ -106,7 +106,7 @@ static __always_inline void put_atomic(struct xenib_sq *sq, struct xenib_wqe *wq
 
 /* Works on a copy, so that in all other cases the WQE's description stays in registers. */
 static __always_inline int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
-				 const struct ibv_send_wr *wr)
+				    const struct ibv_send_wr *wr)
 {
 	static const struct ibv_mw_bind_info none;
 	struct xenib_wqe copy = *wqe;
@@ -117,7 +117,7 @@ static __always_inline int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
 	} else {
 		copy.ctrl->imm = htobe32(wr->bind_mw.mw->rkey);
 		err = xenib_put_mw(sq, &copy, wr->bind_mw.mw->type, wr->bind_mw.rkey,
-				     &wr->bind_mw.bind_info);
+				   &wr->bind_mw.bind_info);
 	}
 	*wqe = copy;
 	return err;
@@ -125,7 +125,7 @@ static __always_inline int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
 
 /* Builds the WQE of one WR; type is the QP's, known to the compiler. */
 static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *wr, uint32_t number,
-			      struct xenib_wqe *wqe, enum ibv_qp_type type)
+				 struct xenib_wqe *wqe, enum ibv_qp_type type)
 {
 	const struct op *op;
 	uint8_t fence = 0;
@@ -182,7 +182,7 @@ static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *
 
 /* WRs before a bad one are posted. */
 static __always_inline int post(struct xenib_sq *sq, struct ibv_send_wr *wr,
-			     struct ibv_send_wr **bad_wr, enum ibv_qp_type type)
+				struct ibv_send_wr **bad_wr, enum ibv_qp_type type)
 {
 	const struct xenib_ctrl_seg *ctrl = NULL;
 	struct xenib_wqe wqe;

@@ -74,7 +74,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 
 /* Ends the WQE that is open and begins another. NULL: there was an error. */
 static __always_inline struct xenib_wqe *begin(struct xenib_qp *qp, uint8_t opcode,
-					    uint32_t wc_opcode, __be32 imm)
+					       uint32_t wc_opcode, __be32 imm)
 {
 	struct xenib_sq *sq = &qp->q.sq;
 	struct xenib_wqe *wqe = &qp->batch.wqe;
@@ -143,7 +143,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t rem
 }
 
 static __always_inline void begin_rdma(struct ibv_qp_ex *ex, uint8_t opcode, uint32_t wc_opcode,
-				    uint32_t rkey, uint64_t remote_addr, __be32 imm)
+				       uint32_t rkey, uint64_t remote_addr, __be32 imm)
 {
 	struct xenib_wqe *wqe;
 
@@ -157,8 +157,7 @@ static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_a
 	begin_rdma(ex, XENIB_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, rkey, remote_addr, 0);
 }
 
-static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
-			      __be32 imm)
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, __be32 imm)
 {
 	begin_rdma(ex, XENIB_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, rkey, remote_addr, imm);
 }
@@ -195,8 +194,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t re
 }
 
 static void begin_bind(struct ibv_qp_ex *ex, uint32_t wc_opcode, uint32_t old_key,
-		       enum ibv_mw_type type, uint32_t new_key,
-		       const struct ibv_mw_bind_info *info)
+		       enum ibv_mw_type type, uint32_t new_key, const struct ibv_mw_bind_info *info)
 {
 	struct xenib_qp *qp = qp_of(ex);
 	struct xenib_sq *sq = &qp->q.sq;

@@ -43,13 +43,13 @@ static __always_inline bool xenib_sq_is_full(struct xenib_sq *sq, u32 head)
 }
 
 /* Begins a WQE at the queue's next block. */
-static __always_inline void xenib_wqe_begin(struct xenib_sq *sq, struct xenib_wqe *wqe,
-					 u8 opcode, u8 bits, __be32 imm)
+static __always_inline void xenib_wqe_begin(struct xenib_sq *sq, struct xenib_wqe *wqe, u8 opcode,
+					    u8 bits, __be32 imm)
 {
 	struct xenib_ctrl_seg *ctrl;
 
 	ctrl = (struct xenib_ctrl_seg *)(sq->start +
-					    ((size_t)(sq->next & sq->mask) << XENIB_BLOCK_SHIFT));
+					 ((size_t)(sq->next & sq->mask) << XENIB_BLOCK_SHIFT));
 	ctrl->index_opcode = cpu_to_be32((sq->next & 0xffff) << 8 | opcode);
 	ctrl->flags = cpu_to_be32(bits);
 	ctrl->imm = imm;
@@ -68,7 +68,7 @@ static __always_inline void xenib_wqe_end(struct xenib_sq *sq, const struct xeni
 
 /* What its completion will need. Call before xenib_wqe_end(). */
 static __always_inline void xenib_wqe_remember(struct xenib_sq *sq, u32 number, u64 wr_id,
-					    u32 wc_opcode)
+					       u32 wc_opcode)
 {
 	struct xenib_sent *sent = &sq->sent[sq->next & sq->mask];
 
@@ -95,8 +95,7 @@ static __always_inline void xenib_put_remote(struct xenib_wqe *wqe, u64 addr, u3
 }
 
 /* compare is 0 for fetch and add. */
-static __always_inline void xenib_put_atomic(struct xenib_wqe *wqe, u64 swap_add,
-					  u64 compare)
+static __always_inline void xenib_put_atomic(struct xenib_wqe *wqe, u64 swap_add, u64 compare)
 {
 	struct xenib_atomic_seg *seg = wqe->seg;
 
@@ -108,7 +107,7 @@ static __always_inline void xenib_put_atomic(struct xenib_wqe *wqe, u64 swap_add
 
 /* The address segment is always in the WQE's first block. */
 static __always_inline void xenib_put_address(void *at, const struct xenib_av *av, u32 qpn,
-					   u32 qkey)
+					      u32 qkey)
 {
 	struct xenib_av *seg = at;
 
@@ -124,7 +123,7 @@ static __always_inline void xenib_skip_address(const struct xenib_sq *sq, struct
 }
 
 static __always_inline void xenib_put_data(const struct xenib_sq *sq, struct xenib_wqe *wqe,
-					u64 addr, u32 length, u32 lkey)
+					   u64 addr, u32 length, u32 lkey)
 {
 	struct xenib_data_seg *seg;
 
@@ -142,7 +141,7 @@ static __always_inline void xenib_put_data(const struct xenib_sq *sq, struct xen
 
 /* Copies to *at, which may run over the end of the queue. */
 static __always_inline void xenib_copy_in(const struct xenib_sq *sq, u8 **at, const void *from,
-				       size_t length)
+					  size_t length)
 {
 	size_t room = sq->end - *at;
 
@@ -176,7 +175,7 @@ static __always_inline void xenib_inline_end(struct xenib_wqe *wqe, u32 length)
 
 /* BlueFlame: whole blocks, in the order of addresses, as the HCA wants them. */
 static __always_inline void xenib_blueflame(const struct xenib_sq *sq, u8 __iomem *to,
-					 const struct xenib_ctrl_seg *ctrl, u32 ds)
+					    const struct xenib_ctrl_seg *ctrl, u32 ds)
 {
 	const u8 *from = (const u8 *)ctrl;
 	u32 blocks;
@@ -195,7 +194,7 @@ static __always_inline void xenib_blueflame(const struct xenib_sq *sq, u8 __iome
  * then the doorbell, which the HCA may act upon at once.
  */
 static __always_inline void xenib_sq_ring(struct xenib_sq *sq, u32 count,
-				       const struct xenib_ctrl_seg *ctrl, u32 ds)
+					  const struct xenib_ctrl_seg *ctrl, u32 ds)
 {
 	struct xenib_doorbell *bell = sq->bell;
 	u8 __iomem *reg;
