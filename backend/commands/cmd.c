@@ -139,18 +139,24 @@ enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what)
 	return cmd_refuse(cmd, status, "%s: %s", what, strerror(-err));
 }
 
-/* Under the lock. An object of a dying context is as good as gone. */
-static struct object *find(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
+/* Finds an object for a command, and does something to it, under the lock. One of a dying context is as good as gone. */
+static enum xen_vhca_status with_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+					enum xen_vhca_status (*act)(struct cmd *cmd, struct object *obj),
+					struct object **obj)
 {
-	struct object *obj = handle_find(&cmd->v->handles, handle, type);
+	enum xen_vhca_status status;
+	struct object *found;
 
-	return obj && !obj->ctx->obj.dying ? obj : NULL;
-}
-
-static enum xen_vhca_status no_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type)
-{
-	return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no %s has handle 0x%x", obj_type_name(type),
-			  handle);
+	pthread_mutex_lock(&cmd->v->lock);
+	found = handle_find(&cmd->v->handles, handle, type);
+	if (found && !found->ctx->obj.dying)
+		status = act(cmd, found);
+	else
+		status = cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no %s has handle 0x%x",
+				    obj_type_name(type), handle);
+	pthread_mutex_unlock(&cmd->v->lock);
+	*obj = found;
+	return status;
 }
 
 /* Under the lock: the command works in this context from now on. */
@@ -163,30 +169,22 @@ static bool enter(struct cmd *cmd, struct context *ctx)
 	return true;
 }
 
-static enum xen_vhca_status other_context(struct cmd *cmd, enum obj_type type)
+static enum xen_vhca_status use(struct cmd *cmd, struct object *obj)
 {
-	return cmd_refuse(cmd, XEN_VHCA_E_CONTEXT, "%s of another context", obj_type_name(type));
+	if (!enter(cmd, obj->ctx))
+		return cmd_refuse(cmd, XEN_VHCA_E_CONTEXT, "%s of another context",
+				  obj_type_name(obj->type));
+	if (obj->type != OBJ_CTX) {
+		obj->uses++;
+		cmd->used[cmd->n_used++] = obj;
+	}
+	return XEN_VHCA_OK;
 }
 
 enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
 			     struct object **obj)
 {
-	enum xen_vhca_status status = XEN_VHCA_OK;
-	struct object *found;
-
-	pthread_mutex_lock(&cmd->v->lock);
-	found = find(cmd, handle, type);
-	if (!found) {
-		status = no_object(cmd, handle, type);
-	} else if (!enter(cmd, found->ctx)) {
-		status = other_context(cmd, type);
-	} else if (type != OBJ_CTX) {
-		found->uses++;
-		cmd->used[cmd->n_used++] = found;
-	}
-	pthread_mutex_unlock(&cmd->v->lock);
-	*obj = found;
-	return status;
+	return with_object(cmd, handle, type, use, obj);
 }
 
 enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
@@ -306,32 +304,20 @@ void cmd_drop(struct cmd *cmd, struct object *obj)
 	free(obj);
 }
 
+static enum xen_vhca_status take(struct cmd *cmd, struct object *obj)
+{
+	if (obj->refs || obj->uses)
+		return cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: in use by %u objects, %u commands",
+				  obj_type_name(obj->type), obj->handle, obj->refs, obj->uses);
+	enter(cmd, obj->ctx);
+	obj->dying = true;
+	return XEN_VHCA_OK;
+}
+
 enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
 			      struct object **obj)
 {
-	enum xen_vhca_status status = XEN_VHCA_OK;
-	struct object *found;
-
-	pthread_mutex_lock(&cmd->v->lock);
-	found = find(cmd, handle, type);
-	if (!found) {
-		status = no_object(cmd, handle, type);
-	} else if (found->refs || found->uses) {
-		status = cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: in use by %u objects, %u commands",
-				    obj_type_name(type), handle, found->refs, found->uses);
-	} else {
-		enter(cmd, found->ctx);
-		found->dying = true;
-	}
-	pthread_mutex_unlock(&cmd->v->lock);
-	*obj = found;
-	return status;
-}
-
-void cmd_look_at_events(struct cmd *cmd)
-{
-	if (cmd->v->events)
-		events_look(cmd->v->events, cmd->ctx);
+	return with_object(cmd, handle, type, take, obj);
 }
 
 void cmd_gone(struct cmd *cmd, struct object *obj)
@@ -356,6 +342,31 @@ void cmd_keep(struct cmd *cmd, struct object *obj)
 	pthread_mutex_lock(&cmd->v->lock);
 	obj->dying = false;
 	pthread_mutex_unlock(&cmd->v->lock);
+}
+
+/* Its events go with the object: what has happened to it before is counted. */
+static void count_events(struct cmd *cmd, const struct object *obj)
+{
+	if (cmd->v->events && (obj->type == OBJ_CQ || obj->type == OBJ_QP))
+		events_look(cmd->v->events, cmd->ctx);
+}
+
+enum xen_vhca_status cmd_destroy(struct cmd *cmd, enum obj_type type,
+				 int (*on_hca)(struct hca_ctx *ctx, uint32_t id), const char *what)
+{
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_take(cmd, cmd->req.u.object.handle, type, &obj);
+	if (status)
+		return status;
+	count_events(cmd, obj);
+	status = cmd_hca(cmd, on_hca(cmd->ctx->hca, obj->hca_id), what);
+	if (status)
+		cmd_keep(cmd, obj);
+	else
+		cmd_gone(cmd, obj);
+	return status;
 }
 
 enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages)

@@ -98,6 +98,13 @@ enum xen_vhca_status cmd_take(struct cmd *cmd, xen_vhca_handle_t handle, enum ob
 void cmd_gone(struct cmd *cmd, struct object *obj);
 void cmd_keep(struct cmd *cmd, struct object *obj);
 
+/*
+ * cmd_destroy - a whole destruction, of the object of this type that the request names. what: says
+ * in the log what the HCA was asked for.
+ */
+enum xen_vhca_status cmd_destroy(struct cmd *cmd, enum obj_type type,
+				 int (*on_hca)(struct hca_ctx *ctx, uint32_t id), const char *what);
+
 /* cmd_charge - takes pages of the quota of bytes. Undone by cmd_uncharge(). */
 enum xen_vhca_status cmd_charge(struct cmd *cmd, uint32_t pages);
 void cmd_uncharge(struct cmd *cmd, uint32_t pages);
@@ -110,12 +117,6 @@ void cmd_uncharge(struct cmd *cmd, uint32_t pages);
 enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only,
 				   struct object **obj);
 void cmd_umem_drop(struct cmd *cmd, struct object *obj);
-
-/*
- * cmd_look_at_events - before an object is destroyed, whose events then are gone: what has happened
- * to it is counted.
- */
-void cmd_look_at_events(struct cmd *cmd);
 
 /* cmd_umem_gone - cmd_gone() of a umem that nobody needs: unmaps it, and gives back its pages. */
 void cmd_umem_gone(struct cmd *cmd, struct object *obj);

@@ -75,18 +75,5 @@ enum xen_vhca_status cmd_cq_modify(struct cmd *cmd)
 
 enum xen_vhca_status cmd_cq_destroy(struct cmd *cmd)
 {
-	const struct hca_ops *ops = cmd->v->hca->ops;
-	enum xen_vhca_status status;
-	struct object *obj;
-
-	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_CQ, &obj);
-	if (status)
-		return status;
-	cmd_look_at_events(cmd);
-	status = cmd_hca(cmd, ops->cq_destroy(cmd->ctx->hca, obj->hca_id), "destroying a CQ");
-	if (status)
-		cmd_keep(cmd, obj);
-	else
-		cmd_gone(cmd, obj);
-	return status;
+	return cmd_destroy(cmd, OBJ_CQ, cmd->v->hca->ops->cq_destroy, "destroying a CQ");
 }

@@ -37,19 +37,7 @@ enum xen_vhca_status cmd_pd_alloc(struct cmd *cmd)
 
 enum xen_vhca_status cmd_pd_free(struct cmd *cmd)
 {
-	const struct hca_ops *ops = cmd->v->hca->ops;
-	enum xen_vhca_status status;
-	struct object *obj;
-
-	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_PD, &obj);
-	if (status)
-		return status;
-	status = cmd_hca(cmd, ops->pd_free(hca_ctx(cmd), obj->hca_id), "freeing a PD");
-	if (status)
-		cmd_keep(cmd, obj);
-	else
-		cmd_gone(cmd, obj);
-	return status;
+	return cmd_destroy(cmd, OBJ_PD, cmd->v->hca->ops->pd_free, "freeing a PD");
 }
 
 /*
@@ -176,17 +164,5 @@ enum xen_vhca_status cmd_mw_alloc(struct cmd *cmd)
 
 enum xen_vhca_status cmd_mw_free(struct cmd *cmd)
 {
-	const struct hca_ops *ops = cmd->v->hca->ops;
-	enum xen_vhca_status status;
-	struct object *obj;
-
-	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_MW, &obj);
-	if (status)
-		return status;
-	status = cmd_hca(cmd, ops->mw_free(hca_ctx(cmd), obj->hca_id), "freeing a memory window");
-	if (status)
-		cmd_keep(cmd, obj);
-	else
-		cmd_gone(cmd, obj);
-	return status;
+	return cmd_destroy(cmd, OBJ_MW, cmd->v->hca->ops->mw_free, "freeing a memory window");
 }

@@ -120,18 +120,5 @@ enum xen_vhca_status cmd_qp_query(struct cmd *cmd)
 
 enum xen_vhca_status cmd_qp_destroy(struct cmd *cmd)
 {
-	const struct hca_ops *ops = cmd->v->hca->ops;
-	enum xen_vhca_status status;
-	struct object *obj;
-
-	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_QP, &obj);
-	if (status)
-		return status;
-	cmd_look_at_events(cmd);
-	status = cmd_hca(cmd, ops->qp_destroy(cmd->ctx->hca, obj->hca_id), "destroying a QP");
-	if (status)
-		cmd_keep(cmd, obj);
-	else
-		cmd_gone(cmd, obj);
-	return status;
+	return cmd_destroy(cmd, OBJ_QP, cmd->v->hca->ops->qp_destroy, "destroying a QP");
 }

@@ -78,17 +78,5 @@ enum xen_vhca_status cmd_srq_query(struct cmd *cmd)
 
 enum xen_vhca_status cmd_srq_destroy(struct cmd *cmd)
 {
-	const struct hca_ops *ops = cmd->v->hca->ops;
-	enum xen_vhca_status status;
-	struct object *obj;
-
-	status = cmd_take(cmd, cmd->req.u.object.handle, OBJ_SRQ, &obj);
-	if (status)
-		return status;
-	status = cmd_hca(cmd, ops->srq_destroy(cmd->ctx->hca, obj->hca_id), "destroying an SRQ");
-	if (status)
-		cmd_keep(cmd, obj);
-	else
-		cmd_gone(cmd, obj);
-	return status;
+	return cmd_destroy(cmd, OBJ_SRQ, cmd->v->hca->ops->srq_destroy, "destroying an SRQ");
 }

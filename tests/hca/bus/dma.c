@@ -233,24 +233,23 @@ static bool range_wraps(uint64_t iova, size_t len)
 	return len && len - 1 > UINT64_MAX - iova;
 }
 
-int dma_read(struct dma_space *dma, uint64_t iova, void *dst, size_t len)
+/* Between the driver's memory, run by run, and the model's: to there, or from there. */
+static int copy(struct dma_space *dma, uint64_t iova, uint8_t *to, const uint8_t *from, size_t len)
 {
-	uint8_t *to = dst;
+	const unsigned int prot = to ? DMA_PROT_READ : DMA_PROT_WRITE;
+	size_t done, run;
+	uint8_t *at;
 
-	dma->stats.reads++;
-	dma->stats.read_bytes += len;
 	if (range_wraps(iova, len))
 		goto fault;
-	while (len) {
-		size_t run;
-		const uint8_t *from = region_run(dma, iova, len, DMA_PROT_READ, &run);
-
-		if (!from)
+	for (done = 0; done < len; done += run) {
+		at = region_run(dma, iova + done, len - done, prot, &run);
+		if (!at)
 			goto fault;
-		memcpy(to, from, run);
-		to += run;
-		iova += run;
-		len -= run;
+		if (to)
+			memcpy(to + done, at, run);
+		else
+			memcpy(at, from + done, run);
 	}
 	return 0;
 fault:
@@ -258,29 +257,18 @@ fault:
 	return -EFAULT;
 }
 
+int dma_read(struct dma_space *dma, uint64_t iova, void *dst, size_t len)
+{
+	dma->stats.reads++;
+	dma->stats.read_bytes += len;
+	return copy(dma, iova, dst, NULL, len);
+}
+
 int dma_write(struct dma_space *dma, uint64_t iova, const void *src, size_t len)
 {
-	const uint8_t *from = src;
-
 	dma->stats.writes++;
 	dma->stats.write_bytes += len;
-	if (range_wraps(iova, len))
-		goto fault;
-	while (len) {
-		size_t run;
-		uint8_t *to = region_run(dma, iova, len, DMA_PROT_WRITE, &run);
-
-		if (!to)
-			goto fault;
-		memcpy(to, from, run);
-		from += run;
-		iova += run;
-		len -= run;
-	}
-	return 0;
-fault:
-	dma->stats.faults++;
-	return -EFAULT;
+	return copy(dma, iova, NULL, src, len);
 }
 
 void *dma_ptr(struct dma_space *dma, uint64_t iova, size_t len, unsigned int prot)
