@@ -70,8 +70,8 @@ const char *vhca_status_name(unsigned int status)
 }
 
 /*
- * In a page table, more bits of a frame would be shifted out, or be the entry's rights. A guest that
- * has named a frame gets that one.
+ * In a page table, more bits of a frame would be shifted out, or be the entry's rights. A guest
+ * that has named a frame gets that one.
  */
 static int uar_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_uar *u)
 {
@@ -89,7 +89,8 @@ static int uar_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_uar 
 /* A umem if one was to be kept, and only then. A handle names one object. */
 static int mr_ok(const struct xen_vhca_req *req, const struct xen_vhca_new_mr *m)
 {
-	int keep = req->op == XEN_VHCA_OP_MR_REG && req->u.mr_reg.flags & XEN_VHCA_MR_REG_PERSISTENT;
+	int keep = req->op == XEN_VHCA_OP_MR_REG &&
+		   req->u.mr_reg.flags & XEN_VHCA_MR_REG_PERSISTENT;
 
 	return m->handle && m->umem != m->handle && !m->umem == !keep;
 }

@@ -11,8 +11,15 @@ packages_of() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$LAB_DIR/packages/$1" |
 
 short_hash() { sha256sum | cut -c1-12; }
 
-# The key of a root: its packages, and the function that makes it.
-root_key() { { echo "$SUITE amd64"; packages_of "$1"; declare -f make_root; } | short_hash; }
+# The key of a root: its packages, and the functions that make it.
+root_key() {
+	{
+		echo "$SUITE amd64"
+		packages_of "$1"
+		declare -f make_root
+		[ "$1" != tools ] || declare -f keep_checkpatch
+	} | short_hash
+}
 
 # The key of the boot files: both roots as they are now, the kernel unless it is the stock one, and what makes them.
 boot_key() {
@@ -67,6 +74,19 @@ make_root() {
 	{ echo "$1"; chroot "$2" dpkg-query -W; } >"$2/.lab-stamp"
 }
 
+# keep_checkpatch ROOT: of the kernel's source, which is large, nothing but checkpatch stays.
+keep_checkpatch() {
+	chroot "$1" sh -c 'cd /usr/src && mkdir checkpatch && tar -xJf linux-source-*.tar.xz -C checkpatch \
+		--strip-components=2 --wildcards "*/scripts/checkpatch.pl" "*/scripts/spelling.txt" "*/scripts/const_structs.checkpatch" &&
+		rm linux-source-*'
+}
+
+# make_whole_root NAME DESTINATION MIRROR
+make_whole_root() {
+	make_root "$@"
+	[ "$1" != tools ] || keep_checkpatch "$2"
+}
+
 # ensure_root NAME
 ensure_root() {
 	local name=$1 dir partial uri
@@ -78,7 +98,7 @@ ensure_root() {
 	check_mirror "$uri"
 	partial=$CACHE/partial-$name.$$
 	step "making the $name root ($SUITE, $(packages_of "$name" | wc -l) packages and what they need)" \
-		"$CACHE/log/$name.log" make_root "$name" "$partial" "$uri" ||
+		"$CACHE/log/$name.log" make_whole_root "$name" "$partial" "$uri" ||
 		die "$EX_HOST" "the $name root could not be made" \
 			"the whole log is $CACHE/log/$name.log" "try again; nothing half-made is kept"
 	rm -rf "$dir"
