@@ -128,6 +128,11 @@ unit: have-pytest tests/hca stage
 # $(1): of these marks, $(2): where
 run_pytest = $(PYTEST) -v -m '$(1)' $(if $(K),-k "$$K") --durations 20 --durations-min 5 --junitxml build/tests/results.xml $(2)
 
+# The C files as .clang-format wants them
+.PHONY: format
+format: roots
+	git ls-files -z '*.c' '*.h' | xargs -0 $(IN_ROOT) clang-format -i
+
 .PHONY: have-pytest
 have-pytest:
 	@$(PYTEST) --markers >/dev/null || \
@@ -176,6 +181,7 @@ help:
 	@echo 'make kunit        KUnit cases of the frontend, in a kernel with KASAN (compiled on first use, ~6 minutes)'
 	@echo 'make fuzz         every fuzzer, FUZZ_RUNS=$(FUZZ_RUNS) inputs, no longer than FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make mutants      breaks the code in one place at a time: do unit tests notice? (MUTANTS="backend/admin/control.c tools": these)'
+	@echo 'make format       lays out the C files as .clang-format says'
 	@echo 'make clean        remove build/;  make distclean: the cached root file systems as well'
 	@echo
 	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with); tests need python3-pytest and'
