@@ -33,6 +33,9 @@ typedef uint64_t u64;
 #define be16_to_cpu(x) be16toh(x)
 #define be32_to_cpu(x) be32toh(x)
 
+#define BIT(n) (1UL << (n))
+#define BIT_ULL(n) (1ULL << (n))
+
 /* Inlined also where the compiler would rather not: its arguments are mostly constants there. */
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))

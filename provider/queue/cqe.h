@@ -17,7 +17,7 @@
 #include "queue/queues.h"
 #include "queue/srq.h"
 
-#define XENIB_ARM_SOLICITED (1u << 24)
+#define XENIB_ARM_SOLICITED BIT(24)
 
 static __always_inline struct xenib_cqe *xenib_cqe_at(const struct xenib_cq_queue *cq, u32 n)
 {

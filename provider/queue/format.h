@@ -11,10 +11,10 @@
 /* Segments are counted in units of 16 bytes; send WQEs are whole blocks of 64 bytes. */
 #define XENIB_SEG_SIZE 16u
 #define XENIB_BLOCK_SHIFT 6
-#define XENIB_BLOCK_SIZE (1u << XENIB_BLOCK_SHIFT)
+#define XENIB_BLOCK_SIZE 64u
 
 #define XENIB_CQE_SHIFT 6
-#define XENIB_CQE_SIZE (1u << XENIB_CQE_SHIFT)
+#define XENIB_CQE_SIZE 64u
 
 /* Where the doorbell to arm a CQ stands in any UAR page. */
 #define XENIB_UAR_CQ_DOORBELL 0x20
@@ -38,9 +38,9 @@ struct xenib_ctrl_seg {
 	__be32 imm;
 };
 
-#define XENIB_CTRL_SOLICITED (1u << 1)
+#define XENIB_CTRL_SOLICITED BIT(1)
 #define XENIB_CTRL_COMPLETION (2u << 2)
-#define XENIB_CTRL_SMALL_FENCE (1u << 5) /* waits for UMRs before it */
+#define XENIB_CTRL_SMALL_FENCE BIT(5) /* waits for UMRs before it */
 #define XENIB_CTRL_FENCE (4u << 5)       /* and for reads and atomics */
 
 struct xenib_raddr_seg {
@@ -68,7 +68,7 @@ struct xenib_inline_seg {
 	__be32 byte_count;
 };
 
-#define XENIB_INLINE_DATA (1u << 31) /* in byte_count */
+#define XENIB_INLINE_DATA BIT(31) /* in byte_count */
 
 /* Address vector of a datagram: all of its segment */
 struct xenib_av {
@@ -85,8 +85,8 @@ struct xenib_av {
 	u8 dgid[16];
 };
 
-#define XENIB_AV_EXTENDED (1u << 31)
-#define XENIB_AV_GRH (1u << 30)
+#define XENIB_AV_EXTENDED BIT(31)
+#define XENIB_AV_GRH BIT(30)
 
 /* A UMR WQE changes a memory key: what of it, and on what conditions */
 struct xenib_umr_seg {
@@ -98,20 +98,20 @@ struct xenib_umr_seg {
 	u8 reserved1[32];
 };
 
-#define XENIB_UMR_CHECK_QPN (1u << 3)
-#define XENIB_UMR_OFFSET (1u << 4)
-#define XENIB_UMR_CHECK_FREE (1u << 5)
-#define XENIB_UMR_INLINE (1u << 7)
+#define XENIB_UMR_CHECK_QPN BIT(3)
+#define XENIB_UMR_OFFSET BIT(4)
+#define XENIB_UMR_CHECK_FREE BIT(5)
+#define XENIB_UMR_INLINE BIT(7)
 
-#define XENIB_UMR_MASK_LEN (1u << 0)
-#define XENIB_UMR_MASK_START (1u << 6)
-#define XENIB_UMR_MASK_KEY (1u << 13)
-#define XENIB_UMR_MASK_QPN (1u << 14)
-#define XENIB_UMR_MASK_LOCAL_WRITE (1u << 18)
-#define XENIB_UMR_MASK_REMOTE_READ (1u << 19)
-#define XENIB_UMR_MASK_REMOTE_WRITE (1u << 20)
-#define XENIB_UMR_MASK_ATOMIC (1u << 21)
-#define XENIB_UMR_MASK_FREE (1u << 29)
+#define XENIB_UMR_MASK_LEN BIT(0)
+#define XENIB_UMR_MASK_START BIT(6)
+#define XENIB_UMR_MASK_KEY BIT(13)
+#define XENIB_UMR_MASK_QPN BIT(14)
+#define XENIB_UMR_MASK_LOCAL_WRITE BIT(18)
+#define XENIB_UMR_MASK_REMOTE_READ BIT(19)
+#define XENIB_UMR_MASK_REMOTE_WRITE BIT(20)
+#define XENIB_UMR_MASK_ATOMIC BIT(21)
+#define XENIB_UMR_MASK_FREE BIT(29)
 
 /* The key's new contents */
 struct xenib_key_seg {
@@ -126,11 +126,11 @@ struct xenib_key_seg {
 	__be32 reserved3[8];
 };
 
-#define XENIB_KEY_FREE (1u << 6)
-#define XENIB_KEY_LOCAL_WRITE (1u << 3)
-#define XENIB_KEY_REMOTE_READ (1u << 4)
-#define XENIB_KEY_REMOTE_WRITE (1u << 5)
-#define XENIB_KEY_ATOMIC (1u << 6)
+#define XENIB_KEY_FREE BIT(6)
+#define XENIB_KEY_LOCAL_WRITE BIT(3)
+#define XENIB_KEY_REMOTE_READ BIT(4)
+#define XENIB_KEY_REMOTE_WRITE BIT(5)
+#define XENIB_KEY_ATOMIC BIT(6)
 #define XENIB_KEY_ANY_QP 0xffffff00u
 
 /* A translation entry: memory behind the key, in terms of another */

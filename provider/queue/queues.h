@@ -116,7 +116,7 @@ struct xenib_cq_queue {
 	u32 mask;                       /* CQEs - 1 */
 	u32 next;                       /* CQEs consumed, free running */
 	struct xenib_qp_queues *recent; /* whose CQE was consumed last; NULL: unknown */
-	const struct xenib_qp_table *qps;
+	struct xenib_qp_table *qps;
 	__be32 *dbrec;
 	struct xenib_doorbell *bell;
 	u32 cqn;

@@ -9,7 +9,7 @@
 
 #include "queue/send.h"
 
-#define XENIB_MAX_BIND (1ULL << 31)
+#define XENIB_MAX_BIND BIT_ULL(31)
 
 /* Counts of 16-byte translation entries come in eights, and are told in half of that. */
 #define XENIB_TRANSLATION_UNITS 4
