@@ -57,7 +57,7 @@ static void fill_av(struct xenib_av *av, const struct ibv_ah_attr *attr)
 	av->traffic_class = attr->grh.traffic_class;
 	av->hop_limit = attr->grh.hop_limit;
 	av->gid_flow = htobe32(XENIB_AV_GRH | (uint32_t)attr->grh.sgid_index << 20 |
-				 (attr->grh.flow_label & IB_GRH_FLOWLABEL_MASK));
+			       (attr->grh.flow_label & IB_GRH_FLOWLABEL_MASK));
 	memcpy(av->dgid, attr->grh.dgid.raw, sizeof(av->dgid));
 }
 

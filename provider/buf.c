@@ -60,7 +60,8 @@ static struct xenib_arena *add_arena(struct xenib_arenas *arenas, size_t size)
 	struct xenib_arena *arena;
 	int err;
 
-	while ((size_t)1 << shift < size || (shift < MAX_SHIFT && (size_t)1 << shift < arenas->total))
+	while ((size_t)1 << shift < size ||
+	       (shift < MAX_SHIFT && (size_t)1 << shift < arenas->total))
 		shift++;
 	arena = calloc(1, sizeof(*arena) + ((size_t)1 << shift) / XENIB_PAGE_SIZE);
 	if (!arena)
@@ -101,8 +102,7 @@ void xenib_arenas_exit(struct xenib_arenas *arenas)
 {
 	struct xenib_arena *arena, *next;
 
-	list_for_each_safe(&arenas->list, arena, next, entry)
-		free_arena(arenas, arena);
+	list_for_each_safe(&arenas->list, arena, next, entry) free_arena(arenas, arena);
 	pthread_mutex_destroy(&arenas->lock);
 }
 

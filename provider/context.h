@@ -11,19 +11,12 @@
 #include <infiniband/driver.h>
 
 #include "dbrec.h"
+#include "queue/size.h"
 #include "table.h"
 #include "uar.h"
 
 struct xenib_device {
 	struct verbs_device verbs;
-};
-
-struct xenib_limits {
-	uint32_t max_sq_desc;     /* bytes of a send WQE */
-	uint32_t max_rq_desc;     /* bytes of a receive WQE */
-	uint32_t max_send_blocks; /* 64-byte blocks of a send queue */
-	uint32_t max_recv_wqes;   /* of a receive queue */
-	uint32_t max_srq_wqes;    /* of an SRQ */
 };
 
 struct xenib_context {
@@ -39,12 +32,6 @@ struct xenib_context {
 static inline struct xenib_context *to_xctx(struct ibv_context *context)
 {
 	return container_of(context, struct xenib_context, vctx.context);
-}
-
-/* The least power of two that is not less than n; 1 <= n <= 2^31. */
-static inline uint32_t xenib_round_up_pow2(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
 }
 
 #endif

@@ -37,8 +37,7 @@ void xenib_dbrecs_exit(struct xenib_dbrecs *recs)
 {
 	struct dbrec_page *page, *next;
 
-	list_for_each_safe(&recs->pages, page, next, entry)
-		free_page(recs, page);
+	list_for_each_safe(&recs->pages, page, next, entry) free_page(recs, page);
 	pthread_mutex_destroy(&recs->lock);
 }
 

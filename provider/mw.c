@@ -9,7 +9,7 @@
 #include "queue/umr.h"
 #include "verbs.h"
 
-#define BOUND_ACCESS                                                                 \
+#define BOUND_ACCESS \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
 

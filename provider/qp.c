@@ -12,44 +12,11 @@
 #include "queue/cqe.h"
 #include "verbs.h"
 
-void xenib_qp_init_queues(struct xenib_qp *qp, const struct xenib_qp_size *size)
-{
-	size_t rq_bytes = (size_t)size->rq_wqes << size->rq_shift;
-
-	qp->q.rq.start = qp->buf.addr;
-	qp->q.rq.shift = size->rq_shift;
-	qp->q.rq.mask = size->rq_wqes ? size->rq_wqes - 1 : 0;
-	qp->q.rq.max_wr = size->cap.max_recv_wr;
-	qp->q.rq.max_sge = size->cap.max_recv_sge;
-	qp->q.rq.dbrec = qp->q.dbrec;
-	if (!qp->q.rq.wr_id)
-		qp->q.rq.wr_id = &qp->q.rq.none;
-
-	qp->q.sq.start = qp->buf.addr + rq_bytes;
-	qp->q.sq.end = qp->q.sq.start + (size_t)size->sq_blocks * XENIB_BLOCK_SIZE;
-	qp->q.sq.mask = size->sq_blocks ? size->sq_blocks - 1 : 0;
-	qp->q.sq.max_wr = size->cap.max_send_wr;
-	qp->q.sq.max_sge = size->cap.max_send_sge;
-	qp->q.sq.max_inline = size->cap.max_inline_data;
-	qp->q.sq.dbrec = qp->q.dbrec;
-	if (!qp->q.sq.sent)
-		qp->q.sq.sent = &qp->q.nothing_sent;
-}
-
 void xenib_qp_set_state(struct xenib_qp *qp, enum ibv_qp_state state)
 {
 	switch (state) {
 	case IBV_QPS_RESET:
-		qp->q.sq.head = 0;
-		qp->q.sq.tail = 0;
-		qp->q.sq.next = 0;
-		qp->q.sq.next_fence = 0;
-		qp->q.sq.limit = 0;
-		qp->q.rq.head = 0;
-		qp->q.rq.tail = 0;
-		qp->q.rq.limit = 0;
-		qp->q.dbrec[XENIB_DBREC_RECV] = 0;
-		qp->q.dbrec[XENIB_DBREC_SEND] = 0;
+		xenib_qp_reset_queues(&qp->q);
 		break;
 	case IBV_QPS_INIT:
 		qp->q.rq.limit = qp->q.rq.max_wr;
@@ -67,9 +34,9 @@ static uint64_t ops_asked(const struct ibv_qp_init_attr_ex *attr)
 {
 	uint64_t all = xenib_qp_all_ops(attr->qp_type);
 
-	if (!check_comp_mask(attr->comp_mask,
-			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
-				     IBV_QP_INIT_ATTR_CREATE_FLAGS))
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD |
+						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+						      IBV_QP_INIT_ATTR_CREATE_FLAGS))
 		return 0;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return 0;
@@ -106,7 +73,7 @@ static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
 			goto err_free_sent;
 	}
 
-	xenib_qp_init_queues(qp, size);
+	xenib_qp_init_queues(&qp->q, qp->buf.addr, size);
 	return 0;
 
 err_free_sent:
@@ -126,6 +93,17 @@ static void free_queues(struct xenib_context *ctx, struct xenib_qp *qp)
 		free(qp->q.sq.sent);
 	xenib_dbrec_free(&ctx->dbrecs, qp->q.dbrec);
 	xenib_buf_free(&ctx->arenas, &qp->buf);
+}
+
+static struct ibv_qp_cap cap_of(const struct xenib_qp_queues *qp)
+{
+	return (struct ibv_qp_cap){
+		.max_send_wr = qp->sq.max_wr,
+		.max_recv_wr = qp->rq.max_wr,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.max_sge,
+		.max_inline_data = qp->sq.max_inline,
+	};
 }
 
 static int get_uar(struct xenib_context *ctx, struct ibv_pd *pd, struct xenib_qp *qp)
@@ -245,7 +223,7 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 		xenib_qp_set_wr(qp, ops);
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
-	attr->cap = size.cap;
+	attr->cap = cap_of(&qp->q);
 	return &qp->vqp.qp;
 
 err_remove:
@@ -342,13 +320,7 @@ int xenib_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 	if (err)
 		return err;
 
-	init_attr->cap = (struct ibv_qp_cap){
-		.max_send_wr = qp->q.sq.max_wr,
-		.max_recv_wr = qp->q.rq.max_wr,
-		.max_send_sge = qp->q.sq.max_sge,
-		.max_recv_sge = qp->q.rq.max_sge,
-		.max_inline_data = qp->q.sq.max_inline,
-	};
+	init_attr->cap = cap_of(&qp->q);
 	attr->cap = init_attr->cap;
 	return 0;
 }

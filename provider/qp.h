@@ -6,13 +6,12 @@
 #define XENIB_QP_H
 
 #include <infiniband/driver.h>
-#include "queue/queues.h"
+#include "queue/size.h"
 
 #include "buf.h"
 #include "cq.h"
 #include "srq.h"
 
-struct xenib_limits;
 struct xenib_uar;
 
 /* What ibv_wr_start() began. */
@@ -39,15 +38,6 @@ static inline struct xenib_qp *to_xqp(struct ibv_qp *ibqp)
 	return container_of(ibqp, struct xenib_qp, vqp.qp);
 }
 
-/* The sizes of a QP's queues. */
-struct xenib_qp_size {
-	uint32_t sq_blocks; /* a power of two, or 0 */
-	uint32_t rq_wqes;   /* a power of two, or 0 */
-	uint32_t rq_shift;
-	size_t bytes;       /* receive queue, then send queue */
-	struct ibv_qp_cap cap; /* what the program may use: at least what it asked for */
-};
-
 /**
  * xenib_qp_size() - the smallest queues for what is asked for.
  * @ops: enum ibv_qp_create_send_ops_flags: what will be posted.
@@ -61,12 +51,6 @@ int xenib_qp_size(const struct xenib_limits *limits, enum ibv_qp_type type, uint
  * xenib_qp_all_ops() - all operations of a QP type that this provider has; 0: not such a type.
  */
 uint64_t xenib_qp_all_ops(enum ibv_qp_type type);
-
-/**
- * xenib_qp_init_queues() - lays the queues of size into the buffer. By then are set: buf, q.dbrec,
- * q.sq.sent and q.rq.wr_id.
- */
-void xenib_qp_init_queues(struct xenib_qp *qp, const struct xenib_qp_size *size);
 
 /** xenib_qp_set_state() - the QP is in a state now: which queues may be posted to, from where. */
 void xenib_qp_set_state(struct xenib_qp *qp, enum ibv_qp_state state);

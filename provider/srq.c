@@ -11,35 +11,6 @@
 #include "srq.h"
 #include "verbs.h"
 
-#define MIN_WQE_SIZE 32
-
-static int set_sizes(const struct xenib_limits *limits, struct xenib_srq *srq,
-		     const struct ibv_srq_attr *attr)
-{
-	uint32_t size;
-
-	/* In this order nothing overflows. */
-	if (!attr->max_wr || attr->max_wr >= limits->max_srq_wqes ||
-	    attr->max_sge > limits->max_rq_desc / 16)
-		return EINVAL;
-
-	size = xenib_round_up_pow2(sizeof(struct xenib_srq_next_seg) +
-				   attr->max_sge * sizeof(struct xenib_data_seg));
-	if (size < MIN_WQE_SIZE)
-		size = MIN_WQE_SIZE;
-	if (size > limits->max_rq_desc)
-		return EINVAL;
-
-	srq->q.shift = __builtin_ctz(size);
-	srq->q.mask = xenib_round_up_pow2(attr->max_wr + 1) - 1;
-	if (srq->q.mask >= limits->max_srq_wqes)
-		return EINVAL;
-
-	srq->q.max_sge = (size - sizeof(struct xenib_srq_next_seg)) /
-		       sizeof(struct xenib_data_seg);
-	return 0;
-}
-
 static int create_in_kernel(struct ibv_pd *pd, const struct ibv_srq_init_attr *attr,
 			    struct xenib_srq *srq)
 {
@@ -74,9 +45,10 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 		return NULL;
 
 	xenib_lock_init(&srq->q.lock, !ctx->single_threaded && !xenib_pd_td(pd));
-	err = set_sizes(&ctx->limits, srq, &attr->attr);
-	if (err)
+	if (!xenib_size_srq(&ctx->limits, attr->attr.max_wr, attr->attr.max_sge, &srq->q)) {
+		err = EINVAL;
 		goto err_free;
+	}
 
 	srq->q.wqe = calloc(srq->q.mask + 1, sizeof(*srq->q.wqe));
 	if (!srq->q.wqe) {

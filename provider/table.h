@@ -45,7 +45,7 @@ void xenib_qp_table_remove(struct xenib_qp_table *table, uint32_t uidx);
 
 /** xenib_qp_table_find() - the QP with this number, or NULL. */
 static inline struct xenib_qp_queues *xenib_qp_table_find(const struct xenib_qp_table *table,
-							   uint32_t uidx)
+							  uint32_t uidx)
 {
 	const struct xenib_qp_leaf *leaf;
 

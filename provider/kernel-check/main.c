@@ -109,8 +109,7 @@ out:
 	return wr_id;
 }
 
-static void make(struct xenib_cq_queue *cq, struct xenib_srq_queue *srq,
-		 struct xenib_qp_queues *qp)
+static void make(struct xenib_cq_queue *cq, struct xenib_srq_queue *srq, struct xenib_qp_queues *qp)
 {
 	xenib_lock_init(&cq->lock);
 	xenib_lock_init(&srq->lock);

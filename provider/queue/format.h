@@ -41,7 +41,7 @@ struct xenib_ctrl_seg {
 #define XENIB_CTRL_SOLICITED BIT(1)
 #define XENIB_CTRL_COMPLETION (2u << 2)
 #define XENIB_CTRL_SMALL_FENCE BIT(5) /* waits for UMRs before it */
-#define XENIB_CTRL_FENCE (4u << 5)       /* and for reads and atomics */
+#define XENIB_CTRL_FENCE (4u << 5)    /* and for reads and atomics */
 
 struct xenib_raddr_seg {
 	__be64 addr;

@@ -91,9 +91,9 @@ struct xenib_srq_wqe {
 struct xenib_srq_queue {
 	struct xenib_srq_wqe *wqe;
 	struct xenib_lock lock;
-	u8 *wqes;   /* the HCA's part of each */
-	u32 shift;  /* log2 of the bytes of a WQE */
-	u32 mask;   /* WQEs - 1 */
+	u8 *wqes;  /* the HCA's part of each */
+	u32 shift; /* log2 of the bytes of a WQE */
+	u32 mask;  /* WQEs - 1 */
 	u32 max_sge;
 	u32 head;   /* the WQE to be posted next */
 	u32 tail;   /* the free WQE that is posted last */
