@@ -7,6 +7,7 @@
 #include "ah.h"
 #include "mw.h"
 #include "qp.h"
+#include "queue/op.h"
 #include "queue/send.h"
 #include "verbs.h"
 
@@ -14,48 +15,12 @@ static_assert(IBV_SEND_FENCE == XENIB_SEND_FENCE && IBV_SEND_SIGNALED == XENIB_S
 		      IBV_SEND_SOLICITED == XENIB_SEND_SOLICITED,
 	      "xenib_control_bits() takes verbs' flags");
 
-enum form { FORM_SEND, FORM_RDMA, FORM_ATOMIC, FORM_BIND };
-enum imm { IMM_NONE, IMM_DATA, IMM_KEY };
-
-#define RC (1u << IBV_QPT_RC)
-#define UC (1u << IBV_QPT_UC)
-#define UD (1u << IBV_QPT_UD)
-
-struct op {
-	uint8_t opcode;    /* the HCA's */
-	uint8_t wc_opcode; /* of its completion */
-	uint8_t form;
-	uint8_t imm;
-	uint8_t may_inline;
-	uint8_t types; /* QP types that have it; 0: not an operation that is known here */
-};
-
-static const struct op ops[] = {
-	[IBV_WR_RDMA_WRITE] = { XENIB_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, FORM_RDMA, IMM_NONE, 1,
-				RC | UC },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { XENIB_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, FORM_RDMA,
-					 IMM_DATA, 1, RC | UC },
-	[IBV_WR_SEND] = { XENIB_OPCODE_SEND, IBV_WC_SEND, FORM_SEND, IMM_NONE, 1, RC | UC | UD },
-	[IBV_WR_SEND_WITH_IMM] = { XENIB_OPCODE_SEND_IMM, IBV_WC_SEND, FORM_SEND, IMM_DATA, 1,
-				   RC | UC | UD },
-	[IBV_WR_RDMA_READ] = { XENIB_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, FORM_RDMA, IMM_NONE, 0,
-			       RC },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { XENIB_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, FORM_ATOMIC,
-					IMM_NONE, 0, RC },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { XENIB_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, FORM_ATOMIC,
-					  IMM_NONE, 0, RC },
-	[IBV_WR_LOCAL_INV] = { XENIB_OPCODE_UMR, IBV_WC_LOCAL_INV, FORM_BIND, IMM_KEY, 0, RC | UC },
-	[IBV_WR_BIND_MW] = { XENIB_OPCODE_UMR, IBV_WC_BIND_MW, FORM_BIND, IMM_NONE, 0, RC | UC },
-	[IBV_WR_SEND_WITH_INV] = { XENIB_OPCODE_SEND_INVAL, IBV_WC_SEND, FORM_SEND, IMM_KEY, 1,
-				   RC | UC },
-};
-
-static __always_inline __be32 imm_of(const struct op *op, const struct ibv_send_wr *wr)
+static __always_inline __be32 imm_of(const struct xenib_op *op, const struct ibv_send_wr *wr)
 {
 	switch (op->imm) {
-	case IMM_DATA:
+	case XENIB_IMM_DATA:
 		return wr->imm_data;
-	case IMM_KEY:
+	case XENIB_IMM_KEY:
 		return htobe32(wr->invalidate_rkey);
 	default:
 		return 0;
@@ -127,18 +92,18 @@ static __always_inline int put_bind(struct xenib_sq *sq, struct xenib_wqe *wqe,
 static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *wr, uint32_t number,
 				 struct xenib_wqe *wqe, enum ibv_qp_type type)
 {
-	const struct op *op;
+	const struct xenib_op *op;
 	uint8_t fence = 0;
 	int err;
 
-	if (unlikely((unsigned int)wr->opcode >= sizeof(ops) / sizeof(ops[0])))
+	if (unlikely((unsigned int)wr->opcode >= XENIB_OPS))
 		return EINVAL;
-	op = &ops[wr->opcode];
+	op = &xenib_ops[wr->opcode];
 	if (unlikely(!(op->types & 1u << type)))
 		return EINVAL;
 	if (unlikely(xenib_sq_is_full(sq, number)))
 		return ENOMEM;
-	if (unlikely((uint32_t)wr->num_sge > sq->max_sge && op->form != FORM_BIND))
+	if (unlikely((uint32_t)wr->num_sge > sq->max_sge && op->form != XENIB_FORM_BIND))
 		return ENOMEM;
 
 	xenib_wqe_begin(sq, wqe, op->opcode, xenib_control_bits(sq, wr->send_flags),
@@ -150,17 +115,17 @@ static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *
 		xenib_skip_address(sq, wqe);
 	}
 
-	if (op->form == FORM_BIND) {
+	if (op->form == XENIB_FORM_BIND) {
 		err = put_bind(sq, wqe, wr);
 		if (err)
 			return err;
 		fence = XENIB_CTRL_SMALL_FENCE;
-	} else if (op->form == FORM_ATOMIC) {
+	} else if (op->form == XENIB_FORM_ATOMIC) {
 		if (unlikely(wr->send_flags & IBV_SEND_INLINE))
 			return EINVAL;
 		put_atomic(sq, wqe, wr);
 	} else {
-		if (type != IBV_QPT_UD && op->form == FORM_RDMA)
+		if (type != IBV_QPT_UD && op->form == XENIB_FORM_RDMA)
 			xenib_put_remote(wqe, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 
 		if (!(wr->send_flags & IBV_SEND_INLINE)) {

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 
 #include "queue/cqe.h"
+#include "queue/op.h"
 #include "queue/recv.h"
 #include "queue/send.h"
 #include "queue/umr.h"
@@ -30,8 +31,8 @@ static int post_send(struct xenib_sq *sq, const struct wr *wr)
 	if (xenib_sq_is_full(sq, sq->head))
 		goto out;
 
-	xenib_wqe_begin(sq, &wqe, XENIB_OPCODE_SEND, xenib_control_bits(sq, XENIB_SEND_SIGNALED),
-			cpu_to_be32(wr->rkey));
+	xenib_wqe_begin(sq, &wqe, xenib_ops[IB_UVERBS_WR_SEND].opcode,
+			xenib_control_bits(sq, XENIB_SEND_SIGNALED), cpu_to_be32(wr->rkey));
 	if (wr->av) {
 		xenib_put_address(wqe.seg, wr->av, 1, wr->qkey);
 		xenib_skip_address(sq, &wqe);

@@ -10,8 +10,8 @@
  *   bind, local    control 16, UMR control 48, key context 64, translation 64
  *   invalidation
  *
- * A QP's send queue has room for the number of WRs asked for, each of the largest form. Who will not
- * bind saves the room for the last form; the others always fit, because posting is open to all.
+ * A QP's send queue has room for the number of WRs asked for, each of the largest form. Who will
+ * not bind saves the room for the last form; the others always fit, because posting is open to all.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 
