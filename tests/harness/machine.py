@@ -6,12 +6,12 @@ import shutil
 import time
 import warnings
 
-from harness import BUILD, KERNEL, lab, process
+from harness import BUILD, KERNEL, LAB_NAME, lab, process
 from harness.console import Consoles
 
 MAX_RESTARTS = 3  # in one run
 LOGS = BUILD / "tests" / "logs"
-KEPT = LOGS / "kept-lab"  # the options of a machine that --keep left up
+KEPT = LOGS / f"kept-{LAB_NAME}"  # the options of a machine that --keep left up
 
 
 class Machine:

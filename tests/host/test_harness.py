@@ -100,6 +100,19 @@ def test_silence(sample):
     assert "the machine does not answer" in run.ended.out
 
 
+def test_triple_faults(sample):
+    """A test in which a PVH guest falls is made again, twice at most, and not silently."""
+    run = sample("test_pvh")
+    assert run.results() == {
+        "test_pvh[0]": "passed",
+        "test_pvh[2]": "passed",
+        "test_pvh[3]": "failure",
+        "test_pvh_errs": "failure",
+    }, run.ended
+    assert "made 1 times" in run.why("test_pvh_errs")
+    assert "made again, as the PVH guest ended by a triple fault: it does not answer" in run.ended.out
+
+
 @pytest.mark.parametrize("fails, status", [(0, 0), (3, 0), (4, 1)])
 def test_start(sample, fails, status):
     """A machine that does not start is started so often, and no oftener."""

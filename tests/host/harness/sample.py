@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import TESTS, lab, programs
+from harness import TESTS, lab, programs, pvh
 
 SAMPLE = Path(os.environ["SAMPLE"])
 
@@ -58,3 +58,33 @@ def test_notices(prepared):
 
 def test_stands_again(prepared):
     lab.run("dom0", "true")
+
+
+TRIES = []  # of which there is one for each time that a PVH guest fell, or that a test was made
+
+
+@pytest.mark.parametrize("falls", [0, 2, 3])
+def test_pvh(monkeypatch, falls):
+    """A PVH guest falls so often, and the test would pass without that."""
+    monkeypatch.setattr(pvh, "triple_faults", lambda: len(TRIES))
+
+    @pvh.again_if_it_falls
+    def test():
+        if len(TRIES) < falls:
+            TRIES.append(falls)
+            raise AssertionError("it does not answer")
+
+    TRIES.clear()
+    test()
+
+
+def test_pvh_errs(monkeypatch):
+    """The test fails, and the guest has not fallen."""
+    monkeypatch.setattr(pvh, "triple_faults", lambda: 1)
+
+    @pvh.again_if_it_falls
+    def test():
+        TRIES.append("errs")
+        raise AssertionError(f"made {TRIES.count('errs')} times")
+
+    test()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Posting and polling involve nobody but guest and HCA."""
+
+import collections
+import contextlib
+import re
+
+import pytest
+
+from harness import daemon, hca, lab, pairs, wait
+from harness.traffic import between_guests
+
+pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(180)]
+
+# The processes of the daemon beside two guests, as the kernel calls them, and how many there are at least: the supervisor and
+# the workers, their brokers and mm pins, and who holds what outlives the supervisor.
+DAEMON = {"xen-ibback": 3, "xen-ib-broker": 2, "xen-ib-mm-pin": 2, "xen-ib-holder": 1}
+
+
+def doorbells():
+    """How often each doorbell page of the first HCA was rung on. The page with doorbells of EQs is that of dom0's kernel."""
+    return {
+        row["page"]: row["sq_doorbells"] + row["cq_arms"]
+        for row in hca.ask("uars")["uar"]
+        if row["function"] == 0 and not row["eq_doorbells"]
+    }
+
+
+@contextlib.contextmanager
+def frozen_daemon():
+    """All of it stands still, also at the end."""
+    try:
+        lab.run("dom0", "pkill -STOP '^xen-ib'")
+        yield
+        there = collections.Counter()
+        for line in lab.run("dom0", "ps -eo stat=,comm= | grep -w 'xen-ib.*'").splitlines():
+            state, name = line.split()[:2]
+            assert state.startswith("T"), f"it runs on: {line}"
+            there[name] += 1
+        assert all(there[name] >= least for name, least in DAEMON.items()), there
+    finally:
+        lab.run("dom0", "pkill -CONT '^xen-ib'")
+
+
+@pytest.mark.parametrize(
+    "command, pages",
+    [
+        # Both sides send.
+        (["ib_write_lat", "-s", 64, "-D", 10], 2),
+        # One side posts receives alone, which needs no doorbell.
+        (["ib_send_bw", "-s", 4096, "-D", 10], 1),
+    ],
+    ids=["latency", "bandwidth"],
+)
+def test_freeze(command, pages):
+    """While the daemon stands still the programs go on to their results, and ring doorbells on their own pages alone."""
+    with between_guests(*command) as traffic:
+        with frozen_daemon():
+            before = doorbells()
+            wait.until("results while the daemon stands still", traffic.has_results)
+            after = doorbells()
+        rung = [page for page in before if after.get(page) != before[page]]
+        assert len(rung) == pages, f"before: {before}\nafter: {after}"
+        traffic.until_ended()
+    pairs.run("guest2")
+
+
+def ring_traffic():
+    """What has passed the rings of both guests so far: each has had commands and events by the time that it is connected."""
+    said = {}
+    for guest in ("guest1", "guest2"):
+        text = daemon.status_file(guest)
+        said[guest] = re.findall("^(?:kicks|notifies|command) .*", text, re.MULTILINE)
+        for line in ("kicks [1-9]", "notifies [1-9]", "command .* [1-9][0-9]*$"):
+            assert re.search(f"^{line}", text, re.MULTILINE), f"{guest}: not even the commands by which it was connected:\n{text}"
+    return said
+
+
+def test_million_messages():
+    with between_guests("ib_write_bw", "-s", 8, "-D", 600, "-Q", 100):
+        before = wait.settled(ring_traffic)
+        start = hca.total("messages_sent")
+        wait.until("a million messages", lambda: hca.total("messages_sent") >= start + 1000000, seconds=2 * wait.SECONDS)
+        assert wait.settled(ring_traffic) == before, "commands or events passed meanwhile"

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A PVH guest beside the two PV ones."""
+
+import contextlib
+import functools
+
+import pytest
+
+from harness import daemon, guest, hca, lab, leftovers, liar, pairs, process, rdma, save, wait
+from harness.pvh import again_if_it_falls
+
+pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
+
+GUEST = "guest3"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def none_left(guests):
+    """Others want its memory."""
+    yield
+    stop()
+
+
+def stop():
+    process.call(lab.LAB, "guest", "stop", GUEST, "--kill")
+
+
+def make_ready():
+    """What is not there is made. One that fell is started again by xl."""
+    if not daemon.domain_exists(GUEST):
+        lab.lab("guest", "start", GUEST, "--type", "pvh", merge=True)
+    wait.until(f"{GUEST} answers", lambda: lab.answers(GUEST))
+    if not guest.active(GUEST):
+        guest.start_again(GUEST)
+
+
+def with_guest(test):
+    """guest3 is ready when the test begins."""
+
+    @functools.wraps(test)
+    def wrapper():
+        __tracebackhide__ = True
+        make_ready()
+        test()
+
+    return again_if_it_falls(wrapper)
+
+
+def run_pairs(*names, group="pingpong"):
+    __tracebackhide__ = True
+    for name in names:
+        pairs.run(GUEST, f"{group}/{name}")
+
+
+@contextlib.contextmanager
+def program():
+    """A pair that goes on, client in guest3 and server in guest1: the client's pid."""
+    words = ["ibv_rc_pingpong", "-d", "xenib0", "-p", 18701, "-n", 100000000]
+    try:
+        lab.run("guest1", f"{lab.THERE}/in-guest", "traffic", "server", *words)
+        lab.run("guest1", f"{lab.THERE}/agent", "await", 18701)
+        pid = lab.run(GUEST, f"{lab.THERE}/in-guest", "traffic", "client", *words, "guest1")
+        hca.until_messages(200)
+        yield pid
+    finally:
+        end_programs()
+
+
+def end_programs():
+    """Servers whose client went with guest3 would wait for it, on a port that the next ones want."""
+    process.call(*lab.run_words(GUEST, "pkill -9 ibv_rc_pingpong"))
+    lab.run("guest1", "pkill -9 '^ibv?_'; true")
+
+
+@with_guest
+def test_start():
+    assert lab.run(GUEST, "cat /sys/hypervisor/guest_type") == "PVH"
+
+
+@with_guest
+def test_pingpong():
+    run_pairs("rc", "rc-mtu-4096", "uc", "ud", "srq")
+
+
+@with_guest
+def test_latency():
+    run_pairs("send-rc", "write-rc", "read-rc", "atomic-fetch-add", "send-ud", group="latency")
+
+
+@with_guest
+def test_integrity():
+    """Of each kind something: all of it takes a PVH guest minutes."""
+    cases = "rc-send rc-write rc-read uc-write ud-send elements-write atomics srq-shared mr-recycled-pages mr-unmapped mr-moved-to"
+    words = [f"{lab.THERE}/integrity", "-d", "xenib0", "-D", "xenib0", "--max-size", 262144]
+    lab.run(GUEST, *words, *cases.split(), "mr-forked", "mr-file-cut", merge=True)
+
+
+@with_guest
+def test_kill_program():
+    run_pairs("rc")
+    before = hca.objects()
+    with program() as pid:
+        lab.run(GUEST, "kill", "-9", pid)
+    hca.until_objects_are("no object is left in the HCA", before)
+    run_pairs("rc")
+
+
+@with_guest
+def test_kill_worker():
+    with program():
+        worker = daemon.worker(GUEST)
+        lab.run("dom0", "kill", "-9", worker)
+        guest.until_new_worker(GUEST, worker)
+    run_pairs("rc")
+
+
+@with_guest
+def test_rmmod():
+    lab.run(GUEST, "rmmod xen-ibfront")
+    guest.restore_device(GUEST)
+    run_pairs("rc")
+
+
+@with_guest
+def test_lying():
+    """A frame that is not where the guest has asked for it; and objects that are kept, as in a PV guest."""
+    lied = liar.Lied(GUEST)
+    with contextlib.ExitStack() as undo:
+        undo.callback(liar.end, GUEST)
+        liar.start(GUEST)
+        undo.callback(lied.honest_again)
+        lied.page_refused("broke the protocol", "frame 1")
+        lied.until_device()
+        lied.refuses("b")
+
+
+@with_guest
+def test_save():
+    """In mid-traffic, as the PV guest of test_save.py."""
+    run_pairs("rc")
+    before = hca.objects()
+    witness = save.witness(GUEST)
+    with program(), save.saved(GUEST) as saved:
+        saved.restore()
+        assert not rdma.exists(GUEST, "xenib0"), "it has a dead device"
+        witness.testifies()
+    lab.lab("attach", GUEST)
+    leftovers.until_no_more_than("no object is left in the HCA", before)
+    run_pairs("rc")
+
+
+@with_guest
+def test_destroy():
+    domid = daemon.domid(GUEST)
+    with program():
+        lab.run("dom0", "xl", "destroy", GUEST)
+        wait.until("the domain is gone", daemon.no_zombie)
+        daemon.until_nodes_are_gone(domid)
+    pairs.run("guest2")
+
+
+@with_guest
+def test_migrate():
+    """To the machine it is on. Its console has another name then: the guest ends with the test."""
+    run_pairs("rc")
+    witness = save.witness(GUEST)
+    try:
+        with program():
+            lab.run("dom0", f"xl migrate -s '' {GUEST} 'xl migrate-receive'", merge=True)
+            wait.until(f"{GUEST} answers", lambda: lab.answers(GUEST))
+            assert not rdma.exists(GUEST, "xenib0"), "it has a dead device"
+            witness.testifies()
+        lab.lab("attach", GUEST)
+        run_pairs("rc")
+    finally:
+        stop()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The daemon as a service of systemd, by the unit that is installed."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import BUILD, daemon, guest, hca, lab, pairs, rdma, wait
+from harness.traffic import between_guests
+
+pytestmark = pytest.mark.timeout(240)
+
+UNIT = "xen-ibback.service"
+INIT = f"{lab.THERE}/service-init"
+GUESTS = ("guest1", "guest2")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def service(machine, guests):
+    """The daemon runs as a service. The guests lose their vHCAs first, and afterwards, as it ends with all that it has started."""
+    stage = BUILD / "stage" / "usr" / "lib"
+
+    def start():
+        lab.run("dom0", "mkdir", "-p", lab.THERE)
+        files = [Path(__file__).with_name("service-init"), stage / "systemd" / "system" / UNIT, stage / "xen-ib" / "end-workers"]
+        lab.put("dom0", *files, to=lab.THERE)
+        for name in GUESTS:
+            lab.lab("detach", name)
+        lab.run("dom0", "kill", daemon.supervisor())
+        lab.run("dom0", INIT, "start", f"{lab.THERE}/{UNIT}", merge=True)
+
+    with machine.prepared(start):
+        yield
+        for name in GUESTS:
+            lab.call("dom0", "xen-ib", "detach", name, 0)
+        lab.run("dom0", INIT, "stop")
+        daemon.start()
+        for name in GUESTS:
+            lab.lab("attach", name)
+
+
+@pytest.fixture
+def two_served():
+    """Both guests have their vHCAs by the service."""
+    for name in GUESTS:
+        if not guest.active(name):
+            lab.lab("attach", name)
+    until_serves(2)
+
+
+def systemctl(*words):
+    __tracebackhide__ = True
+    return lab.run("dom0", INIT, "inside", "systemctl", "--no-pager", *words)
+
+
+def shows(name):
+    return systemctl("show", "-P", name, UNIT)
+
+
+def until_serves(count):
+    __tracebackhide__ = True
+    wait.until(f"the daemon says that it serves {count}", lambda: shows("StatusText") == f"Serving {count} vHCAs")
+
+
+def test_start():
+    """Type=notify: it is active when the daemon says that it serves."""
+    assert (shows("ActiveState"), shows("SubState")) == ("active", "running")
+    daemon.xen_ib("list")
+    until_serves(0)
+
+
+def test_traffic(two_served):
+    pairs.run("guest2")
+
+
+def goes_on(*words):
+    """While systemctl WORDS is done to the service, the guests' programs and workers stay what they are."""
+    with between_guests("ib_write_bw", "-s", 65536, "-D", 120) as traffic:
+        workers = [daemon.worker(name) for name in GUESTS]
+        systemctl(*words)
+        wait.until("the service is active", lambda: shows("ActiveState") == "active")
+        hca.until_messages(200)
+        assert [daemon.worker(name) for name in GUESTS] == workers
+        assert all(traffic.alive(name) for name in GUESTS)
+        until_serves(2)
+        pairs.run("guest2")
+
+
+def test_restart(two_served):
+    goes_on("restart", UNIT)
+
+
+def test_crash(two_served):
+    """However often it fails, it is started again."""
+    before = int(shows("NRestarts"))
+    goes_on("kill", "--kill-whom=main", "-s", "KILL", UNIT)
+    wait.until("it was started again", lambda: int(shows("NRestarts")) == before + 1)
+    assert shows("StartLimitIntervalUSec") == "0"
+
+
+def test_journal(two_served):
+    said = lab.run("dom0", "journalctl -q -o cat XENIB_DOMID=$(xl domid guest1) XENIB_HCA=mlx5_0")
+    assert "connected: mlx5_0" in said, said
+
+
+def test_private():
+    """A configuration in the home of a user who lets nobody in: the service is not the root that may read everything."""
+    lab.run("dom0", "mkdir -p /home/somebody && chown 1000 /home/somebody && chmod 700 /home/somebody")
+    with guest.elsewhere("/home/somebody", INIT, "inside") as name:
+        daemon.until_worker_waits(name)
+
+
+def test_removed(two_served):
+    """What a removed package does: nobody is served by what is not there any more. The next daemon serves again."""
+
+    def workers():
+        return int(lab.run("dom0", "pgrep -f '[x]en-ibback --worker' | wc -l"))
+
+    systemctl("stop", UNIT)
+    assert workers() > 0
+    lab.run("dom0", INIT, "inside", f"{lab.THERE}/end-workers")
+    assert workers() == 0
+    wait.until("guest1 has lost its device", lambda: not rdma.exists("guest1", "xenib0"))
+    systemctl("start", UNIT)
+    wait.until("guest1 has its device again", lambda: rdma.exists("guest1", "xenib0"))
+    until_serves(2)
+    pairs.run("guest2")
