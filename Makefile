@@ -4,7 +4,6 @@
 # Debian packages on first use: the result does not depend on what this machine has installed.
 
 LAB := $(CURDIR)/tests/lab/lab
-RUN := $(CURDIR)/tests/run
 PYTEST ?= $(firstword $(shell command -v pytest-3 pytest) pytest-3)
 IN_ROOT := $(LAB) root tools --
 
@@ -19,12 +18,12 @@ KERNEL ?= stock
 export KERNEL
 MODULES := frontend backend/modules/xen-ibdma
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
-# Where pytest has the tests of a suite. Of guests tests/run has some still.
-PYTEST_unit := tests/host
-PYTEST_native := tests/suites/native
-PYTEST_guests := tests/suites/guests
-PYTEST_OF = $(foreach suite,$(1),$(PYTEST_$(suite)))
-RUN_OF = $(filter guests,$(1))
+# Where a suite's tests are.
+TESTS_unit := tests/host
+TESTS_native := tests/suites/native
+TESTS_guests := tests/suites/guests
+TESTS_kunit := tests/suites/kunit
+TESTS_OF = $(foreach suite,$(1),$(or $(TESTS_$(suite)),$(error there is no suite $(suite), but unit, native, guests and kunit)))
 # Only tests that match: pytest's -k
 export K
 HCAS ?= 1
@@ -110,20 +109,17 @@ lab: tests/hca tests/lab/qemu
 # In dom0 only what guests do not run as well; all of it is test-native.
 test: export NATIVE ?= others
 test: have-pytest all
-	@status=0; \
-	$(if $(call PYTEST_OF,$(SUITES)),$(call run_pytest,not long,$(call PYTEST_OF,$(SUITES))) || status=$$?;) \
-	$(if $(K),,$(if $(call RUN_OF,$(SUITES)),$(RUN) $(if $(UNTIL),--until $(UNTIL)) $(call RUN_OF,$(SUITES)) || status=$$?;)) \
-	exit $$status
+	@$(call run_pytest,not long,$(call TESTS_OF,$(SUITES)))
 
 # What takes minutes, or is there to be repeated. It goes on where it was broken off.
 test-long: have-pytest all
-	@$(call run_pytest,long,--resume $(call PYTEST_OF,$(SUITES)))
+	@$(call run_pytest,long,--resume $(call TESTS_OF,$(SUITES)))
 
 test-native: have-pytest tests/hca tests/lab/qemu tests/verbs backend
-	@$(call run_pytest,not long,$(PYTEST_native))
+	@$(call run_pytest,not long,$(TESTS_native))
 
 unit: have-pytest tests/hca stage
-	@$(call run_pytest,not long,$(PYTEST_unit))
+	@$(call run_pytest,not long,$(TESTS_unit))
 
 # $(1): of these marks, $(2): where
 run_pytest = $(PYTEST) -v -m '$(1)' $(if $(K),-k "$$K") --durations 20 --durations-min 5 --junitxml build/tests/results.xml $(2)
@@ -139,8 +135,8 @@ have-pytest:
 		{ echo 'The tests need pytest and pytest-timeout: apt-get install python3-pytest python3-pytest-timeout' >&2; exit 1; }
 
 # KUnit cases of the frontend, in a kernel with KASAN, which is compiled on first use.
-kunit: roots
-	$(RUN) kunit
+kunit: have-pytest roots
+	@$(call run_pytest,not long,$(TESTS_kunit))
 
 # FUZZ_RUNS inputs for each fuzzer, and FUZZ_SECONDS at most; one that finds something does not end the others.
 FUZZ_RUNS ?= 1000000
@@ -171,9 +167,8 @@ help:
 	@echo 'make lintian      what lintian says of them (fetches it)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         the gate:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'
-	@echo '                  SUITES="unit guests": these alone; K=EXPR: what matches, as by "pytest -k"; UNTIL=TIME: tests/run begins none'
-	@echo '                  after that, in seconds since 1970; KERNEL=debug: on a kernel with lockdep, kmemleak and the like,'
-	@echo '                  without unit; the first time it is compiled, ~6 minutes)'
+	@echo '                  SUITES="unit guests": these alone; K=EXPR: what matches, as by "pytest -k"; KERNEL=debug: on a kernel'
+	@echo '                  with lockdep, kmemleak and the like, without unit; the first time it is compiled, ~6 minutes)'
 	@echo 'make test-long    what takes minutes, or is there to be repeated, and is not in the gate'
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests, fuzzers for a moment, packages: no machine started'
@@ -186,4 +181,4 @@ help:
 	@echo
 	@echo 'Needs root, and a Debian package mirror (MIRROR=..., or the one apt is configured with); tests need python3-pytest and'
 	@echo 'python3-pytest-timeout.'
-	@echo 'tests/lab/lab --help, tests/run --help and docs/testing.md tell more.'
+	@echo 'tests/lab/lab --help and docs/testing.md tell more.'

@@ -177,7 +177,7 @@ static void usage(const char *program, const char *what, FILE *to)
 		"  -d DEVICE             the first device (default: the first there is)\n"
 		"  -D DEVICE             the second device (default: the second there is, else the first)\n"
 		"  -v, --verbose         print every check, not only those that fail\n"
-		"      --results         print a line for each case that tests/run understands\n"
+		"      --results         print a line for each case that the test harness understands\n"
 		"      --count N         how many rounds or messages, where a case repeats\n"
 		"      --max-size BYTES  the largest message, where a case tries many sizes\n"
 		"      --deadline SEC    how long something that must happen may take (default %d)\n"

@@ -7,7 +7,7 @@
  * process, and what they leave in it for the next, until one fails. Nothing here knows about verbs.
  *
  * What a program prints: failing checks always, every check with --verbose, and with --results the lines by
- * which tests/run learns of each case (@pass, @fail, @skip; see docs/testing.md).
+ * which the test harness learns of each case (@pass, @fail, @skip; tests/harness/programs.py).
  */
 #ifndef CHECK_H
 #define CHECK_H
