@@ -111,7 +111,7 @@ test: export NATIVE ?= others
 test: have-pytest all
 	@$(call run_pytest,not long,$(call TESTS_OF,$(SUITES)))
 
-# What takes minutes, or is there to be repeated. It goes on where it was broken off.
+# The rest: what takes long, or is there to be repeated. It goes on where it was broken off.
 test-long: have-pytest all
 	@$(call run_pytest,long,--resume $(call TESTS_OF,$(SUITES)))
 
@@ -169,7 +169,7 @@ help:
 	@echo 'make test         the gate:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'
 	@echo '                  SUITES="unit guests": these alone; K=EXPR: what matches, as by "pytest -k"; KERNEL=debug: on a kernel'
 	@echo '                  with lockdep, kmemleak and the like, without unit; the first time it is compiled, ~6 minutes)'
-	@echo 'make test-long    what takes minutes, or is there to be repeated, and is not in the gate'
+	@echo 'make test-long    the rest: what takes long, or is there to be repeated'
 	@echo 'make test-native  what stock software does on the HCAs in dom0: the native baseline'
 	@echo 'make unit         unit tests, fuzzers for a moment, packages: no machine started'
 	@echo '                  JOBS=N: compile so many files at once'

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import TESTS, lab
+from harness import TESTS, lab, programs
 
 PAIRS = TESTS / "pairs"
 
@@ -21,10 +21,10 @@ def files(where):
     return [PAIRS / name for name in (runner(where), "table", "run-pair", "serve", "agent")]
 
 
-def params(wanted=lambda name: True):
+def params(wanted=lambda name: True, long=lambda name: False):
     """Parameters "program, case" for programs.Batch, called GROUP/NAME: the program is the pair's group."""
     names = re.findall(r"^[a-z]\S*", (PAIRS / "table").read_text(), re.MULTILINE)
-    return [pytest.param(*name.split("/"), id=name) for name in names if wanted(name)]
+    return [pytest.param(*name.split("/"), id=name, marks=programs.marks(long(name))) for name in names if wanted(name)]
 
 
 def in_guests(name):

@@ -31,9 +31,18 @@ def listed(folder, program):
     return [line.split()[0] for line in process.check(*loader(), path, "--list", "*").splitlines()]
 
 
-def cases(folder, *programs, wanted=lambda name: True):
-    """Parameters "program, case", called PROGRAM/CASE."""
-    return [pytest.param(program, name, id=f"{program}/{name}") for program in programs for name in listed(folder, program) if wanted(name)]
+def cases(folder, *programs, wanted=lambda name: True, long=()):
+    """Parameters "program, case", called PROGRAM/CASE; those of the cases LONG are marked as such."""
+    return [
+        pytest.param(program, name, id=f"{program}/{name}", marks=marks(name in long))
+        for program in programs
+        for name in listed(folder, program)
+        if wanted(name)
+    ]
+
+
+def marks(long):
+    return [pytest.mark.long] if long else []
 
 
 def answering(where, program, *options):

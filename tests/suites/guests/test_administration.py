@@ -108,6 +108,7 @@ def test_refused(words, status, why):
     tells(xen_ib(*words.split(), status=status), why)
 
 
+@pytest.mark.long
 def test_crowd():
     """Clients that ask much and take no answer are in nobody's way."""
     lab.run(

@@ -48,7 +48,7 @@ def frozen_daemon():
         # Both sides send.
         (["ib_write_lat", "-s", 64, "-D", 10], 2),
         # One side posts receives alone, which needs no doorbell.
-        (["ib_send_bw", "-s", 4096, "-D", 10], 1),
+        pytest.param(["ib_send_bw", "-s", 4096, "-D", 10], 1, marks=pytest.mark.long),
     ],
     ids=["latency", "bandwidth"],
 )

@@ -50,6 +50,7 @@ def first_example():
     return re.search(r"^    vhca = \[ (.*) \]$", (TOP / "docs" / "configuration.md").read_text(), re.MULTILINE)[1]
 
 
+@pytest.mark.long
 def test_reboot():
     """What xl starts again has another id, and its vHCA again. The documentation's example works as it stands."""
     with started(first_example()):
@@ -74,6 +75,7 @@ def test_wrong():
         assert lab.run(GUEST, "ls /sys/class/infiniband") == "xenib3"
 
 
+@pytest.mark.long
 @again_if_it_falls
 def test_pvh():
     """A guest of the other type."""

@@ -9,12 +9,33 @@ import pytest
 from harness import BUILD, daemon, lab, pairs, process, rdma, wait
 from harness.pvh import again_if_it_falls
 
-pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
+pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480), pytest.mark.long]
 
 DRIVER = "guest4"
 LENT = "/local/domain/0/vhca-frames"
 HCA = "0000:02:00.0"  # dom0's second
 NEIGHBOUR = BUILD / "tests" / "isolation" / "neighbour"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def none_left(guests):
+    """Others want its memory, and the HCA in dom0."""
+    yield
+    if daemon.domain_exists(DRIVER):
+        end()
+        give_back()
+
+
+def end():
+    """A domain that is destroyed keeps Xen from giving the HCA to another one (docs/configuration.md), so it is shut down."""
+    lab.lab("guest", "stop", DRIVER)
+    wait.until("the domain is gone", lambda: not daemon.domain_exists(DRIVER))
+
+
+def give_back():
+    """dom0 has the HCA again."""
+    lab.run("dom0", f"xl pci-assignable-remove -r {HCA}")
+    wait.until("dom0 has its second HCA again", lambda: rdma.active("dom0", "mlx5_1"))
 
 
 def is_there():
@@ -216,16 +237,13 @@ def test_detach_by_driver(lent):
 
 
 def test_end(lent):
-    """guest2 loses that device, and no other; and dom0 has the HCA again. A domain that is destroyed keeps Xen from giving the HCA to
-    another one (docs/configuration.md), so it is shut down."""
+    """guest2 loses that device, and no other; and dom0 has the HCA again."""
     with mover():
-        lab.lab("guest", "stop", DRIVER)
-        wait.until("the domain is gone", lambda: not daemon.domain_exists(DRIVER))
+        end()
         until_lent_is_gone()
         wait.until("the records are gone", lambda: lab.ok("dom0", f"! xenstore-exists {LENT}/{lent}"))
     pairs.run("guest2")
-    lab.run("dom0", f"xl pci-assignable-remove -r {HCA}")
-    wait.until("dom0 has its second HCA again", lambda: rdma.active("dom0", "mlx5_1"))
+    give_back()
     lab.lab("attach", "guest1", "--dev", 1, "hca=mlx5_1")
     lab.run("guest1", f"{lab.THERE}/neighbour -d xenib1 --count 5 rounds", merge=True)
     daemon.xen_ib("detach", "guest1", 1)

@@ -39,7 +39,7 @@ def test_exit(ledger):
     nothing_left(ledger)
 
 
-@pytest.mark.parametrize("killed", ["guest1", "guest2"])
+@pytest.mark.parametrize("killed", [pytest.param("guest1", marks=pytest.mark.long), "guest2"])
 def test_kill_one(ledger, killed):
     """Server or client: the other one gives up."""
     with big_traffic(ledger) as traffic:
@@ -48,6 +48,7 @@ def test_kill_one(ledger, killed):
         nothing_left(ledger)
 
 
+@pytest.mark.long
 def test_kill_both(ledger):
     with big_traffic(ledger) as traffic:
         traffic.kill()
@@ -132,6 +133,7 @@ def test_detach(ledger):
     nothing_left(ledger)
 
 
+@pytest.mark.long
 def test_destroy_guest(ledger):
     with big_traffic(ledger) as traffic:
         domid = daemon.domid("guest2")

@@ -7,7 +7,7 @@ import pytest
 
 from harness import TESTS, lab, process
 
-pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(300), pytest.mark.long]
 
 
 class Report:

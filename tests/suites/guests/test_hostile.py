@@ -36,7 +36,7 @@ def hostile(neighbour, request):
         yield batch
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile"))
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile", long=["event-connect", "connect-number"]))
 def test_hostile(hostile, program, case):
     hostile.run(program, case)
 

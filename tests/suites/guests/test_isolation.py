@@ -23,7 +23,7 @@ def batch(guests, request):
         yield batch
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal"))
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal", long=["message-answer"]))
 def test_processes(batch, program, case):
     batch.run(program, case)
 

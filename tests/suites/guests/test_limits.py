@@ -77,6 +77,7 @@ def commands_with_pages(size, times):
     return commands("UMEM_CREATE|UMEM_ADD") - before
 
 
+@pytest.mark.long
 def test_registered_again():
     """A region that is registered again costs no more than the MR, however large it is: here 272 MiB, 68 commands' worth of pages."""
     with second_vhca("max-mem-bytes=402653184", "max-mr-bytes=402653184"):
@@ -85,13 +86,16 @@ def test_registered_again():
         assert commands_with_pages(285212672, 3) == once
 
 
+@pytest.mark.long
 def test_many_qps():
     exhaust("guest1", "-d", "xenib0", "--at-least", "qp=500")
 
 
+@pytest.mark.long
 def test_many_mrs():
     exhaust("guest1", "-d", "xenib0", "--at-least", "mr=2000")
 
 
+@pytest.mark.long
 def test_many_processes():
     exhaust("guest1", "-d", "xenib0", "--processes", 64)

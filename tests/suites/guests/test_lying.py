@@ -36,7 +36,7 @@ def frame_refused(frame):
     LIED.page_refused(f"refusing frame 0x{frame:x} of the backend as a doorbell page", f"frame {frame:x}")
 
 
-@pytest.mark.parametrize("bit", [51, 52, 60, 63])
+@pytest.mark.parametrize("bit", [51, *(pytest.param(bit, marks=pytest.mark.long) for bit in (52, 60, 63))])
 def test_frame_bits(bit):
     """Not a frame number at all: the backend has broken the protocol."""
     LIED.page_refused("broke the protocol", f"frame-or {1 << bit:x}")
@@ -68,7 +68,7 @@ def test_frame_taken():
 # ---- what cannot be got rid of ----
 
 
-@pytest.mark.parametrize("status", ["b", "e"], ids=["busy", "hca"])
+@pytest.mark.parametrize("status", ["b", pytest.param("e", marks=pytest.mark.long)], ids=["busy", "hca"])
 def test_refuses(status):
     LIED.refuses(status)
 
@@ -83,7 +83,7 @@ def test_refuses(status):
         ("completions", 12, "completion_events", 1, 0),
         # Two types of events of one QP
         ("async", 1000, "async_events", 2, 0),
-        ("port", 1000, "async_events", 18, 1),
+        pytest.param("port", 1000, "async_events", 18, 1, marks=pytest.mark.long),
     ],
     ids=["completions", "async-events", "port-events"],
 )

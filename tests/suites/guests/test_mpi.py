@@ -9,6 +9,10 @@ from harness import TESTS, hca, lab, process
 pytestmark = pytest.mark.timeout(180)
 
 
+def long(*arguments):
+    return pytest.param(*arguments, marks=pytest.mark.long)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def hosts(machine, guests):
     """The guests are hosts of MPI jobs."""
@@ -27,13 +31,13 @@ def hosts(machine, guests):
     [
         ("hello", "", 2, 500),
         # Of the largest size alone: 4 rounds that are checked, 4 for latency, 2 windows of 16 for bandwidth
-        ("ping-pong", "--most 262144 --count 20 --volume 1048576", 900, 48 * 262144),
+        long("ping-pong", "--most 262144 --count 20 --volume 1048576", 900, 48 * 262144),
         # 11 sizes, together 495,164 bytes, in 2 rounds from each to the other; and uneven parts, 5/7 of that
         ("all-to-all", "--most 262144", 80, 2 * 2 * 495164 * 17 // 10),
         # The 65,536 keys are spread evenly before each of 11 sorts, so about half of them move.
-        ("is", "--class S", 44, 11 * 65536 * 4 * 9 // 20),
+        long("is", "--class S", 44, 11 * 65536 * 4 * 9 // 20),
         # 32^3 points of 16 bytes, of which half move, 5 times
-        ("ft", "--class T", 10, 5 * 32768 * 16 // 2),
+        long("ft", "--class T", 10, 5 * 32768 * 16 // 2),
     ],
     ids=["hello", "ping-pong", "all-to-all", "is", "ft"],
 )
@@ -48,6 +52,7 @@ def test_mpi(program, options, messages, size):
     assert hca.total("bytes_sent") - sent[1] >= size, said
 
 
+@pytest.mark.long
 def test_plain():
     """No options of UCX: the guests' own settings, as docs/mpi.md has them, and UCX's choice. Between guests that is not shared
     memory."""

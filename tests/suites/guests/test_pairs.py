@@ -2,10 +2,16 @@
 """Pairs of stock programs (tests/pairs/table), server in guest1, client in guest2."""
 
 import functools
+import re
 
 import pytest
 
 from harness import pairs, programs
+
+
+def long(name):
+    """Of perftest the gate runs each operation over each transport, and its variants with "make test-long"."""
+    return not re.fullmatch("pingpong/.*|(latency|bandwidth)/((send|write|read)-[a-z]+|atomic-(fetch-)?add|send-rc-(events|srq))", name)
 
 
 @pytest.fixture(scope="module")
@@ -15,6 +21,6 @@ def batch(guests, request):
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("program, case", pairs.params(pairs.in_guests))
+@pytest.mark.parametrize("program, case", pairs.params(pairs.in_guests, long))
 def test_pair(batch, program, case):
     batch.run(program, case)

@@ -82,11 +82,13 @@ def test_pingpong():
     run_pairs("rc", "rc-mtu-4096", "uc", "ud", "srq")
 
 
+@pytest.mark.long
 @with_guest
 def test_latency():
     run_pairs("send-rc", "write-rc", "read-rc", "atomic-fetch-add", "send-ud", group="latency")
 
 
+@pytest.mark.long
 @with_guest
 def test_integrity():
     """Of each kind something: all of it takes a PVH guest minutes."""
@@ -95,6 +97,7 @@ def test_integrity():
     lab.run(GUEST, *words, *cases.split(), "mr-forked", "mr-file-cut", merge=True)
 
 
+@pytest.mark.long
 @with_guest
 def test_kill_program():
     run_pairs("rc")
@@ -114,6 +117,7 @@ def test_kill_worker():
     run_pairs("rc")
 
 
+@pytest.mark.long
 @with_guest
 def test_rmmod():
     lab.run(GUEST, "rmmod xen-ibfront")
@@ -134,6 +138,7 @@ def test_lying():
         lied.refuses("b")
 
 
+@pytest.mark.long
 @with_guest
 def test_save():
     """In mid-traffic, as the PV guest of test_save.py."""
@@ -149,6 +154,7 @@ def test_save():
     run_pairs("rc")
 
 
+@pytest.mark.long
 @with_guest
 def test_destroy():
     domid = daemon.domid(GUEST)
@@ -159,6 +165,7 @@ def test_destroy():
     pairs.run("guest2")
 
 
+@pytest.mark.long
 @with_guest
 def test_migrate():
     """To the machine it is on. Its console has another name then: the guest ends with the test."""

@@ -23,7 +23,7 @@ def ring_on(machine, guests, request):
         lab.run("guest2", "rmmod xen-privcmd; modprobe xenfs; mount -t xenfs xenfs /proc/xen")
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "ring-on"))
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "ring-on", long=["reload"]))
 def test_ring_on(ring_on, program, case):
     ring_on.run(program, case)
     if case == "reload":

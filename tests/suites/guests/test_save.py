@@ -31,6 +31,7 @@ def test_in_use(ledger):
     ledger.close_grants()
 
 
+@pytest.mark.long
 def test_cancelled(ledger):
     """With a save that is a snapshot only, the guest runs on as after one that failed, and has its device again. What is restored
     after that finds a vHCA, if it is configured to have one."""

@@ -51,6 +51,7 @@ def test_rebind():
     pairs.run("dom0", "pingpong/rc")
 
 
+@pytest.mark.long
 def test_in_use():
     """The driver goes while a program holds its objects: the program is told, and nothing hangs."""
     with loaded_again(), lab.running("dom0", "stdbuf", "-oL", "ibv_asyncwatch", "-d", HCAS[0]) as watch:

@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.usefixtures("dom0"), pytest.mark.timeout(180)]
 BOTH_HCAS = ["-d", "mlx5_0", "-D", "mlx5_1"]
 
 
-@pytest.mark.parametrize("killed", ["client", "server", "client server"])
+@pytest.mark.parametrize("killed", ["client", *(pytest.param(both, marks=pytest.mark.long) for both in ("server", "client server"))])
 def test_kill(killed):
     """A program is killed in mid-traffic: nothing is left of it in the HCA."""
     # The first user of an HCA has the driver make some objects for its own use.
@@ -48,6 +48,7 @@ def integrity(max_size, *cases):
     lab.run("dom0", f"{lab.THERE}/integrity", *BOTH_HCAS, "--max-size", max_size, *cases, merge=True)
 
 
+@pytest.mark.long
 def test_packet_loss():
     """Two packets of a hundred are lost: reliable traffic is slower, and right."""
     with hca.faulty("drop-rate", 20):

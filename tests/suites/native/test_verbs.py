@@ -26,6 +26,6 @@ def batch(dom0, request):
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("program, case", programs.cases("verbs", *programs.VERBS, wanted=wanted))
+@pytest.mark.parametrize("program, case", programs.cases("verbs", *programs.VERBS, wanted=wanted, long=["xrc-send"]))
 def test_verbs(batch, program, case):
     batch.run(program, case)
