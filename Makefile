@@ -8,7 +8,7 @@ PYTEST ?= $(firstword $(shell command -v pytest-3 pytest) pytest-3)
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/verbs tests/isolation tests/hardware tests/mpi benchmarks/programs
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/programs/verbs tests/programs/isolation tests/programs/hardware tests/programs/mpi benchmarks/programs
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
@@ -95,8 +95,8 @@ bench: all
 	$(CURDIR)/benchmarks/bench $(if $(QUICK),--quick)
 
 # On real machines, reached by ssh: docs/hardware.md.
-hardware: tests/verbs tests/isolation tests/hardware benchmarks/programs
-	$(CURDIR)/tests/hardware/run --host '$(HOST)' --guests '$(GUESTS)' $(if $(BARE),--bare '$(BARE)') $(HARDWARE)
+hardware: tests/programs/verbs tests/programs/isolation tests/programs/hardware benchmarks/programs
+	$(CURDIR)/tests/programs/hardware/run --host '$(HOST)' --guests '$(GUESTS)' $(if $(BARE),--bare '$(BARE)') $(HARDWARE)
 
 lab: tests/hca tests/lab/qemu
 	$(LAB) up --hcas 2
@@ -115,7 +115,7 @@ test: have-pytest all
 test-long: have-pytest all
 	@$(call run_pytest,long,--resume $(call TESTS_OF,$(SUITES)))
 
-test-native: have-pytest tests/hca tests/lab/qemu tests/verbs backend
+test-native: have-pytest tests/hca tests/lab/qemu tests/programs/verbs backend
 	@$(call run_pytest,not long,$(TESTS_native))
 
 unit: have-pytest tests/hca stage

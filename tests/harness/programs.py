@@ -25,7 +25,7 @@ def loader():
 
 def listed(folder, program):
     """The names of a program's cases."""
-    path = BUILD / "tests" / folder / program
+    path = BUILD / "tests" / "programs" / folder / program
     if not path.exists():
         raise pytest.UsageError(f"there is no {path}: run make")
     return [line.split()[0] for line in process.check(*loader(), path, "--list", "*").splitlines()]
@@ -46,12 +46,12 @@ def marks(long):
 
 
 def answering(where, program, *options):
-    """The words that run a program of tests/isolation which asks for what it cannot see by itself."""
-    return [TESTS / "isolation" / "answering", "--other", "guest1", where, f"{lab.THERE}/{program}", "--results", *options]
+    """The words that run a program of tests/programs/isolation which asks for what it cannot see by itself."""
+    return [TESTS / "programs" / "isolation" / "answering", "--other", "guest1", where, f"{lab.THERE}/{program}", "--results", *options]
 
 
 def in_guests(name):
-    """Do guests run a case of tests/verbs? XRC is not offered to them."""
+    """Do guests run a case of tests/programs/verbs? XRC is not offered to them."""
     return not name.startswith("xrc-")
 
 

@@ -11,13 +11,13 @@ from harness import TOP
 # Where a folder with an entry looks for what is not beside a file (see the Makefiles).
 PATHS = {
     "backend": ["backend", ".", "shared-ring"],
-    "benchmarks/programs": ["tests/verbs"],
+    "benchmarks/programs": ["tests/programs/verbs"],
     "frontend": ["shared-ring"],
     "provider": ["provider", "frontend"],
     "shared-ring": ["shared-ring"],
     "tests/hca": ["tests/hca"],
-    "tests/isolation": ["tests/verbs", "shared-ring", "shared-ring/unit", "frontend", "backend", "."],
-    "tests/mpi": ["tests/verbs"],
+    "tests/programs/isolation": ["tests/programs/verbs", "shared-ring", "shared-ring/unit", "frontend", "backend", "."],
+    "tests/programs/mpi": ["tests/programs/verbs"],
     "tools": ["tools", "backend", "."],
 }
 

@@ -84,7 +84,7 @@ def test_pvh():
         until_active("xenib0")
         assert lab.run(GUEST, "cat /sys/hypervisor/guest_type") == "PVH"
         assert lab.run("dom0", f"stat -c %U /proc/{daemon.worker(GUEST)}") == "xen-ib", "its worker is not in the sandbox"
-        lab.put(GUEST, BUILD / "tests" / "isolation" / "neighbour", to="/tmp")
+        lab.put(GUEST, BUILD / "tests" / "programs" / "isolation" / "neighbour", to="/tmp")
         lab.run(GUEST, "/tmp/neighbour -d xenib0 --count 3 rounds", merge=True)
 
 

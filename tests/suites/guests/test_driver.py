@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480), pytes
 DRIVER = "guest4"
 LENT = "/local/domain/0/vhca-frames"
 HCA = "0000:02:00.0"  # dom0's second
-NEIGHBOUR = BUILD / "tests" / "isolation" / "neighbour"
+NEIGHBOUR = BUILD / "tests" / "programs" / "isolation" / "neighbour"
 
 
 @pytest.fixture(scope="module", autouse=True)

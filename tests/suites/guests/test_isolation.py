@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs of tests/isolation: what a process must not be able to do to another, in its guest and in another one."""
+"""Programs of tests/programs/isolation: what a process must not be able to do to another, in its guest and in another one."""
 
 import pytest
 

@@ -44,7 +44,7 @@ def test_multicast():
         holder.until_says("holding")
         exhaust("guest1", "-d", "xenib0", "--at-least", "mcast=1")
         lab.run("dom0", "mkdir", "-p", lab.THERE)
-        lab.put("dom0", BUILD / "tests" / "verbs" / "exhaust", to=lab.THERE)
+        lab.put("dom0", BUILD / "tests" / "programs" / "verbs" / "exhaust", to=lab.THERE)
         exhaust("dom0", "-d", "mlx5_0", "--at-least", "mcast=1")
         assert len(re.findall("^mcast: 8 made, then: ", holder.said(), re.MULTILINE)) == 1
         wait.until("8 are counted", lambda: daemon.status("guest2", "object multicast") == 8)

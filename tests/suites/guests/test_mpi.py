@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""MPI between the guests, one rank in each. The programs of tests/mpi check what they receive; that it went through the HCA is seen
+"""MPI between the guests, one rank in each. The programs of tests/programs/mpi check what they receive; that it went through the HCA is seen
 there."""
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The programs of tests/verbs in guest1: what must be refused, every byte of every operation, events, multicast.
+"""The programs of tests/programs/verbs in guest1: what must be refused, every byte of every operation, events, multicast.
 
 EVENTS_COUNT in the environment: messages of each storm of events, if not what a case has by itself.
 """

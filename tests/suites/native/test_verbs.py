@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The programs of tests/verbs in dom0, a side on each HCA.
+"""The programs of tests/programs/verbs in dom0, a side on each HCA.
 
 With NATIVE=others in the environment only what guests do not run as well.
 """

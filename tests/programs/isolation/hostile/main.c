@@ -103,6 +103,6 @@ int main(int argc, char **argv)
 	ask_setup(&argc, argv);
 	return check_main_tables(argc, argv,
 				 "A frontend that breaks the protocol. Runs in a guest without xen-ibfront that has vHCA 0.\n"
-				 "With --answers it asks for the daemon's counters: see tests/isolation/answering.",
+				 "With --answers it asks for the daemon's counters: see tests/programs/isolation/answering.",
 				 tables, ARRAY_SIZE(tables));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * capabilities DEVICE [PORT] - what an HCA of the mlx5 family says that it can do, and what is found by trying. Prints
- * lines "name value", for tests/hardware/run. What cannot be found out has no line.
+ * lines "name value", for tests/programs/hardware/run. What cannot be found out has no line.
  *
  * The firmware's capabilities are read by QUERY_HCA_CAP, which the kernel passes on unchanged (DEVX); nothing is set.
  */
@@ -12,7 +12,7 @@
 
 #include <infiniband/mlx5dv.h>
 
-#include "../hca/ifc.h"
+#include "../../hca/ifc.h"
 #include "capabilities.h"
 
 #define GENERAL 0x0

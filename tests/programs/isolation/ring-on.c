@@ -269,5 +269,5 @@ int main(int argc, char **argv)
 	ask_setup(&argc, argv);
 	return check_main(argc, argv,
 			  "Keeps the doorbell pages of a process that is gone, and rings on. Runs in a PV guest, with\n"
-			  "modprobe xen-privcmd unrestricted=1, and by tests/isolation/answering.", cases, ARRAY_SIZE(cases));
+			  "modprobe xen-privcmd unrestricted=1, and by tests/programs/isolation/answering.", cases, ARRAY_SIZE(cases));
 }

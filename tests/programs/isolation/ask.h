@@ -2,7 +2,7 @@
 /*
  * ask: what a program in a guest cannot know, and the machine that runs the tests can: the daemon's counters, the HCA's
  * doorbells. A question is a line "@ask QUESTION" of output, the answer what comes on standard input up to a line ".". See
- * tests/isolation/answering, which is on the other side.
+ * tests/programs/isolation/answering, which is on the other side.
  */
 #ifndef ASK_H
 #define ASK_H
