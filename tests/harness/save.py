@@ -37,6 +37,7 @@ class Saved:
     def restore(self):
         __tracebackhide__ = True
         lab.run("dom0", f"xl restore {FILE} && rm {FILE}", merge=True)
+        lab.connect_anew(self.guest)
         wait.until(f"{self.guest} answers", lambda: lab.answers(self.guest))
 
 
