@@ -299,8 +299,10 @@ static bool is_left_connected(const struct xenib_hca *hca, enum xenbus_state bac
 static void end_for_good(struct xenib_hca *hca)
 {
 	hca->failed = true;
+	/* clang-format off */
 	xenbus_dev_error(hca->xbdev, -EIO,
 			 "the backend keeps pages mapped that it has released: the device has failed");
+	/* clang-format on */
 }
 
 /* InitWait after Connected: it was gone and is back, faster than the watch saw. */

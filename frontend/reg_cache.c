@@ -24,7 +24,9 @@
 
 static int keep_mib = -1;
 module_param(keep_mib, int, 0644);
+/* clang-format off */
 MODULE_PARM_DESC(keep_mib, "MiB of memory whose registration is kept after its last MR is gone (0: none, -1: half of the memory, or one umem of any size)");
+/* clang-format on */
 
 /*
  * By default there is no size from which on a program pays for each registration anew: a umem

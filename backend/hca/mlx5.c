@@ -126,6 +126,7 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 	err = uverbs_write(m->queries, IB_USER_VERBS_CMD_QUERY_DEVICE, MSG_CORE(req), MSG_CORE(r));
 	if (err)
 		return err;
+	/* clang-format off */
 	*attr = (struct xen_vhca_device_attr){
 		.node_guid = r.node_guid, .sys_image_guid = r.sys_image_guid, .fw_ver = r.fw_ver,
 		.max_mr_size = r.max_mr_size, .page_size_cap = r.page_size_cap,
@@ -145,6 +146,7 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 		.max_send_blocks = m->info.max_send_wqebb, .max_recv_wqes = m->info.max_recv_wr,
 		.max_srq_wqes = m->info.max_srq_recv_wr, .cqe_version = m->info.cqe_version,
 	};
+	/* clang-format on */
 	return 0;
 }
 
@@ -558,6 +560,7 @@ static void mlx5_close(struct hca *hca)
 	free(hca);
 }
 
+/* clang-format off */
 static const struct hca_ops mlx5_ops = {
 	.query_device = query_device, .query_port = query_port,
 	.query_gid = query_gid, .query_pkey = query_pkey,
@@ -575,6 +578,7 @@ static const struct hca_ops mlx5_ops = {
 	.qp_destroy = qp_destroy, .mcast = mcast,
 	.close = mlx5_close,
 };
+/* clang-format on */
 
 /*
  * Makes the context if there is none yet. A context is asked for before: Linux leaks a reference to the
