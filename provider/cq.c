@@ -67,10 +67,14 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 	int err;
 
 	if (!attr->cqe || attr->cqe >= MAX_CQES) {
+		verbs_debug(&ctx->vctx, "refused: a CQ of %u CQEs, 1 up to %u\n", attr->cqe,
+			    MAX_CQES - 1);
 		errno = EINVAL;
 		return NULL;
 	}
 	if (!attr_is_supported(attr)) {
+		verbs_debug(&ctx->vctx, "refused: a CQ with fields %#x, flags %#x, contents %#llx\n",
+			    attr->comp_mask, attr->flags, (unsigned long long)attr->wc_flags);
 		errno = EOPNOTSUPP;
 		return NULL;
 	}

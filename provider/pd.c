@@ -63,12 +63,13 @@ struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 {
 	struct xenib_pd *pd, *parent;
 
-	(void)context;
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
 
 	/* Queues are in memory of this library's own choice. */
 	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		verbs_debug(&to_xctx(context)->vctx, "refused: a parent domain with fields %#x\n",
+			    attr->comp_mask);
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -100,6 +101,8 @@ struct ibv_td *xenib_alloc_td(struct ibv_context *context, struct ibv_td_init_at
 	int err;
 
 	if (attr->comp_mask) {
+		verbs_debug(&ctx->vctx, "refused: a thread domain with fields %#x\n",
+			    attr->comp_mask);
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
