@@ -14,7 +14,6 @@
 
 #include "sandbox/sandbox.h"
 #include "shared-ring/vhca.h"
-#include "supervisor/holder.h"
 #include "supervisor/supervisor.h"
 #include "util/journal.h"
 #include "util/log.h"
@@ -72,10 +71,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--worker"))
 		return start_worker(argc, argv);
-	if (argc > 1 && !strcmp(argv[1], "--holder")) {
-		log_setup("holder", LOG_INFO);
-		return holder_main();
-	}
 	while ((option = getopt_long(argc, argv, "hvV", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':

@@ -7,8 +7,8 @@
  * become anyone else's before the domain is gone. Hence the UAR pool:
  *
  * - an open uverbs file on which all UARs of the vHCA are allocated. They are never freed one by
- *   one; the HCA gets them back when the file is closed. Supervisor and broker both hold it, and a
- *   process that does nothing else (supervisor/holder.h), so the death of any changes nothing; the supervisor
+ *   one; the HCA gets them back when the file is closed. Supervisor and broker both hold it, and
+ *   systemd for the next supervisor (supervisor/fdstore.h), so the death of any changes nothing; the supervisor
  *   closes it once the domain is gone.
  * - a table that they share as well, which says what UARs there are, so that the next broker can use
  *   them again, for this guest: uar_table.h.

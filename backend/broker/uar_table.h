@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * uar_table.h - what UARs a UAR pool has (see uar_pool.h), in memory that supervisor, holder and broker
- * share. The broker alone writes it. A daemon that is upgraded finds the table of the old one, so its
- * layout has to stay.
+ * uar_table.h - what UARs a UAR pool has (see uar_pool.h), in memory that supervisor and broker share, and
+ * systemd keeps. The broker writes the entries. A daemon that is upgraded finds the table of the old one, so
+ * its layout has to stay.
  */
 #ifndef XEN_IB_BROKER_UAR_TABLE_H
 #define XEN_IB_BROKER_UAR_TABLE_H
@@ -23,7 +23,7 @@ struct uar_entry {
 
 struct uar_table {
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t held_by; /* by the supervisor: the file that reserves the pages of a stale pool, or 0 (supervisor/uar_store.h) */
 	struct uar_entry entry[UAR_TABLE_ENTRIES];
 };
 

@@ -5,7 +5,7 @@
  * One thread, which never waits for a guest: all that depends on one is done by its worker. What
  * the supervisor has to know it reads again from xenstore after each event, so that no event that
  * is missed or comes twice can confuse it. What it cannot read there it finds with its workers and
- * with the holder of pools, which both outlive it: see device.h and holder.h.
+ * in systemd's file descriptor store, which both outlive it: see device.h and fdstore.h.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,8 +28,8 @@
 #include "supervisor/autoattach.h"
 #include "supervisor/control_ops.h"
 #include "supervisor/device.h"
+#include "supervisor/fdstore.h"
 #include "supervisor/hca_auto.h"
-#include "supervisor/holder.h"
 #include "supervisor/sd_notify.h"
 #include "supervisor/supervisor.h"
 #include "util/clock.h"
@@ -42,7 +42,6 @@
 
 #define MAX_DEVICES 1024
 #define LOCK STATUS_DIR "/xen-ibback.lock"
-#define HOLDER_RETRY_MS 1000
 #define DETACH_LOOK_MS 250
 
 struct supervisor {
@@ -51,7 +50,6 @@ struct supervisor {
 	struct iomem_server *iomem_server; /* NULL: in a driver domain */
 	int signals, lock;
 	struct uar_store store;
-	uint64_t holder_next_ms; /* not to be started before */
 	bool verbose, stop;
 	unsigned int own; /* our domain */
 	char root[64]; /* /local/domain/0/backend/vhca */
@@ -239,8 +237,6 @@ static int start_worker(struct supervisor *s, struct device *device)
 {
 	uint64_t now = clock_ms();
 
-	if (s->store.holder < 0)
-		return -1; /* soon, and that wakes us */
 	if (device->not_before_ms <= now && choose_hca(s, device))
 		device_start(device, s->xs, s->verbose);
 	if (device->pid)
@@ -326,98 +322,30 @@ static void check_signals(struct supervisor *s)
 	reap(s);
 }
 
-/* The holder */
+/* What the supervisor before has left */
 
-static void adopt_pool(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+static struct uar_pools *pools_of(void *supervisor, unsigned int domid, unsigned int devid)
 {
-	struct device *device = get_device(to, msg->domid, msg->devid);
+	struct device *device = get_device(supervisor, domid, devid);
 
-	if (device && !uar_pools_adopt(&device->pools, msg->hca, fds))
-		return;
-	log_error("no room for the UAR pool of domain %u, vHCA %u", msg->domid, msg->devid);
-	if (!device) {
-		close(fds[HOLDER_FILE]);
-		close(fds[HOLDER_TABLE]);
-	}
+	return device ? &device->pools : NULL;
 }
 
-static void forget_pool(void *to, const struct holder_msg *msg, const int fds[HOLDER_FDS])
+static bool load_store(struct supervisor *s)
 {
-	(void)to;
-	(void)msg;
-	close(fds[HOLDER_FILE]);
-	close(fds[HOLDER_TABLE]);
-}
+	int err = uar_store_load(&s->store, pools_of, s);
 
-/* A holder that has just been started has nothing to tell. */
-static int meet_holder(struct supervisor *s, int sock, holder_pool_fn *fn)
-{
-	int err;
-
-	if (sock < 0)
-		return sock;
-	err = holder_list(sock, fn, s);
 	if (err)
-		close(sock);
-	else
-		s->store.holder = sock;
-	return err;
-}
-
-static int replace_holder(struct supervisor *s)
-{
-	struct device *device;
-	int err;
-
-	err = meet_holder(s, holder_start(), forget_pool);
-	if (err)
-		return err;
-	LIST_FOREACH(device, &s->devices, link)
-		uar_pools_tell(&device->pools);
-	return 0;
-}
-
-/* One that is there but does not speak has UAR pools that nobody else may get, so it cannot be replaced. */
-static bool open_holder(struct supervisor *s)
-{
-	int err;
-
-	err = meet_holder(s, holder_connect(), adopt_pool);
-	if (err == -ENOENT || err == -ECONNREFUSED || err == -ECONNRESET)
-		err = replace_holder(s);
-	if (err)
-		log_error("the holder of UAR pools: %s", strerror(-err));
+		log_error("what the file descriptor store has: %s", strerror(-err));
+	else if (!fdstore_exists())
+		log_warning("no file descriptor store (systemd 254 has one): when this daemon and a worker have ended, others may "
+			    "get doorbell pages that a guest still has mapped");
 	return !err;
-}
-
-/* It says nothing more once we are connected. Returns as look_after(). */
-static int keep_holder(struct supervisor *s)
-{
-	uint64_t now = clock_ms();
-	int err;
-
-	if (s->store.holder >= 0)
-		return -1;
-	if (s->holder_next_ms > now)
-		return s->holder_next_ms - now;
-	s->holder_next_ms = now + HOLDER_RETRY_MS;
-	err = replace_holder(s);
-	if (!err)
-		return -1;
-	log_error("the holder of UAR pools: %s", strerror(-err));
-	return HOLDER_RETRY_MS;
-}
-
-static void forget_holder(struct supervisor *s)
-{
-	log_error("the holder of UAR pools is gone");
-	close(s->store.holder);
-	s->store.holder = -1;
 }
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_HOLDER, POLL_IOMEM_SERVER, POLL_DEVICES };
+enum { POLL_XENSTORE, POLL_SIGNAL, POLL_CONTROL, POLL_IOMEM_SERVER, POLL_DEVICES };
 
 static void wait_for_events(struct supervisor *s, int timeout)
 {
@@ -429,7 +357,6 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
-	polls[POLL_HOLDER] = (struct pollfd){ .fd = s->store.holder, .events = POLLIN };
 	polls[POLL_IOMEM_SERVER] = (struct pollfd){ .fd = iomem_server_fd(s->iomem_server), .events = POLLIN };
 	LIST_FOREACH(device, &s->devices, link) {
 		if (device_fd(device) < 0)
@@ -443,8 +370,6 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	for (i = 0; i < n; i++)
 		if (polls[POLL_DEVICES + i].revents)
 			device_event(whose[i], s->xs);
-	if (polls[POLL_HOLDER].revents)
-		forget_holder(s);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
 		domains_scan(&s->domains, s->xs, s->own);
 		scan(s);
@@ -474,8 +399,7 @@ static void loop(struct supervisor *s)
 	service_ready();
 	while (!s->stop) {
 		service_vhcas(count_vhcas(s));
-		due = keep_holder(s);
-		ratelimit_sooner(&due, look_after(s));
+		due = look_after(s);
 		ratelimit_sooner(&due, iomem_server_service(s->iomem_server));
 		ratelimit_sooner(&due, service_alive());
 		wait_for_events(s, due);
@@ -550,13 +474,12 @@ int supervisor_main(bool verbose)
 	int result = EXIT_FAILURE;
 
 	s.verbose = verbose;
-	s.store.holder = -1;
-	LIST_INIT(&s.store.vhcas);
+	uar_store_init(&s.store);
 	LIST_INIT(&s.devices);
 	if (!open_lock(&s))
 		return EXIT_FAILURE;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (open_signals(&s) && open_xen(&s) && open_holder(&s)) {
+	if (open_signals(&s) && open_xen(&s) && load_store(&s)) {
 		open_control(&s);
 		log_info("serving %s", s.root);
 		loop(&s);

@@ -8,16 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "broker/uar_table.h"
 #include "hca/hca.h"
 #include "hca/sysfs.h"
-#include "supervisor/holder.h"
+#include "supervisor/fdstore.h"
 #include "supervisor/uar_store.h"
 #include "util/log.h"
 
 #define PAGE_BYTES 4096u
+
+void uar_store_init(struct uar_store *store)
+{
+	*store = (struct uar_store){ 0 };
+	LIST_INIT(&store->vhcas);
+}
 
 void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid, struct uar_store *store)
 {
@@ -28,57 +35,63 @@ void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int de
 	LIST_INSERT_HEAD(&store->vhcas, pools, link);
 }
 
-/* That the holder is gone is noticed where its socket is polled; the next one is told of all. */
-static void tell(const struct uar_pools *pools, enum holder_op op, const struct held_pool *pool)
-{
-	const int fds[HOLDER_FDS] = { [HOLDER_FILE] = pool->file, [HOLDER_TABLE] = pool->table };
-	int err;
+/* In systemd's store */
 
-	if (pools->store->holder < 0)
-		return;
-	err = holder_send(pools->store->holder, op, pools->domid, pools->devid, pool->hca,
-			  op == HOLDER_POOL ? fds : NULL);
-	if (err)
-		log_error("telling the holder of a UAR pool of domain %u: %s", pools->domid,
-			  strerror(-err));
+struct name {
+	char text[128];
+};
+
+static struct name file_name(uint32_t number)
+{
+	struct name name;
+
+	snprintf(name.text, sizeof(name.text), "file-%u", number);
+	return name;
 }
 
-void uar_pools_tell(const struct uar_pools *pools)
+static struct name table_name(const struct uar_pools *pools, const struct held_pool *pool)
 {
-	struct held_pool *pool;
+	struct name name;
 
-	LIST_FOREACH(pool, &pools->list, link)
-		tell(pools, HOLDER_POOL, pool);
+	snprintf(name.text, sizeof(name.text), "table-%u,%u-%u,%s", pool->number, pools->domid, pools->devid, pool->hca);
+	return name;
 }
 
-static struct held_pool *add(struct uar_pools *pools, const char *hca, int file, int table)
+/* Unless a UAR pool that is there needs it. */
+static void remove_file(const struct uar_store *store, uint32_t number)
+{
+	const struct uar_pools *pools;
+	const struct held_pool *pool;
+
+	LIST_FOREACH(pools, &store->vhcas, link)
+		LIST_FOREACH(pool, &pools->list, link)
+			if (pool->file_number == number)
+				return;
+	if (number)
+		fdstore_remove(file_name(number).text);
+}
+
+static struct held_pool *add(struct uar_pools *pools, const char *hca, uint32_t number, int file, int table)
 {
 	struct held_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		return NULL;
 	strncpy(pool->hca, hca, sizeof(pool->hca) - 1);
-	pool->stale = strchr(hca, '/');
+	pool->number = number;
+	pool->file_number = number;
 	pool->file = file;
 	pool->table = table;
 	LIST_INSERT_HEAD(&pools->list, pool, link);
 	return pool;
 }
 
-int uar_pools_adopt(struct uar_pools *pools, const char *hca, const int fds[2])
-{
-	if (add(pools, hca, fds[HOLDER_FILE], fds[HOLDER_TABLE]))
-		return 0;
-	close(fds[HOLDER_FILE]);
-	close(fds[HOLDER_TABLE]);
-	return -ENOMEM;
-}
-
-/* The holder lets go as well, so this is where the UARs become free. */
+/* systemd lets go as well, so this is where the UARs become free. */
 static void close_pool(struct uar_pools *pools, struct held_pool *pool)
 {
-	tell(pools, HOLDER_DROP, pool);
 	LIST_REMOVE(pool, link);
+	fdstore_remove(table_name(pools, pool).text);
+	remove_file(pools->store, pool->file_number);
 	close(pool->file);
 	close(pool->table);
 	free(pool);
@@ -99,6 +112,19 @@ static int make_table(void)
 	return err;
 }
 
+/* Nobody is given the UAR pool before it is in the store. */
+static int store_pool(struct uar_pools *pools, struct held_pool *pool)
+{
+	int err = fdstore_put(file_name(pool->number).text, pool->file);
+
+	if (err)
+		return err;
+	err = fdstore_put(table_name(pools, pool).text, pool->table);
+	if (err)
+		fdstore_remove(file_name(pool->number).text);
+	return err;
+}
+
 static struct held_pool *open_pool(struct uar_pools *pools, const char *hca, int *err)
 {
 	struct held_pool *pool;
@@ -114,12 +140,13 @@ static struct held_pool *open_pool(struct uar_pools *pools, const char *hca, int
 		*err = table;
 		goto err_file;
 	}
-	pool = add(pools, hca, file, table);
-	if (pool) {
-		tell(pools, HOLDER_POOL, pool);
+	pool = add(pools, hca, ++pools->store->last, file, table);
+	*err = pool ? store_pool(pools, pool) : -ENOMEM;
+	if (!*err)
 		return pool;
-	}
-	*err = -ENOMEM;
+	if (pool)
+		LIST_REMOVE(pool, link);
+	free(pool);
 	close(table);
 err_file:
 	close(file);
@@ -161,23 +188,9 @@ static struct held_pool *find(struct uar_pools *pools, const char *hca)
 	struct held_pool *pool;
 
 	LIST_FOREACH(pool, &pools->list, link)
-		if (!strcmp(pool->hca, hca))
+		if (!pool->stale && !strcmp(pool->hca, hca))
 			return pool;
 	return NULL;
-}
-
-/* The holder is told of the new name before it forgets the old one. */
-static void make_stale(struct uar_pools *pools, struct held_pool *pool)
-{
-	const struct held_pool old = *pool;
-	unsigned int n = 0;
-
-	do
-		snprintf(pool->hca, sizeof(pool->hca), "%.48s/%u", old.hca, ++n);
-	while (find(pools, pool->hca) != pool);
-	pool->stale = true;
-	tell(pools, HOLDER_POOL, pool);
-	tell(pools, HOLDER_DROP, &old);
 }
 
 /* The HCA of these was taken from its driver since. Only what a guest may still reach is kept. */
@@ -192,7 +205,7 @@ static void look_for_stale(struct uar_store *store)
 			if (pool->stale || hca_uar_pool_alive(pool->file))
 				continue;
 			if (in_reach(pool, pools->revocable))
-				make_stale(pools, pool);
+				pool->stale = true;
 			else
 				close_pool(pools, pool);
 		}
@@ -295,6 +308,7 @@ struct attempt {
 	struct pages wanted, found, kept;
 	uint32_t *handles; /* by page */
 	int file;
+	uint32_t number; /* of the file in the store; 0: it is not there */
 };
 
 static bool want_all(struct attempt *a, const struct uar_store *store)
@@ -347,18 +361,43 @@ static void free_others(struct attempt *a)
 			hca_uar_free(a->file, a->handles[page]);
 }
 
+/* For the next supervisor. False: the records cannot be written. */
+static bool note_held_by(const struct held_pool *pool, uint32_t number)
+{
+	struct uar_table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, pool->table, 0);
+
+	if (table == MAP_FAILED)
+		return false;
+	table->held_by = number;
+	unmap_table(table);
+	return true;
+}
+
+static bool store_attempt(struct attempt *a, struct uar_store *store)
+{
+	if (!a->number && !fdstore_put(file_name(store->last + 1).text, a->file))
+		a->number = ++store->last;
+	return a->number;
+}
+
 /* Of one whose pages all have been found; they stay until the last UAR pool that shares the file is closed. */
 static bool hold(struct attempt *a, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages)
 {
+	const uint32_t old = pool->file_number;
 	int file = fcntl(a->file, F_DUPFD_CLOEXEC, 0);
 
 	if (file < 0)
 		return false;
+	if (!store_attempt(a, pools->store) || !note_held_by(pool, a->number)) {
+		close(file);
+		return false;
+	}
 	close(pool->file);
 	pool->file = file;
+	pool->file_number = a->number;
 	pool->complained = false;
 	pages_add(&a->kept, pages);
-	tell(pools, HOLDER_POOL, pool);
+	remove_file(pools->store, old);
 	log_warning("HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are "
 		    "reserved until it is gone", a->hca, pools->domid);
 	return true;
@@ -428,6 +467,7 @@ static int try_to_hold(struct attempt *a, const struct uar_pools *own)
 	find_pages(a);
 	hold_all(a, own);
 	free_others(a);
+	remove_file(own->store, a->number);
 	close(a->file);
 	return own->store->stale[0] ? -EBUSY : 0;
 }
@@ -499,4 +539,133 @@ void uar_pools_close(struct uar_pools *pools)
 	while (!LIST_EMPTY(&pools->list))
 		close_pool(pools, LIST_FIRST(&pools->list));
 	LIST_REMOVE(pools, link);
+}
+
+/* What the supervisor before has left in the store */
+
+struct stored {
+	unsigned int number, domid, devid;
+	char hca[UVERBS_NAME_MAX]; /* empty: a file, else a table */
+	int fd;
+	bool needed; /* this file, by a table */
+};
+
+struct stored_list {
+	struct stored *entry;
+	unsigned int n;
+	bool failed;
+};
+
+static bool parse_name(const char *name, struct stored *s)
+{
+	int end = 0;
+
+	*s = (struct stored){ 0 };
+	if (sscanf(name, "file-%u%n", &s->number, &end) == 1 && !name[end])
+		return true;
+	end = 0;
+	return sscanf(name, "table-%u,%u-%u,%63[^\n]%n", &s->number, &s->domid, &s->devid, s->hca, &end) == 4 && !name[end];
+}
+
+static void note_stored(void *to, const char *name, int fd)
+{
+	struct stored_list *list = to;
+	struct stored *more, s;
+
+	if (!parse_name(name, &s)) {
+		log_warning("not known, from the file descriptor store: %s", name);
+		close(fd);
+		return;
+	}
+	more = reallocarray(list->entry, list->n + 1, sizeof(*more));
+	if (!more) {
+		list->failed = true;
+		close(fd);
+		return;
+	}
+	s.fd = fd;
+	list->entry = more;
+	list->entry[list->n++] = s;
+}
+
+static struct stored *find_file(const struct stored_list *list, uint32_t number)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->n; i++)
+		if (!list->entry[i].hca[0] && list->entry[i].number == number)
+			return &list->entry[i];
+	return NULL;
+}
+
+/* A UAR pool without its file is one whose HCA has forgotten it. */
+static int adopt(struct uar_pools *pools, const struct stored_list *list, const struct stored *s)
+{
+	struct uar_table *table;
+	struct held_pool *pool;
+	struct stored *file;
+	struct stat st;
+
+	if (fstat(s->fd, &st) || st.st_size != sizeof(*table))
+		return -EPROTO;
+	pool = add(pools, s->hca, s->number, -1, s->fd);
+	table = pool ? map_table(pool) : NULL;
+	if (!table)
+		goto err;
+	pool->stale = table->held_by;
+	pool->file_number = table->held_by ?: s->number;
+	unmap_table(table);
+	file = find_file(list, pool->file_number);
+	if (!file) {
+		pool->file_number = 0;
+		return 0;
+	}
+	file->needed = true;
+	pool->file = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (pool->file >= 0)
+		return 0;
+err:
+	if (pool)
+		LIST_REMOVE(pool, link);
+	free(pool);
+	return -ENOMEM;
+}
+
+static void close_files(const struct stored_list *list, bool known)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->n; i++) {
+		if (list->entry[i].hca[0])
+			continue;
+		if (known && !list->entry[i].needed)
+			fdstore_remove(file_name(list->entry[i].number).text);
+		close(list->entry[i].fd);
+	}
+}
+
+int uar_store_load(struct uar_store *store, uar_store_vhca *vhca, void *from)
+{
+	struct stored_list list = { 0 };
+	struct uar_pools *pools;
+	unsigned int i;
+	int err;
+
+	err = fdstore_load(note_stored, &list);
+	if (!err && list.failed)
+		err = -ENOMEM;
+	for (i = 0; i < list.n && !err; i++) {
+		if (list.entry[i].number > store->last)
+			store->last = list.entry[i].number;
+		if (!list.entry[i].hca[0])
+			continue;
+		pools = vhca(from, list.entry[i].domid, list.entry[i].devid);
+		err = pools ? adopt(pools, &list, &list.entry[i]) : -ENOSPC;
+		if (err)
+			log_error("the UAR pool of domain %u, vHCA %u, from the file descriptor store: %s",
+				  list.entry[i].domid, list.entry[i].devid, strerror(-err));
+	}
+	close_files(&list, !err);
+	free(list.entry);
+	return err;
 }

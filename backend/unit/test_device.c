@@ -25,7 +25,7 @@
 #define PATH "/local/domain/0/backend/vhca/7/0"
 
 static char dir[] = "/tmp/xen-ib-device-XXXXXX";
-static struct uar_store store = { .holder = -1 };
+static struct uar_store store;
 
 /* Xenstore, and the HCA, of which there is one. */
 

@@ -3,20 +3,20 @@
  * test_uar_store.c - an HCA whose driver is reloaded while PV guests have doorbell pages of it mapped: no
  * page that somebody has mapped is anybody else's, or the HCA serves nobody else. The HCA is a list of
  * who has which page, and gives the next that is free after the last one, round and round; a UAR pool is a pipe, whose other end is the HCA's,
- * so that it sees when all have closed it. The holder is the other end of a socket.
+ * so that it sees when all have closed it. systemd's store is a table.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "broker/uar_table.h"
 #include "hca/hca.h"
 #include "hca/sysfs.h"
-#include "supervisor/holder.h"
+#include "supervisor/fdstore.h"
 #include "supervisor/uar_store.h"
 #include "unit/fakes/fixture.h"
 #include "util/log.h"
@@ -98,8 +98,11 @@ int hca_uar_pool_open(const char *name)
 
 bool hca_uar_pool_alive(int pool)
 {
-	const struct file *file = &files[file_of(pool)];
+	const struct file *file;
 
+	if (pool < 0)
+		return false;
+	file = &files[file_of(pool)];
 	return file->hca->name && file->life == file->hca->life;
 }
 
@@ -175,52 +178,55 @@ static bool note_line(const struct log_entry *entry)
 	return true;
 }
 
-/* The holder: by name what it has, so that it outlives the supervisor. */
+/* systemd's store: an open file once, under its first name. */
 
-#define HELD 32
+#define STORED 32
 
-static struct held {
-	struct holder_msg name;
-	int fds[HOLDER_FDS];
-} held[HELD];
-static int holder_end;
+static struct stored_fd {
+	char name[128];
+	int fd;
+} stored[STORED];
+static unsigned int n_stored, most_stored;
 
-static struct held *find_held(const struct holder_msg *msg)
+static bool same_file(int a, int b)
+{
+	struct stat one, other;
+
+	CHECK(!fstat(a, &one) && !fstat(b, &other));
+	return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+int fdstore_put(const char *name, int fd)
 {
 	unsigned int i;
 
-	for (i = 0; i < HELD; i++)
-		if (held[i].name.magic && held[i].name.domid == msg->domid && held[i].name.devid == msg->devid &&
-		    !strcmp(held[i].name.hca, msg->hca))
-			return &held[i];
-	return NULL;
+	for (i = 0; i < n_stored; i++)
+		CHECK(strcmp(stored[i].name, name) && !same_file(stored[i].fd, fd));
+	if (n_stored >= most_stored)
+		return -ENOSPC;
+	snprintf(stored[n_stored].name, sizeof(stored[0].name), "%s", name);
+	stored[n_stored++].fd = dup(fd);
+	return 0;
 }
 
-static void let_go(struct held *h)
+void fdstore_remove(const char *name)
 {
-	close(h->fds[0]);
-	close(h->fds[1]);
-	memset(h, 0, sizeof(*h));
-}
-
-static void hear(void)
-{
-	struct pollfd end = { .fd = holder_end, .events = POLLIN };
-	int fds[HOLDER_FDS];
-	struct holder_msg msg;
 	unsigned int i;
 
-	while (poll(&end, 1, 0) == 1) {
-		CHECK(holder_receive(holder_end, &msg, fds) == 1);
-		if (find_held(&msg))
-			let_go(find_held(&msg));
-		if (msg.op != HOLDER_POOL)
-			continue;
-		for (i = 0; held[i].name.magic; i++)
-			CHECK(i < HELD - 1);
-		held[i].name = msg;
-		memcpy(held[i].fds, fds, sizeof(fds));
-	}
+	for (i = 0; i < n_stored && strcmp(stored[i].name, name); i++)
+		;
+	CHECK(i < n_stored);
+	close(stored[i].fd);
+	stored[i] = stored[--n_stored];
+}
+
+int fdstore_load(fdstore_fn *fn, void *to)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_stored; i++)
+		fn(to, stored[i].name, dup(stored[i].fd));
+	return 0;
 }
 
 /* Guests, and the supervisor */
@@ -238,12 +244,9 @@ static struct guest guests[3]; /* domains 5, 6, 7 */
 static void begin(void)
 {
 	unsigned int i;
-	int pair[2];
 
-	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
-	store = (struct uar_store){ .holder = pair[0] };
-	LIST_INIT(&store.vhcas);
-	holder_end = pair[1];
+	uar_store_init(&store);
+	most_stored = STORED;
 	memset(hcas, 0, sizeof(hcas));
 	hcas[0] = (struct hca_state){ .name = "mlx5_0", .bar = 0xfe000, .life = 1 };
 	hcas[1] = (struct hca_state){ .name = "mlx5_1", .bar = 0x382000000, .life = 1 };
@@ -257,7 +260,6 @@ static void destroy(struct guest *g)
 {
 	g->gone = true;
 	uar_pools_close(&g->pools);
-	hear();
 }
 
 static void end(void)
@@ -267,14 +269,11 @@ static void end(void)
 	for (i = 0; i < 3; i++)
 		if (!guests[i].gone)
 			destroy(&guests[i]);
-	for (i = 0; i < HELD; i++)
-		CHECK(!held[i].name.magic);
+	CHECK(!n_stored);
 	look_for_closed();
 	for (i = 1; i < n_files; i++)
 		CHECK(files[i].end < 0);
 	n_files = 1;
-	close(store.holder);
-	close(holder_end);
 }
 
 static unsigned int owner_of(uint64_t frame)
@@ -298,7 +297,6 @@ static int use(struct guest *g, const char *hca, unsigned int pages)
 	int err = 0;
 
 	pool = uar_pools_get(&g->pools, hca, &err);
-	hear();
 	CHECK(!pool == !!err);
 	if (!pool)
 		return err;
@@ -451,34 +449,46 @@ static void test_revocable(void)
 	end();
 }
 
-/* Another supervisor, which is told by the holder; before the HCA is back, and after. */
-static void restart(void)
+/* The supervisor has ended. */
+static void die(void)
 {
-	struct held had[HELD];
 	struct held_pool *pool;
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
 		while ((pool = LIST_FIRST(&guests[i].pools.list))) {
 			LIST_REMOVE(pool, link);
-			close(pool->file);
+			if (pool->file >= 0)
+				close(pool->file);
 			close(pool->table);
 			free(pool);
 		}
 	}
-	LIST_INIT(&store.vhcas);
-	for (i = 0; i < 3; i++)
-		uar_pools_init(&guests[i].pools, 5 + i, 0, &store);
-	memcpy(had, held, sizeof(had));
-	for (i = 0; i < HELD; i++) {
-		if (!had[i].name.magic)
-			continue;
-		had[i].fds[0] = dup(had[i].fds[0]);
-		had[i].fds[1] = dup(had[i].fds[1]);
-		CHECK(!uar_pools_adopt(&guests[had[i].name.domid - 5].pools, had[i].name.hca, had[i].fds));
-	}
 }
 
+static struct uar_pools *pools_of(void *from, unsigned int domid, unsigned int devid)
+{
+	CHECK(from == guests && domid >= 5 && domid < 8 && !devid);
+	return &guests[domid - 5].pools;
+}
+
+static int start(void)
+{
+	unsigned int i;
+
+	uar_store_init(&store);
+	for (i = 0; i < 3; i++)
+		uar_pools_init(&guests[i].pools, 5 + i, 0, &store);
+	return uar_store_load(&store, pools_of, guests);
+}
+
+static void restart(void)
+{
+	die();
+	CHECK(!start());
+}
+
+/* Another supervisor, before the HCA is back, and after. */
 static void test_restart(void)
 {
 	begin();
@@ -500,6 +510,60 @@ static void test_restart(void)
 	end();
 }
 
+static int find_stored(const char *start)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_stored; i++)
+		if (!strncmp(stored[i].name, start, strlen(start)))
+			return i;
+	abort();
+}
+
+/* What is in the store is not whole. */
+static void test_odd_store(void)
+{
+	int fd;
+
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2));
+	/* A file that no table needs: the supervisor died in between. What it does not know it leaves. */
+	CHECK(!fdstore_put("file-77", STDIN_FILENO) && !fdstore_put("something", STDERR_FILENO));
+	restart();
+	CHECK(n_stored == 3 && strstr(said, "something"));
+	fdstore_remove("something");
+	/* A file that is not there: as if the HCA had forgotten it, and dom0 has not been sooner. */
+	fdstore_remove(stored[find_stored("file-")].name);
+	restart();
+	CHECK(!use(&guests[1], "mlx5_0", 1) && strstr(said, "domain 5"));
+	dom0_takes_all(&hcas[0]);
+	/* A table of another size. */
+	die();
+	fd = memfd_create("short", MFD_CLOEXEC);
+	CHECK(fd >= 0 && !fdstore_put("table-99,5-0,mlx5_0", fd));
+	close(fd);
+	CHECK(start() == -EPROTO && strstr(said, "vHCA 0"));
+	die();
+	fdstore_remove("table-99,5-0,mlx5_0");
+	CHECK(!start());
+	end();
+}
+
+/* Nothing is given that is not stored, and of an attempt nothing stays. */
+static void test_full_store(void)
+{
+	begin();
+	for (most_stored = 0; most_stored < 2; most_stored++)
+		CHECK(use(&guests[0], "mlx5_0", 1) == -ENOSPC && !n_stored);
+	CHECK(!use(&guests[0], "mlx5_0", 2));
+	reload(&hcas[0]);
+	CHECK(use(&guests[1], "mlx5_0", 1) == -EBUSY); /* one file more is needed, for a while */
+	most_stored = 5;
+	CHECK(!use(&guests[1], "mlx5_0", 1) && n_stored == 4);
+	dom0_takes_all(&hcas[0]);
+	end();
+}
+
 /* A vHCA that is taken away from a domain that lives: its pages stay, if the guest may have them. */
 static void test_trim(void)
 {
@@ -509,7 +573,6 @@ static void test_trim(void)
 	CHECK(!use(&guests[2], "mlx5_0", 1));
 	uar_pools_trim(&guests[0].pools);
 	uar_pools_trim(&guests[1].pools);
-	hear();
 	CHECK(!LIST_EMPTY(&guests[0].pools.list) && LIST_EMPTY(&guests[1].pools.list));
 	dom0_takes_all(&hcas[0]);
 	end();
@@ -525,6 +588,8 @@ int main(void)
 	test_taken();
 	test_revocable();
 	test_restart();
+	test_odd_store();
+	test_full_store();
 	test_trim();
 	return EXIT_SUCCESS;
 }
