@@ -18,6 +18,7 @@
 #include "hca/hca.h"
 #include "supervisor/device.h"
 #include "supervisor/family.h"
+#include "supervisor/uar_pools.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/paths.h"
@@ -221,7 +222,7 @@ static struct held_pool *find_pool(struct device *device, struct xs_handle *xs)
 		return NULL;
 	}
 	pool = uar_pools_get(&device->pools, hca, &err);
-	if (pool)
+	if (pool || err == -EAGAIN)
 		return pool;
 	if (err == -ENOENT) {
 		say(device, xs, "there is no HCA %s", hca);

@@ -32,6 +32,8 @@
 #include "supervisor/hca_auto.h"
 #include "supervisor/sd_notify.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/uar_pools.h"
+#include "supervisor/uar_search.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/paths.h"
@@ -401,9 +403,11 @@ static void loop(struct supervisor *s)
 		service_vhcas(count_vhcas(s));
 		due = look_after(s);
 		ratelimit_sooner(&due, iomem_server_service(s->iomem_server));
+		ratelimit_sooner(&due, uar_search_step(&s->store));
 		ratelimit_sooner(&due, service_alive());
 		wait_for_events(s, due);
 	}
+	uar_search_end(&s->store);
 	service_stopping();
 	log_info("stopping; workers and guests continue");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * uar_store.h - the supervisor's side of the UAR pools of one vHCA (see broker/uar_pool.h): one for each HCA that the
- * vHCA has been on since its domain exists. Each is in systemd's file descriptor store, for the next supervisor: see
+ * uar_store.h - what the supervisor has of UAR pools (see broker/uar_pool.h): for each vHCA one on each HCA that it
+ * has been on since its domain exists. Each is in systemd's file descriptor store, for the next supervisor: see
  * fdstore.h.
  *
  * When an HCA's driver is reloaded the HCA forgets who had which page, and gives them out again,
@@ -24,16 +24,19 @@ struct held_pool {
 	uint32_t number, file_number; /* of table and file in the store; 0: it has none. Those that are held share a file */
 	int file, table;
 	bool stale;
-	bool complained; /* that it cannot be held */
+	uint64_t retry_ms; /* 0, or somebody else has its pages, which are not looked for before */
 	LIST_ENTRY(held_pool) link;
 };
 
+struct uar_search;
+struct uar_table;
 LIST_HEAD(uar_pools_list, uar_pools);
 
 /* All UAR pools there are. */
 struct uar_store {
 	struct uar_pools_list vhcas;
 	uint32_t last; /* number that was given */
+	struct uar_search *search; /* NULL: none is at work */
 	char stale[64]; /* whose pages cannot be held: "domain 5", "domains 5, 7" */
 };
 
@@ -58,19 +61,20 @@ int uar_store_load(struct uar_store *store, uar_store_vhca *vhca, void *from);
 void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid, struct uar_store *store);
 
 /*
- * uar_pools_get - the UAR pool on an HCA, made if there is none, or if the HCA was taken from its driver
- * since. Stale UAR pools on that HCA, whoever's, are held before. NULL, with -errno in *err; -EBUSY:
- * some cannot be, of the domains that store->stale names.
+ * uar_store_open - a new UAR pool, which is stored; NULL, with -errno in *err. uar_store_close - its UARs become free, unless
+ * a broker has it.
  */
-struct held_pool *uar_pools_get(struct uar_pools *pools, const char *hca, int *err);
+struct held_pool *uar_store_open(struct uar_pools *pools, const char *hca, int *err);
+void uar_store_close(struct uar_pools *pools, struct held_pool *pool);
 
-/*
- * uar_pools_trim - for a vHCA that has been taken away from a domain that lives: closes the UAR pools with
- * nothing that the guest can still reach.
- */
-void uar_pools_trim(struct uar_pools *pools);
+/* uar_store_map - a UAR pool's table, to be unmapped; NULL: it cannot be read. */
+struct uar_table *uar_store_map(const struct held_pool *pool);
+void uar_store_unmap(struct uar_table *table);
 
-/* uar_pools_close - all of them: the domain is gone. */
-void uar_pools_close(struct uar_pools *pools);
+/* uar_store_put_file - stores a file under a number of its own. 0 or -errno. */
+int uar_store_put_file(struct uar_store *store, int file, uint32_t *number);
+
+/* uar_store_remove_file - unless a UAR pool that is there needs it, or the number is 0. */
+void uar_store_remove_file(const struct uar_store *store, uint32_t number);
 
 #endif

@@ -17,8 +17,11 @@
 #include "hca/hca.h"
 #include "hca/sysfs.h"
 #include "supervisor/fdstore.h"
+#include "supervisor/uar_pools.h"
+#include "supervisor/uar_search.h"
 #include "supervisor/uar_store.h"
 #include "unit/fakes/fixture.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define PAGES 64u
@@ -42,6 +45,14 @@ static struct file {
 	unsigned int life;
 } files[FILES];
 static unsigned int n_files = 1;
+
+static uint64_t now_ms = 1;
+static unsigned int slow_ms; /* what a page takes */
+
+uint64_t clock_ms(void)
+{
+	return now_ms;
+}
 
 static struct hca_state *hca_of(const char *name)
 {
@@ -112,7 +123,9 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	struct hca_state *hca = files[owner].hca;
 
 	(void)type;
-	CHECK(hca_uar_pool_alive(pool));
+	now_ms += slow_ms;
+	if (!hca_uar_pool_alive(pool))
+		return -EIO;
 	look_for_closed();
 	for (i = 0; i < PAGES; i++) {
 		hca->last = hca->last < FIRST_PAGE || hca->last == PAGES - 1 ? FIRST_PAGE : hca->last + 1;
@@ -130,6 +143,9 @@ int hca_uar_free(int pool, uint32_t handle)
 {
 	struct hca_state *hca = files[file_of(pool)].hca;
 
+	now_ms += slow_ms;
+	if (!hca_uar_pool_alive(pool))
+		return -EIO;
 	CHECK(hca->page[handle - 1000] == file_of(pool));
 	hca->page[handle - 1000] = FREE;
 	return 0;
@@ -287,6 +303,16 @@ static unsigned int owner_of(uint64_t frame)
 	abort();
 }
 
+/* As the supervisor does it, until it is known. */
+static struct held_pool *get(struct guest *g, const char *hca, int *err)
+{
+	struct held_pool *pool;
+
+	while (!(pool = uar_pools_get(&g->pools, hca, err)) && *err == -EAGAIN)
+		CHECK(!uar_search_step(&store));
+	return pool;
+}
+
 /* Its worker is started, and its broker allocates pages, which it maps: 0, or why not. */
 static int use(struct guest *g, const char *hca, unsigned int pages)
 {
@@ -296,7 +322,7 @@ static int use(struct guest *g, const char *hca, unsigned int pages)
 	unsigned int i, n;
 	int err = 0;
 
-	pool = uar_pools_get(&g->pools, hca, &err);
+	pool = get(g, hca, &err);
 	CHECK(!pool == !!err);
 	if (!pool)
 		return err;
@@ -402,6 +428,7 @@ static void test_taken(void)
 	CHECK(!use(&guests[2], "mlx5_1", 2)); /* another HCA */
 	/* When it is given back, it is held. */
 	hcas[0].page[page] = FREE;
+	now_ms += 4000;
 	CHECK(!use(&guests[2], "mlx5_0", 2));
 	dom0_takes_all(&hcas[0]);
 	end();
@@ -417,6 +444,7 @@ static void test_taken(void)
 	CHECK(use(&guests[2], "mlx5_0", 1) == -EBUSY && !strcmp(store.stale, "domain 5"));
 	destroy(&guests[0]);
 	hcas[0].page[40] = FREE;
+	now_ms += 4000;
 	CHECK(!use(&guests[2], "mlx5_0", 1));
 	end();
 }
@@ -455,6 +483,7 @@ static void die(void)
 	struct held_pool *pool;
 	unsigned int i;
 
+	uar_search_end(&store);
 	for (i = 0; i < 3; i++) {
 		while ((pool = LIST_FIRST(&guests[i].pools.list))) {
 			LIST_REMOVE(pool, link);
@@ -520,6 +549,80 @@ static int find_stored(const char *start)
 	abort();
 }
 
+static unsigned int pages_of(unsigned int file)
+{
+	unsigned int page, n = 0;
+
+	look_for_closed();
+	for (page = 0; page < PAGES; page++)
+		n += hcas[0].page[page] == file;
+	return n;
+}
+
+/* begin_slow - an HCA that takes its time is being searched, for pages of domain 5 */
+static void begin_slow(void)
+{
+	int err;
+
+	begin();
+	CHECK(!use(&guests[0], "mlx5_0", 2));
+	reload(&hcas[0]);
+	slow_ms = 20;
+	CHECK(!uar_pools_get(&guests[1].pools, "mlx5_0", &err) && err == -EAGAIN);
+	CHECK(!uar_search_step(&store) && store.search);
+}
+
+/* Nobody waits for it but who wants this HCA: the supervisor goes on after each bit. */
+static void test_slow(void)
+{
+	unsigned int steps = 0, left, had;
+	uint64_t before;
+	int err = 0;
+
+	begin_slow();
+	while (store.search) {
+		before = now_ms;
+		CHECK(!uar_pools_get(&guests[1].pools, "mlx5_0", &err) && err == -EAGAIN);
+		CHECK(now_ms == before && n_stored == 2);
+		CHECK(!uar_search_step(&store) && now_ms <= before + UAR_SEARCH_STEP_MS + slow_ms);
+		steps++;
+	}
+	CHECK(steps > 10 && uar_search_step(&store) == -1 && now_ms > 1000);
+	before = now_ms;
+	CHECK(uar_pools_get(&guests[1].pools, "mlx5_0", &err) && now_ms == before);
+	CHECK(!use(&guests[2], "mlx5_1", 1));
+	dom0_takes_all(&hcas[0]);
+	end();
+
+	/* The domain ends meanwhile, and what was found is free. */
+	begin_slow();
+	destroy(&guests[0]);
+	CHECK(!use(&guests[1], "mlx5_0", 1) && owner_of(guests[0].mapped[0]) == FREE && owner_of(guests[0].mapped[1]) == FREE);
+	end();
+
+	/* The driver is reloaded once more. */
+	begin_slow();
+	reload(&hcas[0]);
+	CHECK(!use(&guests[1], "mlx5_0", 1));
+	dom0_takes_all(&hcas[0]);
+	end();
+
+	/* The supervisor ends, when nothing is freed yet or when something is: of the search nothing stays. */
+	for (had = 0; had < 2; had++) {
+		begin_slow();
+		do {
+			left = pages_of(FREE);
+			uar_search_step(&store);
+		} while (had && store.search && pages_of(FREE) <= left);
+		CHECK(store.search);
+		restart();
+		CHECK(pages_of(FREE) == PAGES && !use(&guests[1], "mlx5_0", 1));
+		dom0_takes_all(&hcas[0]);
+		end();
+	}
+	slow_ms = 0;
+}
+
 /* What is in the store is not whole. */
 static void test_odd_store(void)
 {
@@ -559,6 +662,7 @@ static void test_full_store(void)
 	reload(&hcas[0]);
 	CHECK(use(&guests[1], "mlx5_0", 1) == -EBUSY); /* one file more is needed, for a while */
 	most_stored = 5;
+	now_ms += 4000;
 	CHECK(!use(&guests[1], "mlx5_0", 1) && n_stored == 4);
 	dom0_takes_all(&hcas[0]);
 	end();
@@ -588,6 +692,7 @@ int main(void)
 	test_taken();
 	test_revocable();
 	test_restart();
+	test_slow();
 	test_odd_store();
 	test_full_store();
 	test_trim();
