@@ -13,7 +13,7 @@ from harness.traffic import between_guests
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(180)]
 
 # The processes of the daemon beside two guests, as the kernel calls them, and how many there are at least: the supervisor and
-# the workers, their brokers and mm pins, and who holds what outlives the supervisor.
+# the workers, their brokers and mm pins.
 DAEMON = {"xen-ibback": 3, "xen-ib-broker": 2, "xen-ib-mm-pin": 2}
 
 

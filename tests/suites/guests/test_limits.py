@@ -40,16 +40,16 @@ def test_refused():
 
 def test_multicast():
     """guest2 puts as many QPs into a group as it can, of which the HCA takes 128: others can still join it."""
-    with lab.running("guest2", f"{lab.THERE}/exhaust", "-d", "xenib0", "--hold", "mcast=1000", stdin=subprocess.PIPE) as holder:
-        holder.until_says("holding")
+    with lab.running("guest2", f"{lab.THERE}/exhaust", "-d", "xenib0", "--hold", "mcast=1000", stdin=subprocess.PIPE) as program:
+        program.until_says("holding")
         exhaust("guest1", "-d", "xenib0", "--at-least", "mcast=1")
         lab.run("dom0", "mkdir", "-p", lab.THERE)
         lab.put("dom0", BUILD / "tests" / "programs" / "verbs" / "exhaust", to=lab.THERE)
         exhaust("dom0", "-d", "mlx5_0", "--at-least", "mcast=1")
-        assert len(re.findall("^mcast: 8 made, then: ", holder.said(), re.MULTILINE)) == 1
+        assert len(re.findall("^mcast: 8 made, then: ", program.said(), re.MULTILINE)) == 1
         wait.until("8 are counted", lambda: daemon.status("guest2", "object multicast") == 8)
-        holder.end_input()
-        holder.process.wait()
+        program.end_input()
+        program.process.wait()
 
 
 def victim(*words):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The daemon as a service of systemd, by the unit that is installed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ def shows(name):
     return systemctl("show", "-P", name, UNIT)
 
 
+def stored():
+    """What systemd keeps for the daemon, by name: two descriptors for each UAR pool."""
+    said = lab.run("dom0", INIT, "inside", "systemd-analyze", "--no-pager", "fdstore", UNIT)
+    return sorted(re.findall(r"^(?:file|table)-\S+", said, re.MULTILINE))
+
+
 def until_serves(count):
     __tracebackhide__ = True
     wait.until(f"the daemon says that it serves {count}", lambda: shows("StatusText") == f"Serving {count} vHCAs")
@@ -76,7 +83,8 @@ def test_traffic(two_served):
 def goes_on(*words):
     """While systemctl WORDS is done to the service, the guests' programs and workers stay what they are."""
     with between_guests("ib_write_bw", "-s", 65536, "-D", 120) as traffic:
-        workers = [daemon.worker(name) for name in GUESTS]
+        workers, pools = [daemon.worker(name) for name in GUESTS], stored()
+        assert len(pools) == 4
         systemctl(*words)
         wait.until("the service is active", lambda: shows("ActiveState") == "active")
         hca.until_messages(200)
@@ -84,6 +92,7 @@ def goes_on(*words):
         assert all(traffic.alive(name) for name in GUESTS)
         until_serves(2)
         pairs.run("guest2")
+        assert stored() == pools
 
 
 def test_restart(two_served):
@@ -116,12 +125,16 @@ def test_removed(two_served):
     def workers():
         return int(lab.run("dom0", "pgrep -f '[x]en-ibback --worker' | wc -l"))
 
+    pools = stored()
     systemctl("stop", UNIT)
     assert workers() > 0
     lab.run("dom0", INIT, "inside", f"{lab.THERE}/end-workers")
     assert workers() == 0
     wait.until("guest1 has lost its device", lambda: not rdma.exists("guest1", "xenib0"))
+    assert shows("SubState") == "dead-resources-pinned"
+    assert stored() == pools != []
     systemctl("start", UNIT)
     wait.until("guest1 has its device again", lambda: rdma.exists("guest1", "xenib0"))
     until_serves(2)
     pairs.run("guest2")
+    assert stored() == pools
