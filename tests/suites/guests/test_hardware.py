@@ -16,7 +16,7 @@ class Report:
     def __init__(self, folder, *options):
         file = folder / "report"
         places = ["--host", "dom0", "--guests", "guest1 guest2", "--bare", "dom0", "--bare-device", "mlx5_1", "--output", file]
-        self.said = process.check(TESTS / "hardware" / "run", *places, *options, env={"REACH": f"{lab.LAB} run"}, merge=True)
+        self.said = process.check(TESTS / "programs" / "hardware" / "run", *places, *options, env={"REACH": f"{lab.LAB} run"}, merge=True)
         self.written = file.read_text()
 
     def result(self, name):

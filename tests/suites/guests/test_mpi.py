@@ -18,7 +18,7 @@ def hosts(machine, guests):
     """The guests are hosts of MPI jobs."""
 
     def make():
-        words = ["bash", "-c", '. "$0"; make_hosts "$@"', TESTS / "mpi" / "hosts", lab.THERE, "guest1", "guest2"]
+        words = ["bash", "-c", '. "$0"; make_hosts "$@"', TESTS / "programs" / "mpi" / "hosts", lab.THERE, "guest1", "guest2"]
         process.check(*words, env={"LAB": lab.LAB}, merge=True)
 
     with machine.prepared(make):
