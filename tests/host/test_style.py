@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Style of all sources (style/check says what is looked at), and how large files and folders are."""
 
+import re
 from collections import Counter
 from pathlib import PurePath
 
@@ -35,3 +36,11 @@ def test_no_long_file():
 def test_no_full_folder():
     folders = Counter(str(path.parent) for path in sources())
     assert not {name: count for name, count in folders.items() if count > MOST_FILES}
+
+
+@pytest.mark.parametrize("path", [path for path in sources() if path.name == "Makefile" and path.parent.name], ids=str)
+def test_no_variable_of_the_top(path):
+    """What "make KERNEL=debug" says goes on to the Makefiles of all rooms: one that means something else by that name does not build."""
+    given = set(re.findall(r"^(\w+) \?=", (TOP / "Makefile").read_text(), re.MULTILINE))
+    assert "KERNEL" in given
+    assert not given & set(re.findall(r"^(\w+) :?=", (TOP / path).read_text(), re.MULTILINE))
