@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_uar_store.c - an HCA whose driver is reloaded while PV guests have doorbell pages of it mapped: no
- * page that somebody has mapped is anybody else's, or the HCA serves nobody else. The HCA is a list of
- * who has which page, and gives the next that is free after the last one, round and round; a UAR pool is a pipe, whose other end is the HCA's,
- * so that it sees when all have closed it. systemd's store is a table.
+ * test_uar_store.c - an HCA whose driver is reloaded while PV guests have doorbell pages of it mapped: no page that
+ * somebody has mapped is anybody else's, or the HCA serves nobody else. The HCA is a list of who has which page, and gives
+ * the next free one, round and round; a UAR pool is a pipe, whose end it sees when all have closed it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,10 +44,8 @@ static struct file {
 	unsigned int life;
 } files[FILES];
 static unsigned int n_files = 1;
-
 static uint64_t now_ms = 1;
 static unsigned int slow_ms; /* what a page takes */
-
 uint64_t clock_ms(void)
 {
 	return now_ms;
