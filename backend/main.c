@@ -38,7 +38,8 @@ static void usage(FILE *to)
 	      "  -h, --help      print this text\n"
 	      "  -V, --version   print the version\n"
 	      "\n"
-	      "Statistics of each vHCA are in /run/xen-ib/<domid>-<devid>.status.\n", to);
+	      "Statistics of each vHCA are in /run/xen-ib/<domid>-<devid>.status.\n",
+	      to);
 }
 
 /* How the supervisor starts it: --worker PATH DOMID DEVID [verbose] */

@@ -15,8 +15,7 @@ static int xenib_too_many_ahs(struct xenib_dev *dev, struct xenib_ucontext *ctx)
 	return -ENOMEM;
 }
 
-int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
-			 struct ib_udata *udata)
+int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibah->device);
 	int err;

@@ -25,9 +25,10 @@ static void bound(u32 *value, u32 max)
 static void bound_attr(struct xen_vhca_device_attr *attr)
 {
 	u32 *const counts[] = {
-		&attr->max_pd, &attr->max_mr, &attr->max_mw, &attr->max_cq, &attr->max_qp,
-		&attr->max_srq, &attr->max_ah, &attr->max_qp_rd_atom, &attr->max_qp_init_rd_atom,
-		&attr->max_res_rd_atom, &attr->max_mcast_grp, &attr->max_mcast_qp_attach,
+		&attr->max_pd,          &attr->max_mr,         &attr->max_mw,
+		&attr->max_cq,          &attr->max_qp,         &attr->max_srq,
+		&attr->max_ah,          &attr->max_qp_rd_atom, &attr->max_qp_init_rd_atom,
+		&attr->max_res_rd_atom, &attr->max_mcast_grp,  &attr->max_mcast_qp_attach,
 	};
 	unsigned int i;
 

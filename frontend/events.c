@@ -80,7 +80,7 @@ struct xenib_events {
 
 	struct port_events port;
 
-	spinlock_t lock; /* of the objects, and of what they were told */
+	spinlock_t lock;                   /* of the objects, and of what they were told */
 	DECLARE_HASHTABLE(objs, OBJ_BITS); /* by handle */
 
 	atomic64_t counts[XENIB_EVENTS_COUNTS];
@@ -102,7 +102,7 @@ u64 xenib_events_count(struct xenib_events *events, enum xenib_events_count whic
 		return 0;
 	page = events->ring.page;
 	return which == XENIB_EVENTS_LOST ? READ_ONCE(page->lost) :
-	       atomic64_read(&events->counts[which]);
+					    atomic64_read(&events->counts[which]);
 }
 
 /* Completions */
@@ -177,8 +177,7 @@ int xenib_events_take_bit(struct xenib_events *events, u32 *bit)
 	if (!events)
 		return 0;
 	xa_lock_irq(&events->cqs);
-	err = __xa_alloc(&events->cqs, bit, NULL, XA_LIMIT(0, XEN_VHCA_EVENT_BITS - 1),
-			 GFP_KERNEL);
+	err = __xa_alloc(&events->cqs, bit, NULL, XA_LIMIT(0, XEN_VHCA_EVENT_BITS - 1), GFP_KERNEL);
 	if (!err && *bit / 32 >= events->words)
 		WRITE_ONCE(events->words, *bit / 32 + 1);
 	xa_unlock_irq(&events->cqs);

@@ -46,17 +46,17 @@ static struct workqueue_struct *xenib_wq;
 struct xenib_hca {
 	struct xenbus_device *xbdev;
 	struct work_struct work;
-	enum xenbus_state backend; /* as last seen */
-	struct mutex ring_lock;    /* the pointer, against the watch */
-	struct xenib_ring *ring;   /* NULL: not connected */
+	enum xenbus_state backend;   /* as last seen */
+	struct mutex ring_lock;      /* the pointer, against the watch */
+	struct xenib_ring *ring;     /* NULL: not connected */
 	struct xenib_events *events; /* NULL: none */
 	struct xenib_gfns gfns;
 	struct xenib_grantee grantee; /* the backend */
-	struct xenib_dev *dev; /* NULL: not registered */
-	bool keeps_pages;      /* the backend, against its word */
-	bool failed;           /* do not try again */
-	struct work_struct awake;   /* once processes run again after a suspension */
-	struct xenbus_watch nodes;  /* .node is NULL: there is none */
+	struct xenib_dev *dev;        /* NULL: not registered */
+	bool keeps_pages;             /* the backend, against its word */
+	bool failed;                  /* do not try again */
+	struct work_struct awake;     /* once processes run again after a suspension */
+	struct xenbus_watch nodes;    /* .node is NULL: there is none */
 };
 
 /* Perhaps in interrupt context. */
@@ -164,8 +164,8 @@ static struct xenib_events *create_events(struct xenib_hca *hca)
 {
 	struct xenbus_device *xbdev = hca->xbdev;
 
-	if (!want_events || !xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_EVENTS,
-						  0))
+	if (!want_events ||
+	    !xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_EVENTS, 0))
 		return NULL;
 	return xenib_events_create(xbdev, events_fault, hca);
 }
@@ -308,8 +308,7 @@ static void end_for_good(struct xenib_hca *hca)
 /* InitWait after Connected: it was gone and is back, faster than the watch saw. */
 static bool connection_is_over(struct xenib_hca *hca, enum xenbus_state backend)
 {
-	return backend_is_going(backend) ||
-	       (backend == XenbusStateInitWait && READ_ONCE(hca->dev));
+	return backend_is_going(backend) || (backend == XenbusStateInitWait && READ_ONCE(hca->dev));
 }
 
 static void hca_work(struct work_struct *work)

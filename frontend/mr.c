@@ -11,9 +11,9 @@
  * Zero-based needs nothing of the HCA: the process says iova 0. Huge pages are granted like others.
  * Optional flags are hints.
  */
-#define ACCESS_SUPPORTED                                                                           \
-	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
-	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |         \
+#define ACCESS_SUPPORTED \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB | \
 	 IB_ACCESS_OPTIONAL)
 
 static u32 access_to_wire(int access)

@@ -7,8 +7,8 @@
 #include "xenib.h"
 
 /* All that a QP can allow. The HCA does not look at others, so programs give them, too. */
-#define QP_ACCESS                                                                                  \
-	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
+#define QP_ACCESS \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC)
 
 static void av_to_wire(const struct rdma_ah_attr *ah, struct xen_vhca_av *av)

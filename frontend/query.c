@@ -15,15 +15,14 @@
 #define KNOWN_FOR HZ
 
 /* What the HCA may have beyond these is not offered to guests. */
-#define CAPS_OF_WINDOWS                                                                            \
+#define CAPS_OF_WINDOWS \
 	((u64)(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A | IB_DEVICE_MEM_WINDOW_TYPE_2B))
-#define CAPS_OFFERED                                                                               \
-	(CAPS_OF_WINDOWS | IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |                     \
-	 IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID |        \
+#define CAPS_OFFERED \
+	(CAPS_OF_WINDOWS | IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR | \
+	 IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID | \
 	 IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_MEM_MGT_EXTENSIONS)
 
-int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
-		       struct ib_udata *udata)
+int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata)
 {
 	const struct xen_vhca_device_attr *from = &to_xdev(ibdev)->attr;
 	int err;
@@ -68,8 +67,8 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->max_mcast_grp = from->max_mcast_grp;
 	attr->max_mcast_qp_attach = from->max_mcast_qp_attach;
-	attr->max_total_mcast_qp_attach = min_t(u64, INT_MAX, (u64)from->max_mcast_grp *
-						from->max_mcast_qp_attach);
+	attr->max_total_mcast_qp_attach =
+		min_t(u64, INT_MAX, (u64)from->max_mcast_grp * from->max_mcast_qp_attach);
 	attr->local_ca_ack_delay = from->local_ca_ack_delay;
 	attr->max_pkeys = from->pkeys;
 	return 0;
@@ -206,8 +205,11 @@ int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *
 {
 	struct xenib_dev *dev = to_xdev(ibdev);
 	const struct reading of = {
-		.table = &dev->gids, .entries = dev->gid_tbl_len, .size = sizeof(*gid),
-		.most = XEN_VHCA_GIDS, .op = XEN_VHCA_OP_GID_QUERY,
+		.table = &dev->gids,
+		.entries = dev->gid_tbl_len,
+		.size = sizeof(*gid),
+		.most = XEN_VHCA_GIDS,
+		.op = XEN_VHCA_OP_GID_QUERY,
 	};
 
 	return query_table(dev, &of, index, gid);
@@ -221,8 +223,12 @@ int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
 	struct xenib_dev *dev = to_xdev(ibdev);
 	const struct reading of = {
-		.table = &dev->pkeys, .entries = dev->pkey_tbl_len, .size = sizeof(*pkey),
-		.most = XEN_VHCA_PKEYS, .op = XEN_VHCA_OP_PKEY_QUERY, .told = dev->events,
+		.table = &dev->pkeys,
+		.entries = dev->pkey_tbl_len,
+		.size = sizeof(*pkey),
+		.most = XEN_VHCA_PKEYS,
+		.op = XEN_VHCA_OP_PKEY_QUERY,
+		.told = dev->events,
 	};
 
 	return query_table(dev, &of, index, pkey);
@@ -232,8 +238,7 @@ int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * InfiniBand, but no management datagrams: those need kernel verbs, which the device does not
  * offer; only the clients that do without (uverbs) attach to it.
  */
-int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
-			     struct ib_port_immutable *immutable)
+int xenib_get_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable)
 {
 	struct xenib_dev *dev = to_xdev(ibdev);
 

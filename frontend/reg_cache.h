@@ -23,10 +23,10 @@
 /* Of a device. */
 struct xenib_reg_cache {
 	struct xenib_dev *dev;
-	bool small; /* the backend keeps umems that came with an MR */
+	bool small;      /* the backend keeps umems that came with an MR */
 	spinlock_t lock; /* of all here, and of the states and users of umems */
 	DECLARE_HASHTABLE(known, XENIB_REG_CACHE_BITS); /* those that can be found */
-	struct list_head idle; /* without users, the longest first */
+	struct list_head idle;                          /* without users, the longest first */
 	size_t idle_pages;
 	unsigned int idle_umems;
 	struct list_head evicted; /* to be released by the work item */

@@ -241,9 +241,8 @@ int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle)
 	err = xenib_cmd_wait(ring, &cmd);
 	if (!err || xenib_ring_is_dead(ring))
 		return 0;
-	dev_warn_ratelimited(&ring->xbdev->dev,
-			     "operation %u on handle %#x: status %u, errno %u\n", op, handle,
-			     cmd.rsp.status, cmd.rsp.hca_errno);
+	dev_warn_ratelimited(&ring->xbdev->dev, "operation %u on handle %#x: status %u, errno %u\n",
+			     op, handle, cmd.rsp.status, cmd.rsp.hca_errno);
 	return still_there(&cmd.rsp) ? -EBUSY : 0;
 }
 

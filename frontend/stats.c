@@ -16,8 +16,7 @@ static const struct rdma_stat_desc descs[XENIB_EVENTS_COUNTS] = {
 
 struct rdma_hw_stats *xenib_alloc_hw_device_stats(struct ib_device *ibdev)
 {
-	return rdma_alloc_hw_stats_struct(descs, ARRAY_SIZE(descs),
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	return rdma_alloc_hw_stats_struct(descs, ARRAY_SIZE(descs), RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 int xenib_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)

@@ -14,8 +14,7 @@
 /* UMEM_ADDs on the way at once, of one umem. */
 #define ADD_DEPTH 8U
 
-int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length,
-		   int access)
+int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length, int access)
 {
 	struct ib_umem *ib;
 	int err;
@@ -140,8 +139,7 @@ int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem)
 	return err;
 }
 
-int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
-		      u64 length)
+int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr, u64 length)
 {
 	int err;
 

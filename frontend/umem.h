@@ -19,7 +19,7 @@ struct xenib_dev;
 struct xenib_ucontext;
 
 struct xenib_umem {
-	struct ib_umem *ib;     /* NULL: nothing here */
+	struct ib_umem *ib;       /* NULL: nothing here */
 	grant_ref_t *refs;        /* of each page */
 	xen_vhca_handle_t handle; /* of the umem, once offered */
 	bool refused;             /* the backend has said that it does not let the pages go */
@@ -43,8 +43,7 @@ int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem);
 void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem);
 
 /* Both of the first two: addr page aligned, or -EINVAL. */
-int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr,
-		      u64 length);
+int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr, u64 length);
 
 /* The arenas of a context that objects share. */
 struct xenib_arenas {

@@ -55,8 +55,8 @@ struct xenib_alloc_ucontext_req {
 };
 
 struct xenib_alloc_ucontext_resp {
-	__u32 comp_mask;       /* 0 */
-	__u32 family;          /* enum xenib_family */
+	__u32 comp_mask; /* 0 */
+	__u32 family;    /* enum xenib_family */
 	__u32 cqe_version;
 	__u32 max_sq_desc;     /* bytes of the largest send WQE */
 	__u32 max_rq_desc;     /* bytes of the largest receive WQE */

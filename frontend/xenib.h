@@ -30,8 +30,8 @@ struct xenib_table {
 	struct mutex lock; /* of all here */
 	u8 *entries;
 	DECLARE_BITMAP(known, XENIB_MAX_TABLE);
-	int changes; /* of the port, before they were read */
-	bool one_by_one; /* the backend is older than requests for several */
+	int changes;         /* of the port, before they were read */
+	bool one_by_one;     /* the backend is older than requests for several */
 	unsigned long until; /* jiffies; for tables whose changes are not told */
 };
 
@@ -54,8 +54,8 @@ struct xenib_dev {
 	struct xenib_table pkeys;
 	atomic_t port_changes; /* so far */
 	atomic_t ahs;
-	bool no_bf;              /* the backend has no BlueFlame pages: not asked again */
-	struct xenib_gfns *gfns; /* places for doorbell pages */
+	bool no_bf;                    /* the backend has no BlueFlame pages: not asked again */
+	struct xenib_gfns *gfns;       /* places for doorbell pages */
 	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
 	struct xenib_uar_mms uar_mms;
 	struct xenib_reg_cache reg_cache;
@@ -108,7 +108,7 @@ struct xenib_cq {
 	struct xenib_uar *uar;
 	xen_vhca_handle_t handle;
 	u32 cqn;
-	u32 event_bit; /* or XEN_VHCA_NO_EVENT */
+	u32 event_bit;     /* or XEN_VHCA_NO_EVENT */
 	const __be32 *arm; /* in the doorbell record: how the process asks for events */
 	__be32 told_arm;   /* as it was at the last event that was told */
 	bool told;
@@ -140,10 +140,10 @@ struct xenib_ah {
 	struct ib_ah ibah;
 };
 
-#define XENIB_CONVERT(type, member)                                                                \
-	static inline struct xenib_##type *to_x##type(struct ib_##member *ib)                      \
-	{                                                                                          \
-		return container_of(ib, struct xenib_##type, ib##type);                            \
+#define XENIB_CONVERT(type, member) \
+	static inline struct xenib_##type *to_x##type(struct ib_##member *ib) \
+	{ \
+		return container_of(ib, struct xenib_##type, ib##type); \
 	}
 
 XENIB_CONVERT(dev, device)

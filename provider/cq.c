@@ -73,7 +73,8 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 		return NULL;
 	}
 	if (!attr_is_supported(attr)) {
-		verbs_debug(&ctx->vctx, "refused: a CQ with fields %#x, flags %#x, contents %#llx\n",
+		verbs_debug(&ctx->vctx,
+			    "refused: a CQ with fields %#x, flags %#x, contents %#llx\n",
 			    attr->comp_mask, attr->flags, (unsigned long long)attr->wc_flags);
 		errno = EOPNOTSUPP;
 		return NULL;

@@ -188,12 +188,13 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 
 	err = xenib_qp_size(&ctx->limits, attr->qp_type, ops, attr->srq, &attr->cap, &size);
 	if (err) {
-		verbs_debug(&ctx->vctx,
-			    "refused: a QP of %u send WRs (%u SGEs, %u bytes inline), %u receive WRs (%u SGEs); at most %u blocks, %u bytes a WQE; %u WQEs, %u bytes each\n",
-			    attr->cap.max_send_wr, attr->cap.max_send_sge, attr->cap.max_inline_data,
-			    attr->cap.max_recv_wr, attr->cap.max_recv_sge,
-			    ctx->limits.max_send_blocks, ctx->limits.max_sq_desc,
-			    ctx->limits.max_recv_wqes, ctx->limits.max_rq_desc);
+		verbs_debug(
+			&ctx->vctx,
+			"refused: a QP of %u send WRs (%u SGEs, %u bytes inline), %u receive WRs (%u SGEs); at most %u blocks, %u bytes a WQE; %u WQEs, %u bytes each\n",
+			attr->cap.max_send_wr, attr->cap.max_send_sge, attr->cap.max_inline_data,
+			attr->cap.max_recv_wr, attr->cap.max_recv_sge, ctx->limits.max_send_blocks,
+			ctx->limits.max_sq_desc, ctx->limits.max_recv_wqes,
+			ctx->limits.max_rq_desc);
 		errno = err;
 		return NULL;
 	}

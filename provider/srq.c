@@ -46,10 +46,11 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 
 	xenib_lock_init(&srq->q.lock, !ctx->single_threaded && !xenib_pd_td(pd));
 	if (!xenib_size_srq(&ctx->limits, attr->attr.max_wr, attr->attr.max_sge, &srq->q)) {
-		verbs_debug(&ctx->vctx,
-			    "refused: an SRQ of %u WRs (%u SGEs); less than %u WRs, at most %u bytes each\n",
-			    attr->attr.max_wr, attr->attr.max_sge, ctx->limits.max_srq_wqes,
-			    ctx->limits.max_rq_desc);
+		verbs_debug(
+			&ctx->vctx,
+			"refused: an SRQ of %u WRs (%u SGEs); less than %u WRs, at most %u bytes each\n",
+			attr->attr.max_wr, attr->attr.max_sge, ctx->limits.max_srq_wqes,
+			ctx->limits.max_rq_desc);
 		err = EINVAL;
 		goto err_free;
 	}

@@ -183,7 +183,8 @@ static enum xen_vhca_status check_index(const struct xen_vhca_index *i, uint32_t
 					uint32_t entries)
 {
 	return i->more < most && i->index < entries && i->more < entries - i->index ?
-	       OK : XEN_VHCA_E_ARG;
+		       OK :
+		       XEN_VHCA_E_ARG;
 }
 
 static enum xen_vhca_status check_gid(const struct xen_vhca_req *req,
@@ -267,8 +268,9 @@ static enum xen_vhca_status check_umem_add(const struct xen_vhca_req *req,
 	return m->first + m->count < m->first ? XEN_VHCA_E_RANGE : OK;
 }
 
-#define ACCESS_ALL (VHCA_ACCESS_WRITES | XEN_VHCA_ACCESS_REMOTE_READ | \
-		    XEN_VHCA_ACCESS_ZERO_BASED | XEN_VHCA_ACCESS_RELAXED_ORDERING)
+#define ACCESS_ALL \
+	(VHCA_ACCESS_WRITES | XEN_VHCA_ACCESS_REMOTE_READ | XEN_VHCA_ACCESS_ZERO_BASED | \
+	 XEN_VHCA_ACCESS_RELAXED_ORDERING)
 
 /* Remote writes and atomics without local writes are refused by InfiniBand. */
 static enum xen_vhca_status check_access(uint32_t access)
@@ -518,8 +520,7 @@ struct rule {
 #define RULE(op, member, fn) \
 	[XEN_VHCA_OP_##op] = { #op, sizeof(((struct xen_vhca_req *)0)->u.member), 0, fn }
 #define RULE_EMPTY(op) [XEN_VHCA_OP_##op] = { #op, 0, 0, check_none }
-#define RULE_END(op) \
-	[XEN_VHCA_OP_##op] = { #op, sizeof(struct xen_vhca_object), 1, check_object }
+#define RULE_END(op) [XEN_VHCA_OP_##op] = { #op, sizeof(struct xen_vhca_object), 1, check_object }
 
 static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE_EMPTY(DEVICE_QUERY),
@@ -582,8 +583,8 @@ uint32_t vhca_request_pages(const struct xen_vhca_req *req)
 {
 	switch (req->op) {
 	case XEN_VHCA_OP_UMEM_CREATE:
-		return req->u.umem_create.pages < XEN_VHCA_DATA_REFS ?
-			req->u.umem_create.pages : XEN_VHCA_DATA_REFS;
+		return req->u.umem_create.pages < XEN_VHCA_DATA_REFS ? req->u.umem_create.pages :
+								       XEN_VHCA_DATA_REFS;
 	case XEN_VHCA_OP_UMEM_ADD:
 		return req->u.umem_add.count;
 	case XEN_VHCA_OP_MR_REG:

@@ -21,8 +21,9 @@
 /* The attributes of a QP that QP_MODIFY knows: IB_QP_STATE (0) to IB_QP_DEST_QPN (20). */
 #define VHCA_QP_MASK 0x1fffffu
 /* An access right that lets the HCA write needs grants that may be written. */
-#define VHCA_ACCESS_WRITES (XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_WRITE | \
-			    XEN_VHCA_ACCESS_REMOTE_ATOMIC | XEN_VHCA_ACCESS_MW_BIND)
+#define VHCA_ACCESS_WRITES \
+	(XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_WRITE | \
+	 XEN_VHCA_ACCESS_REMOTE_ATOMIC | XEN_VHCA_ACCESS_MW_BIND)
 /* A Q_Key with this bit may be given by the HCA's owner alone (InfiniBand, "controlled Q_Key"). */
 #define VHCA_CONTROLLED_QKEY 0x80000000u
 

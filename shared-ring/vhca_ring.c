@@ -34,8 +34,8 @@ static void id_give(struct vhca_ids *ids, unsigned int id)
 
 unsigned int vhca_ring_entries(unsigned int order)
 {
-	size_t bytes = ((size_t)XEN_VHCA_PAGE_SIZE << order) -
-		       offsetof(struct xen_vhca_sring, ring);
+	size_t bytes =
+		((size_t)XEN_VHCA_PAGE_SIZE << order) - offsetof(struct xen_vhca_sring, ring);
 	unsigned int entries = 1;
 
 	while (2 * entries * sizeof(union xen_vhca_sring_entry) <= bytes)

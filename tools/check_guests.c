@@ -58,7 +58,8 @@ static void take_config(void *context, const char *path, XLU_Config *cfg)
 	int n, i;
 
 	(void)path;
-	if (xlu_cfg_get_string(cfg, "name", &name, 1) || xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) || !n)
+	if (xlu_cfg_get_string(cfg, "name", &name, 1) ||
+	    xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) || !n)
 		return;
 	for (i = 0; i < n; i++)
 		bytes += bytes_of(xlu_cfg_get_listitem(list, i));
@@ -73,7 +74,12 @@ static void take_config(void *context, const char *path, XLU_Config *cfg)
 
 static void print_config(void *context, const char *path, XLU_Config *cfg)
 {
-	static const char *const keys[] = { "name", "type", "memory", "maxmem", "vcpus", "max_grant_frames",
+	static const char *const keys[] = { "name",
+					    "type",
+					    "memory",
+					    "maxmem",
+					    "vcpus",
+					    "max_grant_frames",
 					    "max_maptrack_frames" };
 	XLU_ConfigList *list;
 	const char *value;
@@ -81,7 +87,8 @@ static void print_config(void *context, const char *path, XLU_Config *cfg)
 	int n, j;
 
 	(void)context;
-	if (xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) && xlu_cfg_get_string(cfg, "name", &value, 1))
+	if (xlu_cfg_get_list(cfg, "vhca", &list, &n, 1) &&
+	    xlu_cfg_get_string(cfg, "name", &value, 1))
 		return;
 	printf("%s:\n", path);
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -130,7 +137,8 @@ static void look_through(const char *dir, config_take *take, void *context)
 	closedir(folder);
 }
 
-void guests_find(struct guests *guests, const struct listing *vhcas, unsigned int n, const char *const *dirs)
+void guests_find(struct guests *guests, const struct listing *vhcas, unsigned int n,
+		 const char *const *dirs)
 {
 	struct guest *guest;
 	unsigned int i;

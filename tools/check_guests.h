@@ -22,7 +22,8 @@ struct guests {
 };
 
 /* guests_find - vHCAs as they are listed, and files in dirs, which ends with NULL. Freed by guests_free(). */
-void guests_find(struct guests *guests, const struct listing *vhcas, unsigned int n, const char *const *dirs);
+void guests_find(struct guests *guests, const struct listing *vhcas, unsigned int n,
+		 const char *const *dirs);
 void guests_free(struct guests *guests);
 
 /* configs_print - what the configurations in dirs say of vHCAs and their grants, and nothing else that is in them. */

@@ -38,14 +38,16 @@ static void check_port(const char *hca, const char *port)
 	snprintf(name, sizeof(name), "ports/%s/lid", port);
 	read_attribute(hca, name, lid, sizeof(lid));
 	if (strcmp(layer, "InfiniBand")) {
-		check_report(CHECK_WARNING, hca, "only InfiniBand ports can be given to guests", "port %s is %s",
-			     port, layer);
+		check_report(CHECK_WARNING, hca, "only InfiniBand ports can be given to guests",
+			     "port %s is %s", port, layer);
 	} else if (strstr(state, "ACTIVE")) {
 		check_report(CHECK_OK, hca, NULL, "port %s is %s, LID %s", port, state, lid);
 	} else {
-		check_report(CHECK_WARNING, hca, strstr(state, "INIT") ?
-			     "the subnet has no manager: start opensm on one node" :
-			     "check cable and switch; see ibstat", "port %s is %s", port, state);
+		check_report(CHECK_WARNING, hca,
+			     strstr(state, "INIT") ?
+				     "the subnet has no manager: start opensm on one node" :
+				     "check cable and switch; see ibstat",
+			     "port %s is %s", port, state);
 	}
 }
 
@@ -73,7 +75,8 @@ static bool check_hca(const char *hca)
 		return false; /* not one that guests can have, which is no mistake */
 	uname(&kernel);
 	read_attribute(hca, "fw_ver", firmware, sizeof(firmware));
-	check_report(CHECK_OK, hca, NULL, "firmware %s, driver %s of Linux %s", firmware, driver, kernel.release);
+	check_report(CHECK_OK, hca, NULL, "firmware %s, driver %s of Linux %s", firmware, driver,
+		     kernel.release);
 	if (dma_check(hca, why, sizeof(why)))
 		check_report(CHECK_PROBLEM, hca, "modprobe xen-ibdma", "%s", why);
 	check_ports(hca);
@@ -94,6 +97,7 @@ void check_hcas(struct host *host)
 	if (!n && host->lends)
 		check_report(CHECK_OK, "HCA", NULL, "none here; driver domains have them");
 	else if (!n)
-		check_report(CHECK_PROBLEM, "HCA", "look for the card: lspci -d 15b3: ; load its driver: modprobe mlx5_ib",
+		check_report(CHECK_PROBLEM, "HCA",
+			     "look for the card: lspci -d 15b3: ; load its driver: modprobe mlx5_ib",
 			     "no HCA is driven by " DRIVER);
 }

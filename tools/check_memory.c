@@ -22,8 +22,10 @@ static uint64_t xen_number(const struct host *host, const char *option, uint64_t
 	char value[32];
 	uint64_t number;
 
-	return check_xen_option(host, option, value, sizeof(value)) && parse_number(value, UINT32_MAX, &number) ?
-		number : otherwise;
+	return check_xen_option(host, option, value, sizeof(value)) &&
+			       parse_number(value, UINT32_MAX, &number) ?
+		       number :
+		       otherwise;
 }
 
 /* A copy of what xl's own configuration has, to be freed; NULL if it has nothing. */
@@ -68,11 +70,14 @@ static void check_ballooning(const struct host *host)
 
 	if (xl_balloons(given))
 		check_report(host->pv ? CHECK_PROBLEM : CHECK_WARNING, "ballooning",
-			     "on Xen's command line: dom0_mem=4G,max:4G, and in " XL_CONF ": autoballoon=\"off\"",
+			     "on Xen's command line: dom0_mem=4G,max:4G, and in " XL_CONF
+			     ": autoballoon=\"off\"",
 			     "xl takes memory from this domain to start guests");
 	else if (!fixed)
-		check_report(CHECK_WARNING, "ballooning", "on Xen's command line: dom0_mem=4G,max:4G",
-			     "this domain may grow, as dom0_mem=%s has no max:", given ? dom0_mem : "(not given)");
+		check_report(CHECK_WARNING, "ballooning",
+			     "on Xen's command line: dom0_mem=4G,max:4G",
+			     "this domain may grow, as dom0_mem=%s has no max:",
+			     given ? dom0_mem : "(not given)");
 	else
 		check_report(CHECK_OK, "ballooning", NULL, "off, dom0_mem=%s", dom0_mem);
 }
@@ -86,7 +91,8 @@ static uint64_t frames_of(const struct host *host, const struct guest *guest)
 	uint64_t most = xen_number(host, "gnttab_max_frames", FRAMES), frames;
 	char *value;
 
-	if (guest->domid >= 0 && host->xc && !xc_gnttab_query_size(host->xc, &query) && !query.status)
+	if (guest->domid >= 0 && host->xc && !xc_gnttab_query_size(host->xc, &query) &&
+	    !query.status)
 		return query.max_nr_frames;
 	if (guest->grant_frames)
 		return guest->grant_frames;
@@ -99,27 +105,31 @@ static uint64_t frames_of(const struct host *host, const struct guest *guest)
 
 static void check_guest(const struct host *host, const struct guest *guest)
 {
-	uint64_t need = (guest->bytes / PAGE + GRANTS_PER_FRAME - 1) / GRANTS_PER_FRAME + OTHER_FRAMES;
+	uint64_t need =
+		(guest->bytes / PAGE + GRANTS_PER_FRAME - 1) / GRANTS_PER_FRAME + OTHER_FRAMES;
 	uint64_t have = frames_of(host, guest);
 	char bytes[TEXT_MAX], most[TEXT_MAX], todo[200];
 
 	text_of_bytes(bytes, guest->bytes);
 	text_of_bytes(most, have * GRANTS_PER_FRAME * PAGE);
 	if (have >= need) {
-		check_report(CHECK_OK, "grants", NULL, "%s may pin %s, and has %llu grant frames", guest->name, bytes,
-			     (unsigned long long)have);
+		check_report(CHECK_OK, "grants", NULL, "%s may pin %s, and has %llu grant frames",
+			     guest->name, bytes, (unsigned long long)have);
 		return;
 	}
-	snprintf(todo, sizeof(todo), "in its configuration: max_grant_frames=%llu; or lower its max-mem-bytes",
+	snprintf(todo, sizeof(todo),
+		 "in its configuration: max_grant_frames=%llu; or lower its max-mem-bytes",
 		 (unsigned long long)need);
-	check_report(CHECK_WARNING, "grants", todo, "%s may pin %s, but with %llu grant frames no more than %s",
-		     guest->name, bytes, (unsigned long long)have, most);
+	check_report(CHECK_WARNING, "grants", todo,
+		     "%s may pin %s, but with %llu grant frames no more than %s", guest->name,
+		     bytes, (unsigned long long)have, most);
 }
 
 /* A PV domain uses two handles for a page that it maps: one for the kernel's, one for the program's address. */
 static void check_maptrack(const struct host *host)
 {
-	uint64_t frames = xen_number(host, "gnttab_max_maptrack_frames", MAPTRACK_FRAMES), need = 0, have;
+	uint64_t frames = xen_number(host, "gnttab_max_maptrack_frames", MAPTRACK_FRAMES), need = 0,
+		 have;
 	unsigned int a_page = host->pv ? 2 : 1, i;
 	char bytes[TEXT_MAX], most[TEXT_MAX], todo[120];
 
@@ -130,14 +140,17 @@ static void check_maptrack(const struct host *host)
 	text_of_bytes(bytes, need);
 	text_of_bytes(most, have);
 	if (have >= need) {
-		check_report(CHECK_OK, "maptrack", NULL, "all guests together may pin %s, of %s that can be mapped",
-			     bytes, most);
+		check_report(CHECK_OK, "maptrack", NULL,
+			     "all guests together may pin %s, of %s that can be mapped", bytes,
+			     most);
 		return;
 	}
 	snprintf(todo, sizeof(todo), "on Xen's command line: gnttab_max_maptrack_frames=%llu",
-		 (unsigned long long)((need / PAGE * a_page + OTHER_HANDLES + HANDLES_PER_FRAME - 1) / HANDLES_PER_FRAME));
-	check_report(CHECK_WARNING, "maptrack", todo, "all guests together may pin %s, but this domain can map %s",
-		     bytes, most);
+		 (unsigned long long)((need / PAGE * a_page + OTHER_HANDLES + HANDLES_PER_FRAME -
+				       1) /
+				      HANDLES_PER_FRAME));
+	check_report(CHECK_WARNING, "maptrack", todo,
+		     "all guests together may pin %s, but this domain can map %s", bytes, most);
 }
 
 static void check_grants(const struct host *host)
@@ -166,12 +179,15 @@ static void check_iommu(const struct host *host)
 	if (info.capabilities & XEN_SYSCTL_PHYSCAP_directio)
 		check_report(CHECK_OK, "IOMMU", NULL, "on; iommu=%s, dom0-iommu=%s", iommu, dom0);
 	else if (host->pv)
-		check_report(CHECK_OK, "IOMMU", NULL, "none, or off (iommu=%s): a PV domain does without one; it is the "
-			     "HCA that keeps guests apart", iommu);
+		check_report(CHECK_OK, "IOMMU", NULL,
+			     "none, or off (iommu=%s): a PV domain does without one; it is the "
+			     "HCA that keeps guests apart",
+			     iommu);
 	else
-		check_report(CHECK_PROBLEM, "IOMMU",
-			     "switch it on in the firmware's setup; no iommu=off on Xen's command line",
-			     "none, or off (iommu=%s), and this domain is not PV", iommu);
+		check_report(
+			CHECK_PROBLEM, "IOMMU",
+			"switch it on in the firmware's setup; no iommu=off on Xen's command line",
+			"none, or off (iommu=%s), and this domain is not PV", iommu);
 }
 
 void check_memory_of(struct host *host, unsigned int domid)
@@ -190,7 +206,8 @@ void check_memory_of(struct host *host, unsigned int domid)
 void check_memory(struct host *host)
 {
 	if (host->own) {
-		check_report(CHECK_OK, "memory", NULL, "ballooning, grants and the IOMMU are dom0's: there, xen-ib check");
+		check_report(CHECK_OK, "memory", NULL,
+			     "ballooning, grants and the IOMMU are dom0's: there, xen-ib check");
 		return;
 	}
 	check_ballooning(host);

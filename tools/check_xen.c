@@ -15,9 +15,11 @@
 /* Such a domain makes no hypercalls that would tell more. */
 static void check_driver_domain(const struct host *host)
 {
-	check_report(CHECK_OK, "Xen", NULL, "this is domain %u, a driver domain, %s", host->own, host->pv ? "PV" : "HVM");
+	check_report(CHECK_OK, "Xen", NULL, "this is domain %u, a driver domain, %s", host->own,
+		     host->pv ? "PV" : "HVM");
 	if (!host->pv)
-		check_report(CHECK_WARNING, "Xen", "make it a PV domain", "driver domains that are not PV were never tried");
+		check_report(CHECK_WARNING, "Xen", "make it a PV domain",
+			     "driver domains that are not PV were never tried");
 }
 
 static void check_version(const struct host *host)
@@ -27,7 +29,8 @@ static void check_version(const struct host *host)
 	int major, minor;
 
 	if (version < 0) {
-		check_report(CHECK_PROBLEM, "Xen", "run this as root, in the domain that has the HCA, under Xen",
+		check_report(CHECK_PROBLEM, "Xen",
+			     "run this as root, in the domain that has the HCA, under Xen",
 			     "no access to the hypervisor");
 		return;
 	}
@@ -36,11 +39,11 @@ static void check_version(const struct host *host)
 	major = version >> 16;
 	minor = version & 0xffff;
 	if (major == TESTED_MAJOR && minor == TESTED_MINOR)
-		check_report(CHECK_OK, "Xen", NULL, "%d.%d%s; this is a %s domain", major, minor, extra,
-			     host->pv ? "PV" : "PVH");
+		check_report(CHECK_OK, "Xen", NULL, "%d.%d%s; this is a %s domain", major, minor,
+			     extra, host->pv ? "PV" : "PVH");
 	else
-		check_report(CHECK_WARNING, "Xen", "Xen-IB is built for, and tested with, Xen 4.20", "%d.%d%s", major,
-			     minor, extra);
+		check_report(CHECK_WARNING, "Xen", "Xen-IB is built for, and tested with, Xen 4.20",
+			     "%d.%d%s", major, minor, extra);
 }
 
 struct module {
@@ -55,9 +58,11 @@ static void check_modules(const struct host *host)
 		{ "xen-gntdev", "/dev/xen/gntdev", false, false, "maps guest memory" },
 		{ "xen-evtchn", "/dev/xen/evtchn", false, false, "talks to guests" },
 		{ "xen-privcmd", "/dev/xen/privcmd", false, true, "talks to Xen" },
-		{ "ib_uverbs", "/sys/class/infiniband_verbs", false, false, "gives programs the HCA" },
+		{ "ib_uverbs", "/sys/class/infiniband_verbs", false, false,
+		  "gives programs the HCA" },
 		{ "mlx5_ib", "/sys/module/mlx5_ib", false, false, "drives the HCA" },
-		{ "xen-ibdma", "/sys/module/xen_ibdma", true, false, "keeps DMA to guests right, on PV" },
+		{ "xen-ibdma", "/sys/module/xen_ibdma", true, false,
+		  "keeps DMA to guests right, on PV" },
 	};
 	const struct module *m;
 	char todo[80];
@@ -69,7 +74,8 @@ static void check_modules(const struct host *host)
 		if (!access(m->path, F_OK))
 			check_report(CHECK_OK, "module", NULL, "%s", m->name);
 		else
-			check_report(CHECK_PROBLEM, "module", todo, "%s is not loaded: it %s", m->name, m->what_for);
+			check_report(CHECK_PROBLEM, "module", todo, "%s is not loaded: it %s",
+				     m->name, m->what_for);
 	}
 }
 
@@ -79,11 +85,12 @@ static void check_daemon(const struct host *host)
 
 	ask(host->options->socket, &answer, "version");
 	if (answer.status == TOOL_OK)
-		check_report(CHECK_OK, "daemon", NULL, "xen-ibback runs, %.*s", (int)strcspn(answer.body, "\n"),
-			     answer.body);
+		check_report(CHECK_OK, "daemon", NULL, "xen-ibback runs, %.*s",
+			     (int)strcspn(answer.body, "\n"), answer.body);
 	else
 		check_report(CHECK_PROBLEM, "daemon",
-			     "systemctl start xen-ibback; why it ended: journalctl -u xen-ibback", "%s", answer.why);
+			     "systemctl start xen-ibback; why it ended: journalctl -u xen-ibback",
+			     "%s", answer.why);
 	free(answer.body);
 }
 
@@ -111,8 +118,11 @@ static void check_workers(const struct host *host)
 	for (l = vhcas.list; l < vhcas.list + vhcas.n; l++) {
 		if (!l->worker || !is_outdated(l->worker))
 			continue;
-		snprintf(todo, sizeof(todo), "kill %u, when the guest can bear to lose its vHCA for a moment", l->worker);
-		check_report(CHECK_WARNING, "worker", todo, "vHCA %u of domain %u still runs the program from before an upgrade",
+		snprintf(todo, sizeof(todo),
+			 "kill %u, when the guest can bear to lose its vHCA for a moment",
+			 l->worker);
+		check_report(CHECK_WARNING, "worker", todo,
+			     "vHCA %u of domain %u still runs the program from before an upgrade",
 			     l->devid, l->domid);
 	}
 	vhcas_free(&vhcas);

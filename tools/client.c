@@ -18,8 +18,8 @@
 
 #define TIMEOUT_S 30
 
-__attribute__((format(printf, 3, 4)))
-static void fail(struct answer *answer, int status, const char *why, ...)
+__attribute__((format(printf, 3, 4))) static void fail(struct answer *answer, int status,
+						       const char *why, ...)
 {
 	va_list args;
 
@@ -35,7 +35,8 @@ static int connect_to(const char *path, struct answer *answer)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd;
 
-	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >= (int)sizeof(address.sun_path)) {
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+	    (int)sizeof(address.sun_path)) {
 		fail(answer, TOOL_USAGE, "%s: too long for a socket", path);
 		return -1;
 	}

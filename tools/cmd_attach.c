@@ -70,14 +70,16 @@ static struct {
 	unsigned int n;
 } warnings;
 
-static void take_warning(enum check_result result, const char *what, const char *todo, const char *text)
+static void take_warning(enum check_result result, const char *what, const char *todo,
+			 const char *text)
 {
 	if (result == CHECK_OK)
 		return;
 	if (!warnings.json)
 		fprintf(stderr, "xen-ib: warning: %s: %s\n  %s\n", what, text, todo ?: "");
 	else if (warnings.n < sizeof(warnings.text) / sizeof(warnings.text[0]))
-		snprintf(warnings.text[warnings.n++], sizeof(warnings.text[0]), "%s: %s", what, text);
+		snprintf(warnings.text[warnings.n++], sizeof(warnings.text[0]), "%s: %s", what,
+			 text);
 }
 
 static void warn(const struct wait *wait)
@@ -108,8 +110,8 @@ static void print_result(const struct options *options, const struct listing *vh
 			print_warnings();
 		json_close();
 	} else {
-		printf("%s has vHCA %u: %s port %u, %s\n", vhca_name(name, vhca), vhca->devid, vhca->hca, vhca->port,
-		       vhca_state(vhca));
+		printf("%s has vHCA %u: %s port %u, %s\n", vhca_name(name, vhca), vhca->devid,
+		       vhca->hca, vhca->port, vhca_state(vhca));
 	}
 }
 
@@ -119,7 +121,8 @@ static int attach_failed(const struct wait *wait, const struct listing *vhca)
 {
 	print_result(wait->options, vhca);
 	complain("%s", vhca->error);
-	hint("the vHCA stays, and the daemon tries again; to remove it: xen-ib detach %s %s", wait->domid, wait->devid);
+	hint("the vHCA stays, and the daemon tries again; to remove it: xen-ib detach %s %s",
+	     wait->domid, wait->devid);
 	return TOOL_FAILED;
 }
 
@@ -128,7 +131,8 @@ static int attach_late(const struct wait *wait, const struct listing *vhca)
 	print_result(wait->options, vhca);
 	complain("the guest does not use it after %u s, but may do so later", wait->options->wait);
 	if (vhca->backend && !vhca->worker)
-		hint("domain %u serves it: there, see xen-ib list and journalctl -u xen-ibback", vhca->backend);
+		hint("domain %u serves it: there, see xen-ib list and journalctl -u xen-ibback",
+		     vhca->backend);
 	else if (!vhca->worker)
 		hint("it has no worker; see journalctl -u xen-ibback");
 	else if (!strcmp(vhca->state, "offered") && strcmp(vhca->guest, "connected"))
@@ -162,7 +166,8 @@ static int wait_for_guest(struct wait *wait)
 	int status;
 
 	for (;;) {
-		status = vhcas_ask(&vhcas, wait->options->socket, "list", wait->domid, wait->devid, &why);
+		status = vhcas_ask(&vhcas, wait->options->socket, "list", wait->domid, wait->devid,
+				   &why);
 		if (status != TOOL_OK || !vhcas.n)
 			return answer_complain(&why);
 		status = look_at_attached(wait, &vhcas.list[0], &again);
@@ -220,7 +225,8 @@ static int detach_done(const struct wait *wait)
 static int detach_late(const struct wait *wait, const struct listing *vhca)
 {
 	print_result(wait->options, vhca);
-	complain("it is not released after %u s, but will be as soon as possible", wait->options->wait);
+	complain("it is not released after %u s, but will be as soon as possible",
+		 wait->options->wait);
 	if (vhca->worker)
 		hint("its worker still runs, process %u: journalctl -u xen-ibback", vhca->worker);
 	else if (!wait->options->force)
@@ -236,7 +242,8 @@ static int wait_until_gone(struct wait *wait)
 	int status;
 
 	for (;;) {
-		status = vhcas_ask(&vhcas, wait->options->socket, "list", wait->domid, wait->devid, &why);
+		status = vhcas_ask(&vhcas, wait->options->socket, "list", wait->domid, wait->devid,
+				   &why);
 		if (status == TOOL_NOT_FOUND)
 			return detach_done(wait);
 		if (status != TOOL_OK || !vhcas.n)
@@ -266,7 +273,8 @@ int cmd_detach(const struct options *options, int argc, char **argv)
 		hint("which there are: xen-ib list %s", argv[0]);
 		return TOOL_USAGE;
 	}
-	ask(options->socket, &answer, "detach %s %s%s", argv[0], argv[1], options->force ? " force" : "");
+	ask(options->socket, &answer, "detach %s %s%s", argv[0], argv[1],
+	    options->force ? " force" : "");
 	if (answer.status != TOOL_OK) {
 		answer_complain(&answer);
 		if (answer.status == TOOL_NOT_FOUND)

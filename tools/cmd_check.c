@@ -19,9 +19,12 @@
 static unsigned int counts[CHECK_PROBLEM + 1];
 static bool as_json;
 
-static const char *const words[] = { [CHECK_OK] = "ok", [CHECK_WARNING] = "warning", [CHECK_PROBLEM] = "problem" };
+static const char *const words[] = {
+	[CHECK_OK] = "ok", [CHECK_WARNING] = "warning", [CHECK_PROBLEM] = "problem"
+};
 
-static void print_finding(enum check_result result, const char *what, const char *todo, const char *text)
+static void print_finding(enum check_result result, const char *what, const char *todo,
+			  const char *text)
 {
 	counts[result]++;
 	if (!as_json) {
@@ -40,7 +43,8 @@ static void print_finding(enum check_result result, const char *what, const char
 
 static check_fn *report_to = print_finding;
 
-void check_report(enum check_result result, const char *what, const char *todo, const char *text, ...)
+void check_report(enum check_result result, const char *what, const char *todo, const char *text,
+		  ...)
 {
 	char line[512];
 	va_list args;
@@ -61,8 +65,10 @@ bool check_xen_option(const struct host *host, const char *name, char *value, si
 		size_t length = strcspn(word, " ");
 
 		equals = memchr(word, '=', length);
-		if (equals && (size_t)(equals - word) == strlen(name) && !strncmp(word, name, equals - word)) {
-			snprintf(value, size, "%.*s", (int)(word + length - equals - 1), equals + 1);
+		if (equals && (size_t)(equals - word) == strlen(name) &&
+		    !strncmp(word, name, equals - word)) {
+			snprintf(value, size, "%.*s", (int)(word + length - equals - 1),
+				 equals + 1);
 			found = true;
 		}
 		word += length;
@@ -91,7 +97,8 @@ static void look_at_host(struct host *host, const struct options *options)
 	host->pv = dma_domain_is_pv();
 	host->own = own_domain();
 	/* It complains where there is nothing to open. */
-	host->xc = host->own || access("/dev/xen/privcmd", W_OK) ? NULL : xc_interface_open(NULL, NULL, 0);
+	host->xc = host->own || access("/dev/xen/privcmd", W_OK) ? NULL :
+								   xc_interface_open(NULL, NULL, 0);
 	if (host->xc && xc_version(host->xc, XENVER_commandline, host->command_line) < 0)
 		host->command_line[0] = 0;
 	host->command_line[sizeof(host->command_line) - 1] = 0;
@@ -149,8 +156,9 @@ int cmd_check(const struct options *options, int argc, char **argv)
 		json_bool("ready", !counts[CHECK_PROBLEM]);
 		json_close();
 	} else {
-		printf("\n%s: %u problems, %u warnings\n", counts[CHECK_PROBLEM] ? "not ready" : "ready",
-		       counts[CHECK_PROBLEM], counts[CHECK_WARNING]);
+		printf("\n%s: %u problems, %u warnings\n",
+		       counts[CHECK_PROBLEM] ? "not ready" : "ready", counts[CHECK_PROBLEM],
+		       counts[CHECK_WARNING]);
 	}
 	guests_free(&host.guests);
 	xc_interface_close(host.xc);

@@ -39,8 +39,10 @@ static bool has_backends(const struct vhcas *vhcas)
 static void print_text(const struct vhcas *vhcas)
 {
 	bool backends = has_backends(vhcas);
-	struct table *table = table_new(backends ? "DOMAIN >ID >DEV >BACKEND HCA >PORT STATE >WORKER ERROR" :
-						   "DOMAIN >ID >DEV HCA >PORT STATE >WORKER ERROR", 0);
+	struct table *table =
+		table_new(backends ? "DOMAIN >ID >DEV >BACKEND HCA >PORT STATE >WORKER ERROR" :
+				     "DOMAIN >ID >DEV HCA >PORT STATE >WORKER ERROR",
+			  0);
 	const struct listing *l;
 
 	for (l = vhcas->list; l < vhcas->list + vhcas->n; l++) {

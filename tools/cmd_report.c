@@ -35,19 +35,25 @@ static const struct section sections[] = {
 	{ "list", NULL },
 	{ "show", NULL },
 	{ "system", "date -u; uname -a; uptime; cat /etc/os-release" },
-	{ "packages", "dpkg-query -W 'xen-ib*' 'ibverbs-*' 'libibverbs*' rdma-core 'libxen*' 'xen-*' 'linux-image-*' dkms; dkms status" },
+	{ "packages",
+	  "dpkg-query -W 'xen-ib*' 'ibverbs-*' 'libibverbs*' rdma-core 'libxen*' 'xen-*' 'linux-image-*' dkms; dkms status" },
 	{ "Xen", "xl info; xl list" },
 	{ "configurations", NULL },
-	{ "HCAs", "lspci -nnk -d 15b3:; cd /sys/class/infiniband && grep -s . */fw_ver */board_id */hca_type */node_guid"
-		  " */ports/*/state */ports/*/phys_state */ports/*/link_layer */ports/*/rate */ports/*/lid */ports/*/sm_lid" },
-	{ "modules", "for m in xen_ibdma mlx5_core mlx5_ib ib_uverbs xen_gntdev; do"
-		     " modinfo -F filename $m; grep -s . /sys/module/$m/version /sys/module/$m/parameters/*; done" },
-	{ "service", "systemctl --no-pager --full status xen-ibback; systemctl --no-pager cat xen-ibback" },
-	{ "journal", "journalctl --no-pager --boot --unit=xen-ibback --output=short-iso --lines=3000" },
+	{ "HCAs",
+	  "lspci -nnk -d 15b3:; cd /sys/class/infiniband && grep -s . */fw_ver */board_id */hca_type */node_guid"
+	  " */ports/*/state */ports/*/phys_state */ports/*/link_layer */ports/*/rate */ports/*/lid */ports/*/sm_lid" },
+	{ "modules",
+	  "for m in xen_ibdma mlx5_core mlx5_ib ib_uverbs xen_gntdev; do"
+	  " modinfo -F filename $m; grep -s . /sys/module/$m/version /sys/module/$m/parameters/*; done" },
+	{ "service",
+	  "systemctl --no-pager --full status xen-ibback; systemctl --no-pager cat xen-ibback" },
+	{ "journal",
+	  "journalctl --no-pager --boot --unit=xen-ibback --output=short-iso --lines=3000" },
 	{ "status files", "tail -n +1 /run/xen-ib/*.status" },
 	{ "xenstore", "xenstore-ls -f | grep -E '/vhca(-frames)?(/|$| )'" },
-	{ "kernel log", "dmesg | grep -iE 'mlx5|infiniband|uverbs|ib_|xen|iommu|dmar|amd-vi|bug|warn|oops|call trace|rip:' |"
-			" grep -vi 'command line' | tail -n 2000" },
+	{ "kernel log",
+	  "dmesg | grep -iE 'mlx5|infiniband|uverbs|ib_|xen|iommu|dmar|amd-vi|bug|warn|oops|call trace|rip:' |"
+	  " grep -vi 'command line' | tail -n 2000" },
 	{ "Xen log", "xl dmesg | tail -n 1000" },
 	{ 0 },
 };
@@ -55,7 +61,8 @@ static const struct section sections[] = {
 /* In the child. */
 static int run_section(const struct section *section, const struct options *options)
 {
-	char *own[] = { "xen-ib", (char *)section->title, "--socket", (char *)options->socket, NULL };
+	char *own[] = { "xen-ib", (char *)section->title, "--socket", (char *)options->socket,
+			NULL };
 
 	if (section->script) {
 		execl("/bin/sh", "sh", "-c", section->script, NULL);
@@ -130,7 +137,8 @@ static void make_plain(char *text)
 			*text = '?';
 }
 
-static void print_section(const struct section *section, const char *text, const char *cut, bool json)
+static void print_section(const struct section *section, const char *text, const char *cut,
+			  bool json)
 {
 	if (json) {
 		json_open(NULL, '{');
@@ -139,7 +147,8 @@ static void print_section(const struct section *section, const char *text, const
 		json_text("cut", cut ?: "");
 		json_close();
 	} else {
-		printf("\n==== %s\n%s%s%s%s", section->title, text, cut ? "\n(cut: " : "", cut ?: "", cut ? ")\n" : "");
+		printf("\n==== %s\n%s%s%s%s", section->title, text, cut ? "\n(cut: " : "",
+		       cut ?: "", cut ? ")\n" : "");
 	}
 }
 

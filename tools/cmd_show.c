@@ -14,8 +14,8 @@ static void print_head(const struct listing *l)
 {
 	char name[VHCA_NAME_MAX];
 
-	printf("%s, vHCA %u: %s port %u, %s", vhca_name(name, l), l->devid, l->hca[0] ? l->hca : "no HCA", l->port,
-	       vhca_state(l));
+	printf("%s, vHCA %u: %s port %u, %s", vhca_name(name, l), l->devid,
+	       l->hca[0] ? l->hca : "no HCA", l->port, vhca_state(l));
 	if (strcmp(l->guest, l->state))
 		printf(" (guest: %s)", l->guest);
 	if (l->worker)
@@ -68,7 +68,8 @@ static void print_latency(struct table *table, const struct histogram *latency)
 {
 	char text[TEXT_MAX];
 
-	table_cell(table, "%s", text_of_ns(text, latency->count ? latency->sum_ns / latency->count : 0));
+	table_cell(table, "%s",
+		   text_of_ns(text, latency->count ? latency->sum_ns / latency->count : 0));
 	table_cell(table, "%s", text_of_ns(text, histogram_quantile_ns(latency, 500)));
 	table_cell(table, "%s", text_of_ns(text, histogram_quantile_ns(latency, 990)));
 	table_cell(table, "%s", text_of_ns(text, latency->max_ns));
@@ -146,7 +147,8 @@ int cmd_show(const struct options *options, int argc, char **argv)
 	unsigned int i;
 	int status;
 
-	status = vhcas_ask(&vhcas, options->socket, "show", argc > 0 ? argv[0] : NULL, argc > 1 ? argv[1] : NULL, &why);
+	status = vhcas_ask(&vhcas, options->socket, "show", argc > 0 ? argv[0] : NULL,
+			   argc > 1 ? argv[1] : NULL, &why);
 	if (status != TOOL_OK)
 		return answer_complain(&why);
 	if (options->json) {

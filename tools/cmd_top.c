@@ -46,7 +46,8 @@ static const struct status_view *before(const struct vhcas *last, const struct l
 	const struct listing *l;
 
 	for (l = last->list; l < last->list + last->n; l++)
-		if (l->domid == now->domid && l->devid == now->devid && l->status && l->status->pid == now->status->pid)
+		if (l->domid == now->domid && l->devid == now->devid && l->status &&
+		    l->status->pid == now->status->pid)
 			return l->status;
 	return NULL;
 }
@@ -64,7 +65,9 @@ static struct row compare(const struct listing *now, const struct vhcas *last, d
 	commands = status_commands(now->status) - status_commands(then);
 	row.commands = commands / seconds;
 	row.refused = (refused(now->status) - refused(then)) / seconds;
-	row.events = (now->status->counters[STATUS_COMPLETIONS] - then->counters[STATUS_COMPLETIONS]) / seconds;
+	row.events =
+		(now->status->counters[STATUS_COMPLETIONS] - then->counters[STATUS_COMPLETIONS]) /
+		seconds;
 	row.mean_ns = commands ? (busy_ns(now->status) - busy_ns(then)) / commands : 0;
 	return row;
 }
@@ -124,8 +127,10 @@ static void print_json(const struct row *rows, unsigned int n)
 
 static void print_text(const struct row *rows, unsigned int n)
 {
-	struct table *table = table_new("DOMAIN >ID >DEV HCA STATE >CMD/S >REFUSED/S >CMD-MEAN >EVENTS/S >PINNED >QP "
-					">PROC", 0);
+	struct table *table = table_new(
+		"DOMAIN >ID >DEV HCA STATE >CMD/S >REFUSED/S >CMD-MEAN >EVENTS/S >PINNED >QP "
+		">PROC",
+		0);
 	char text[TEXT_MAX];
 	unsigned int i;
 
@@ -173,8 +178,8 @@ static double seconds_since(const struct timespec *then)
 	return now.tv_sec - then->tv_sec + (now.tv_nsec - then->tv_nsec) / 1e9;
 }
 
-static void print_vhcas(const struct options *options, const struct vhcas *now, const struct vhcas *last,
-			double seconds)
+static void print_vhcas(const struct options *options, const struct vhcas *now,
+			const struct vhcas *last, double seconds)
 {
 	struct row *rows = calloc(now->n + 1, sizeof(*rows));
 	unsigned int i;

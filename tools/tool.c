@@ -18,22 +18,27 @@
 const struct command commands[] = {
 	{ "attach", "DOMAIN SPEC", "w", 2, 2,
 	  "Give a running domain a vHCA, and wait until the guest uses it.\n"
-	  "SPEC is a string as in vhca=[] of an xl configuration: hca=mlx5_0,port=1,max-qp=256,...\n", cmd_attach },
+	  "SPEC is a string as in vhca=[] of an xl configuration: hca=mlx5_0,port=1,max-qp=256,...\n",
+	  cmd_attach },
 	{ "detach", "DOMAIN DEV", "wf", 2, 2,
 	  "Take vHCA number DEV from a domain, and wait until all its resources are released.\n"
-	  "Programs that use it get errors and IBV_EVENT_DEVICE_FATAL.\n", cmd_detach },
+	  "Programs that use it get errors and IBV_EVENT_DEVICE_FATAL.\n",
+	  cmd_detach },
 	{ "list", "[DOMAIN]", "", 0, 1,
 	  "List the vHCAs, one per line. Works without the daemon too.\n", cmd_list },
 	{ "show", "[DOMAIN [DEV]]", "", 0, 2,
-	  "Show details of vHCAs: use and limits, processes, commands, refusals, latencies.\n", cmd_show },
+	  "Show details of vHCAs: use and limits, processes, commands, refusals, latencies.\n",
+	  cmd_show },
 	{ "top", "", "ndo", 0, 0, "Show the load of each vHCA repeatedly.\n", cmd_top },
-	{ "metrics", "", "", 0, 0, "Print all counters in Prometheus' text format.\n", cmd_metrics },
+	{ "metrics", "", "", 0, 0, "Print all counters in Prometheus' text format.\n",
+	  cmd_metrics },
 	{ "check", "", "s", 0, 0,
 	  "Check whether this host is ready, with a remedy for each problem.\n"
 	  "Exit status: 0 ready, 6 problems, 7 warnings (with --strict), 1 it could not look.\n",
 	  cmd_check },
 	{ "report", "", "", 0, 0,
-	  "Print all that a bug report needs of this host, without secrets. Works without the daemon.\n", cmd_report },
+	  "Print all that a bug report needs of this host, without secrets. Works without the daemon.\n",
+	  cmd_report },
 	{ 0 },
 };
 
@@ -77,13 +82,14 @@ static void usage(FILE *to, const struct command *command)
 	const char *option;
 
 	if (command) {
-		fprintf(to, "usage: xen-ib %s [OPTION]...%s%s\n\n%s\n", command->name, *command->arguments ? " " : "",
-			command->arguments, command->help);
+		fprintf(to, "usage: xen-ib %s [OPTION]...%s%s\n\n%s\n", command->name,
+			*command->arguments ? " " : "", command->arguments, command->help);
 		for (option = command->options; *option; option++)
 			fputs(option_help(*option), to);
 	} else {
 		fputs("usage: xen-ib COMMAND [OPTION]... [ARGUMENT]...\n\n"
-		      "Manage the virtual InfiniBand HCAs (vHCAs) of this host's guests.\n\n", to);
+		      "Manage the virtual InfiniBand HCAs (vHCAs) of this host's guests.\n\n",
+		      to);
 		for (each = commands; each->name; each++)
 			fprintf(to, "  %-8s %-16s %.*s\n", each->name, each->arguments,
 				(int)strcspn(each->help, "\n"), each->help);
@@ -91,12 +97,14 @@ static void usage(FILE *to, const struct command *command)
 	}
 	fputs("  -j, --json            print JSON, for programs; errors too\n"
 	      "  -S, --socket PATH     the daemon's control socket (" CONTROL_SOCKET ")\n"
-	      "  -h, --help            print this text\n", to);
+	      "  -h, --help            print this text\n",
+	      to);
 	if (!command)
 		fputs("  -V, --version         print the version\n"
 		      "\n"
 		      "Exit status: 0 success, 1 refused or failed, 2 wrong usage, 3 the daemon does not run,\n"
-		      "4 no such domain or vHCA, 5 not finished within --wait; check: 6 problems, 7 warnings.\n", to);
+		      "4 no such domain or vHCA, 5 not finished within --wait; check: 6 problems, 7 warnings.\n",
+		      to);
 }
 
 /* What is wrong, until it is told as JSON. */
@@ -223,7 +231,8 @@ static void complain_of_option(int option, const char *word)
 }
 
 /* Returns -1, or the exit status if it is all that there is to do. */
-static int take_option(struct options *options, const struct command *command, int option, const char *word)
+static int take_option(struct options *options, const struct command *command, int option,
+		       const char *word)
 {
 	const bool unknown = option == '?' || option == ':';
 
@@ -268,7 +277,8 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static int run_command(const struct command *command, struct options *options, int argc, char **argv)
+static int run_command(const struct command *command, struct options *options, int argc,
+		       char **argv)
 {
 	int option, result;
 
@@ -287,7 +297,9 @@ static int run_command(const struct command *command, struct options *options, i
 
 static int run(int argc, char **argv, const char *release)
 {
-	struct options options = { .socket = CONTROL_SOCKET, .release = release, .wait = 30, .delay = 2 };
+	struct options options = {
+		.socket = CONTROL_SOCKET, .release = release, .wait = 30, .delay = 2
+	};
 	const struct command *command;
 
 	if (argc < 2) {

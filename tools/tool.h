@@ -12,13 +12,13 @@
 /* Exit statuses. */
 enum tool_exit {
 	TOOL_OK = 0,
-	TOOL_FAILED = 1,    /* refused, or it did not work */
+	TOOL_FAILED = 1, /* refused, or it did not work */
 	TOOL_USAGE = 2,
 	TOOL_NO_DAEMON = 3,
 	TOOL_NOT_FOUND = 4, /* no such domain or vHCA */
 	TOOL_TIMEOUT = 5,
-	TOOL_PROBLEMS = 6,  /* check: this host is not ready */
-	TOOL_WARNINGS = 7,  /* check --strict: it is, with warnings */
+	TOOL_PROBLEMS = 6, /* check: this host is not ready */
+	TOOL_WARNINGS = 7, /* check --strict: it is, with warnings */
 };
 
 struct options {

@@ -10,13 +10,14 @@
 #include "vhcas.h"
 #include "xen/xenbus.h"
 
-int vhcas_ask(struct vhcas *vhcas, const char *socket, const char *verb, const char *domain, const char *devid,
-	      struct answer *why)
+int vhcas_ask(struct vhcas *vhcas, const char *socket, const char *verb, const char *domain,
+	      const char *devid, struct answer *why)
 {
 	struct answer answer;
 
 	memset(vhcas, 0, sizeof(*vhcas));
-	ask(socket, &answer, "%s%s%s%s%s", verb, domain ? " " : "", domain ?: "", devid ? " " : "", devid ?: "");
+	ask(socket, &answer, "%s%s%s%s%s", verb, domain ? " " : "", domain ?: "", devid ? " " : "",
+	    devid ?: "");
 	if (answer.status == TOOL_OK)
 		vhcas->n = listing_parse(&vhcas->list, answer.body);
 	free(answer.body);
@@ -41,7 +42,8 @@ static void add(void *context, const char *root, unsigned int domid, unsigned in
 	if (!listing_read(&found, search->xs, root, domid, devid))
 		return;
 	snprintf(number, sizeof(number), "%u", domid);
-	if (search->domain && strcmp(search->domain, number) && strcmp(search->domain, found.domain))
+	if (search->domain && strcmp(search->domain, number) &&
+	    strcmp(search->domain, found.domain))
 		return;
 	to = listing_add(&search->vhcas->list, &search->vhcas->n);
 	if (to)
@@ -75,7 +77,8 @@ const char *vhca_state(const struct listing *vhca)
 
 bool vhca_works(const struct listing *vhca)
 {
-	return vhca->online && !strcmp(vhca->state, "connected") && !strcmp(vhca->guest, "connected");
+	return vhca->online && !strcmp(vhca->state, "connected") &&
+	       !strcmp(vhca->guest, "connected");
 }
 
 const char *vhca_name(char text[VHCA_NAME_MAX], const struct listing *vhca)

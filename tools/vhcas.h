@@ -18,8 +18,8 @@ struct vhcas {
  * vhcas_ask - verb is "list" or "show"; domain and devid may be NULL. Returns the status; unless that is TOOL_OK,
  * why says what is wrong, if it is not NULL, and there are none.
  */
-int vhcas_ask(struct vhcas *vhcas, const char *socket, const char *verb, const char *domain, const char *devid,
-	      struct answer *why);
+int vhcas_ask(struct vhcas *vhcas, const char *socket, const char *verb, const char *domain,
+	      const char *devid, struct answer *why);
 
 /* vhcas_from_xenstore - what is known without the daemon; domain may be NULL. False: not even that. */
 bool vhcas_from_xenstore(struct vhcas *vhcas, const char *domain);

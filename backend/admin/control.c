@@ -22,7 +22,7 @@ struct client {
 	size_t have;
 	char *out; /* the answer, while it is being sent */
 	size_t out_size, out_done;
-	bool last; /* hang up after this one */
+	bool last;      /* hang up after this one */
 	uint64_t heard; /* when, in turns of the server */
 };
 
@@ -122,7 +122,8 @@ static void take_in(struct control *control)
 /* Answers */
 
 /* An answer that there is no memory for is none: the client is hung up. */
-static void compose(struct client *c, const struct control_reply *reply, const char *body, size_t size)
+static void compose(struct client *c, const struct control_reply *reply, const char *body,
+		    size_t size)
 {
 	FILE *out = open_memstream(&c->out, &c->out_size);
 	const char *at;
@@ -162,7 +163,8 @@ static void answer(struct control *control, struct client *c, char *line)
 	if (fclose(reply.body))
 		control_fail(&reply, CONTROL_REFUSED, "no memory");
 	else if (size > CONTROL_BODY_MAX)
-		control_fail(&reply, CONTROL_REFUSED, "too much for one response: ask for one domain");
+		control_fail(&reply, CONTROL_REFUSED,
+			     "too much for one response: ask for one domain");
 	compose(c, &reply, body, size);
 	free(body);
 }
@@ -170,7 +172,8 @@ static void answer(struct control *control, struct client *c, char *line)
 /* Returns whether all of it is out. */
 static bool send_out(struct client *c)
 {
-	ssize_t sent = send(c->fd, c->out + c->out_done, c->out_size - c->out_done, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t sent = send(c->fd, c->out + c->out_done, c->out_size - c->out_done,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (sent < 0) {
 		if (errno != EAGAIN && errno != EINTR)

@@ -35,7 +35,14 @@
 #define CONTROL_CLIENTS 16
 #define CONTROL_BODY_MAX (16l << 20)
 
-enum control_verb { CONTROL_VERSION, CONTROL_LIST, CONTROL_SHOW, CONTROL_ATTACH, CONTROL_DETACH, CONTROL_METRICS };
+enum control_verb {
+	CONTROL_VERSION,
+	CONTROL_LIST,
+	CONTROL_SHOW,
+	CONTROL_ATTACH,
+	CONTROL_DETACH,
+	CONTROL_METRICS
+};
 
 struct control_request {
 	enum control_verb verb;
@@ -61,10 +68,11 @@ struct control_reply {
 };
 
 /* control_fail - sets error and why. */
-__attribute__((format(printf, 3, 4)))
-void control_fail(struct control_reply *reply, enum control_error error, const char *why, ...);
+__attribute__((format(printf, 3, 4))) void
+control_fail(struct control_reply *reply, enum control_error error, const char *why, ...);
 
-typedef void control_request_fn(void *from, const struct control_request *req, struct control_reply *reply);
+typedef void control_request_fn(void *from, const struct control_request *req,
+				struct control_reply *reply);
 
 struct control;
 

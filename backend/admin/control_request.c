@@ -12,12 +12,9 @@ static const struct verb {
 	enum control_verb verb;
 	unsigned int least, most; /* words that follow: domain, devid or spec, force */
 } verbs[] = {
-	{ "version", CONTROL_VERSION, 0, 0 },
-	{ "list", CONTROL_LIST, 0, 2 },
-	{ "show", CONTROL_SHOW, 0, 2 },
-	{ "attach", CONTROL_ATTACH, 2, 2 },
-	{ "detach", CONTROL_DETACH, 2, 3 },
-	{ "metrics", CONTROL_METRICS, 0, 0 },
+	{ "version", CONTROL_VERSION, 0, 0 }, { "list", CONTROL_LIST, 0, 2 },
+	{ "show", CONTROL_SHOW, 0, 2 },       { "attach", CONTROL_ATTACH, 2, 2 },
+	{ "detach", CONTROL_DETACH, 2, 3 },   { "metrics", CONTROL_METRICS, 0, 0 },
 };
 
 static bool take_devid(struct control_request *req, const char *word)
@@ -88,7 +85,9 @@ bool control_parse(struct control_request *req, char *line)
 const char *control_error_word(enum control_error error)
 {
 	static const char *const words[] = {
-		[CONTROL_OK] = "ok", [CONTROL_REFUSED] = "refused", [CONTROL_USAGE] = "usage",
+		[CONTROL_OK] = "ok",
+		[CONTROL_REFUSED] = "refused",
+		[CONTROL_USAGE] = "usage",
 		[CONTROL_NOT_FOUND] = "not-found",
 	};
 

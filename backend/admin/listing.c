@@ -18,12 +18,14 @@ static const struct field {
 	enum kind kind;
 	size_t where, size;
 } fields[] = {
-#define FIELD(key, kind, member) { key, kind, offsetof(struct listing, member), sizeof(((struct listing *)0)->member) }
-	FIELD("domain", TEXT, domain), FIELD("backend", NUMBER32, backend),
-	FIELD("hca", TEXT, hca), FIELD("port", NUMBER32, port),
-	FIELD("state", TEXT, state), FIELD("guest", TEXT, guest), FIELD("online", FLAG, online),
-	FIELD("max-mem-bytes", NUMBER64, max_mem_bytes), FIELD("worker", NUMBER32, worker),
-	FIELD("failures", NUMBER32, failures), FIELD("error", TEXT, error),
+#define FIELD(key, kind, member) \
+	{ key, kind, offsetof(struct listing, member), sizeof(((struct listing *)0)->member) }
+	FIELD("domain", TEXT, domain),     FIELD("backend", NUMBER32, backend),
+	FIELD("hca", TEXT, hca),           FIELD("port", NUMBER32, port),
+	FIELD("state", TEXT, state),       FIELD("guest", TEXT, guest),
+	FIELD("online", FLAG, online),     FIELD("max-mem-bytes", NUMBER64, max_mem_bytes),
+	FIELD("worker", NUMBER32, worker), FIELD("failures", NUMBER32, failures),
+	FIELD("error", TEXT, error),
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 

@@ -47,8 +47,8 @@ struct listing {
  * listing_read - what xenstore has. root is ".../backend/vhca". Worker, failures and status are not in there. False:
  * there is no such vHCA.
  */
-bool listing_read(struct listing *listing, struct xs_handle *xs, const char *root, unsigned int domid,
-		  unsigned int devid);
+bool listing_read(struct listing *listing, struct xs_handle *xs, const char *root,
+		  unsigned int domid, unsigned int devid);
 
 /* listing_each - calls fn for each vHCA that root has. */
 typedef void listing_fn(void *context, const char *root, unsigned int domid, unsigned int devid);

@@ -15,8 +15,9 @@
 static void state_word(char word[LISTING_TEXT], enum xb_state state)
 {
 	static const char *const words[] = {
-		[XB_UNKNOWN] = "unknown", [XB_INITIALISING] = "initialising", [XB_INIT_WAIT] = "offered",
-		[XB_INITIALISED] = "initialised", [XB_CONNECTED] = "connected", [XB_CLOSING] = "closing",
+		[XB_UNKNOWN] = "unknown",     [XB_INITIALISING] = "initialising",
+		[XB_INIT_WAIT] = "offered",   [XB_INITIALISED] = "initialised",
+		[XB_CONNECTED] = "connected", [XB_CLOSING] = "closing",
 		[XB_CLOSED] = "closed",
 	};
 
@@ -43,7 +44,8 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	l->port = xb_read_number(xs, dir, XEN_VHCA_FIELD_PORT, UINT8_MAX, &number) ? number : 1;
 	l->online = xb_read_number(xs, dir, "online", 1, &number) && number;
 	l->max_mem_bytes = xb_read_number(xs, dir, "max-mem-bytes", UINT64_MAX, &number) ?
-				   number : limit_key(LIMIT_MEM_BYTES)->value;
+				   number :
+				   limit_key(LIMIT_MEM_BYTES)->value;
 	state_word(l->state, xb_state(xs, dir));
 	state_word(l->guest, xb_state(xs, frontend));
 	return true;

@@ -45,7 +45,8 @@ static void describe(const struct set *set, const char *name, const char *type, 
 /* Calls fn for each vHCA that is connected. */
 typedef void each_fn(const struct set *set, const struct listing *l, const char *name);
 
-static void each_connected(const struct set *set, const char *name, const char *type, const char *help, each_fn *fn)
+static void each_connected(const struct set *set, const char *name, const char *type,
+			   const char *help, each_fn *fn)
 {
 	unsigned int i;
 
@@ -82,7 +83,8 @@ static void write_vhcas(const struct set *set)
 		begin(set->to, "vhca_connected", "", &set->listings[i]);
 		fprintf(set->to, "} %d\n", !strcmp(set->listings[i].state, "connected"));
 	}
-	describe(set, "worker_failures", "gauge", "Workers of the vHCA that failed since the last one that did not.");
+	describe(set, "worker_failures", "gauge",
+		 "Workers of the vHCA that failed since the last one that did not.");
 	for (i = 0; i < set->n; i++) {
 		begin(set->to, "worker_failures", "", &set->listings[i]);
 		fprintf(set->to, "} %u\n", set->listings[i].failures);
@@ -134,8 +136,8 @@ static void refusals(const struct set *set, const struct listing *l, const char 
 }
 
 /* Every second bucket, in seconds: 1 us, 4 us, 16 us ... */
-static void histogram(const struct set *set, const struct listing *l, const char *name, const char *op,
-		      const struct histogram *latency)
+static void histogram(const struct set *set, const struct listing *l, const char *name,
+		      const char *op, const struct histogram *latency)
 {
 	uint64_t seen = 0;
 	unsigned int i;
@@ -176,7 +178,8 @@ static void event_delays(const struct set *set, const struct listing *l, const c
 	histogram(set, l, name, NULL, &l->status->events);
 }
 
-static void write_counter(const struct set *set, enum status_counter counter, const char *name, const char *help)
+static void write_counter(const struct set *set, enum status_counter counter, const char *name,
+			  const char *help)
 {
 	unsigned int i;
 
@@ -196,22 +199,31 @@ void metrics_write(FILE *to, const struct listing *listings, unsigned int n, con
 	write_release(&set, release);
 	write_vhcas(&set);
 	each_connected(&set, "objects", "gauge", "Objects in use on the HCA, by type.", objects);
-	each_connected(&set, "objects_limit", "gauge", "Objects that the vHCA may have, by type.", objects);
+	each_connected(&set, "objects_limit", "gauge", "Objects that the vHCA may have, by type.",
+		       objects);
 	each_connected(&set, "memory_bytes", "gauge", "Guest memory pinned for the HCA.", bytes);
 	each_connected(&set, "memory_limit_bytes", "gauge", "Limit of pinned guest memory.", bytes);
-	each_connected(&set, "commands_total", "counter", "Commands of the guest, by operation.", commands);
-	each_connected(&set, "refused_total", "counter", "Commands that were refused, by operation and reason.",
-		       refusals);
+	each_connected(&set, "commands_total", "counter", "Commands of the guest, by operation.",
+		       commands);
+	each_connected(&set, "refused_total", "counter",
+		       "Commands that were refused, by operation and reason.", refusals);
 	each_connected(&set, "command_duration_seconds", "histogram",
 		       "From reading a request to its result, by operation.", command_durations);
 	each_connected(&set, "event_delay_seconds", "histogram",
-		       "From reading an event from the kernel to notifying the guest.", event_delays);
-	write_counter(&set, STATUS_KICKS, "kicks_total", "Notifications by the guest, of commands.");
-	write_counter(&set, STATUS_NOTIFIES, "notifies_total", "Notifications to the guest, of responses.");
-	write_counter(&set, STATUS_EVENT_NOTIFIES, "event_notifies_total", "Notifications to the guest, of events.");
-	write_counter(&set, STATUS_COMPLETIONS, "completion_events_total", "Completion events of the HCA.");
-	write_counter(&set, STATUS_ASYNCS, "async_events_total", "Asynchronous events delivered to the guest.");
+		       "From reading an event from the kernel to notifying the guest.",
+		       event_delays);
+	write_counter(&set, STATUS_KICKS, "kicks_total",
+		      "Notifications by the guest, of commands.");
+	write_counter(&set, STATUS_NOTIFIES, "notifies_total",
+		      "Notifications to the guest, of responses.");
+	write_counter(&set, STATUS_EVENT_NOTIFIES, "event_notifies_total",
+		      "Notifications to the guest, of events.");
+	write_counter(&set, STATUS_COMPLETIONS, "completion_events_total",
+		      "Completion events of the HCA.");
+	write_counter(&set, STATUS_ASYNCS, "async_events_total",
+		      "Asynchronous events delivered to the guest.");
 	write_counter(&set, STATUS_ASYNCS_LOST, "async_events_dropped_total",
 		      "Asynchronous events dropped because the same one was pending.");
-	write_counter(&set, STATUS_UNKNOWN, "unknown_requests_total", "Requests with an unknown operation.");
+	write_counter(&set, STATUS_UNKNOWN, "unknown_requests_total",
+		      "Requests with an unknown operation.");
 }

@@ -68,7 +68,8 @@ static void copy_word(char to[STATUS_WORD], const char *from)
 
 static bool take_item(char *rest, struct status_object *item)
 {
-	return take_number(&rest, UINT64_MAX, &item->used) && take_number(&rest, UINT64_MAX, &item->peak) &&
+	return take_number(&rest, UINT64_MAX, &item->used) &&
+	       take_number(&rest, UINT64_MAX, &item->peak) &&
 	       take_number(&rest, UINT64_MAX, &item->limit);
 }
 
@@ -119,7 +120,8 @@ static bool take_latency(char *rest, struct histogram *to)
 	struct histogram read = { 0 };
 	unsigned int i;
 
-	if (!take_number(&rest, UINT64_MAX, &read.count) || !take_number(&rest, UINT64_MAX, &read.sum_ns) ||
+	if (!take_number(&rest, UINT64_MAX, &read.count) ||
+	    !take_number(&rest, UINT64_MAX, &read.sum_ns) ||
 	    !take_number(&rest, UINT64_MAX, &read.max_ns))
 		return false;
 	for (i = 0; i < HISTOGRAM_BUCKETS && *rest; i++)
@@ -189,8 +191,9 @@ void status_line(struct status_view *view, char *line)
 		const char *key;
 		void (*read)(struct status_view *view, char *rest);
 	} keys[] = {
-		{ "pid", read_pid }, { "object", read_object }, { "bytes", read_bytes },
-		{ "command", read_command }, { "latency", read_latency }, { "event-latency", read_event_latency },
+		{ "pid", read_pid },         { "object", read_object },
+		{ "bytes", read_bytes },     { "command", read_command },
+		{ "latency", read_latency }, { "event-latency", read_event_latency },
 		{ "refused", read_refused }, { "context", read_context },
 	};
 	const char *key = take_word(&line);
@@ -232,7 +235,8 @@ char *status_file(const char *dir, unsigned int domid, unsigned int devid)
 	if (fd < 0)
 		return NULL;
 	text = malloc(STATUS_BYTES_MAX + 1);
-	while (text && size < STATUS_BYTES_MAX && (got = read(fd, text + size, STATUS_BYTES_MAX - size)) > 0)
+	while (text && size < STATUS_BYTES_MAX &&
+	       (got = read(fd, text + size, STATUS_BYTES_MAX - size)) > 0)
 		size += got;
 	close(fd);
 	if (!text)

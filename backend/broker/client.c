@@ -26,7 +26,8 @@
 struct broker {
 	pthread_mutex_t lock; /* one request at a time */
 	/* the request, and its body */
-	_Alignas(struct broker_request) char message[sizeof(struct broker_request) + BROKER_MOST_BYTES];
+	_Alignas(struct broker_request) char message[sizeof(struct broker_request) +
+						     BROKER_MOST_BYTES];
 	int socket, gntdev;
 	uint32_t n_mapped; /* to be told with the next request */
 	uint64_t mapped[BROKER_MAPS];
@@ -106,8 +107,8 @@ static int listen_for_xenstore(const struct broker_setup *setup, struct sockaddr
 	snprintf(where->sun_path, sizeof(where->sun_path), STATUS_DIR "/%u-%u.xenstore",
 		 setup->domid, setup->devid);
 	unlink(where->sun_path);
-	if (!bind(fd, (struct sockaddr *)where, sizeof(*where)) &&
-	    !chmod(where->sun_path, 0600) && !listen(fd, 1))
+	if (!bind(fd, (struct sockaddr *)where, sizeof(*where)) && !chmod(where->sun_path, 0600) &&
+	    !listen(fd, 1))
 		return fd;
 	err = -errno;
 	close(fd);
@@ -220,7 +221,7 @@ static int ask(struct broker *broker, const struct broker_request *request, cons
 	if (request->length)
 		memcpy(broker->message + sizeof(*request), body, request->length);
 	err = broker_send(broker->socket, broker->message, sizeof(*request) + request->length) ?:
-	      broker_receive(broker->socket, rsp, sizeof(*rsp));
+		      broker_receive(broker->socket, rsp, sizeof(*rsp));
 	pthread_mutex_unlock(&broker->lock);
 	return err ? err : rsp->err;
 }

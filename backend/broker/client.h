@@ -30,9 +30,9 @@ struct broker_setup {
 	uint32_t domid, devid;
 	const char *hca;
 	const char *backend, *frontend; /* directories in xenstore */
-	int life;      /* a descriptor that it keeps open until it ends */
-	int pool, table; /* the vHCA's UAR pool: see uar_pool.h */
-	bool confined; /* in a sandbox of its own */
+	int life;                       /* a descriptor that it keeps open until it ends */
+	int pool, table;                /* the vHCA's UAR pool: see uar_pool.h */
+	bool confined;                  /* in a sandbox of its own */
 };
 
 /*

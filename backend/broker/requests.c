@@ -70,7 +70,8 @@ static int write_status(const struct serving *s, const char *body, uint32_t leng
 	return 0;
 }
 
-struct broker_response serving_request(struct serving *s, const struct broker_request *request, const char *body)
+struct broker_response serving_request(struct serving *s, const struct broker_request *request,
+				       const char *body)
 {
 	struct broker_response rsp = { 0 };
 	struct hca_uar uar = { 0 };

@@ -26,6 +26,7 @@ struct serving {
 };
 
 /* serving_request - does what is asked for; body: request->length bytes, at most BROKER_MOST_BYTES. */
-struct broker_response serving_request(struct serving *s, const struct broker_request *request, const char *body);
+struct broker_response serving_request(struct serving *s, const struct broker_request *request,
+				       const char *body);
 
 #endif

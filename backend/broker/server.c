@@ -35,7 +35,8 @@ static void await_domain(struct domain *domain)
 	const struct timespec pause = { .tv_nsec = TYPE_LOOK_MS * 1000000l };
 	unsigned int waited;
 
-	for (waited = 0; domain_check(domain) == -EAGAIN && waited < TYPE_MS; waited += TYPE_LOOK_MS)
+	for (waited = 0; domain_check(domain) == -EAGAIN && waited < TYPE_MS;
+	     waited += TYPE_LOOK_MS)
 		nanosleep(&pause, NULL);
 }
 
@@ -80,7 +81,8 @@ static void serve(struct serving *s, struct xenstore_filter *filter, int socket)
 	}
 }
 
-static bool open_filter(struct xenstore_filter *filter, const struct broker_setup *setup, int listener)
+static bool open_filter(struct xenstore_filter *filter, const struct broker_setup *setup,
+			int listener)
 {
 	filter->backend = setup->backend;
 	filter->frontend = setup->frontend;
@@ -151,7 +153,8 @@ _Noreturn void broker_serve(const struct broker_setup *setup, int socket, int gn
 		log_error("the hypervisor's interface: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
-	if (!open_pool(&s.uars, setup) || !open_filter(&filter, setup, listener) || !enter_sandbox(setup))
+	if (!open_pool(&s.uars, setup) || !open_filter(&filter, setup, listener) ||
+	    !enter_sandbox(setup))
 		_exit(EXIT_FAILURE);
 	await_domain(&s.domain);
 	serve(&s, &filter, socket);

@@ -24,7 +24,10 @@ void uar_pool_init(struct uar_pool *pool)
 static struct iomem_frame frame_of(const struct domain *domain, const struct uar_entry *entry)
 {
 	return (struct iomem_frame){
-		.domid = domain->domid, .devid = domain->devid, .mfn = entry->frame, .gfn = entry->gfn,
+		.domid = domain->domid,
+		.devid = domain->devid,
+		.mfn = entry->frame,
+		.gfn = entry->gfn,
 		.auto_translated = domain->auto_translated,
 	};
 }
@@ -74,7 +77,9 @@ static struct uar_entry *add_uar(struct uar_pool *pool, uint32_t type, int *err)
 	uint32_t index, handle;
 	uint64_t frame;
 
-	*err = uar_table_full(pool->table) ? -EXFULL : pool->family->uar_alloc(pool->file, type, &index, &handle);
+	*err = uar_table_full(pool->table) ?
+		       -EXFULL :
+		       pool->family->uar_alloc(pool->file, type, &index, &handle);
 	if (*err)
 		return NULL;
 	frame = pool->frames.base + index;

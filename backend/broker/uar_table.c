@@ -17,7 +17,8 @@ bool uar_table_full(const struct uar_table *table)
 }
 
 /* The entry is whole before it counts: whoever reads the others' memory sees it or does not. */
-struct uar_entry *uar_table_add(struct uar_table *table, uint32_t index, uint32_t type, uint64_t frame)
+struct uar_entry *uar_table_add(struct uar_table *table, uint32_t index, uint32_t type,
+				uint64_t frame)
 {
 	struct uar_entry *entry = &table->entry[table->count];
 

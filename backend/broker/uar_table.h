@@ -14,7 +14,7 @@
 
 struct uar_entry {
 	uint32_t index;
-	uint32_t type;    /* enum xen_vhca_uar_type */
+	uint32_t type; /* enum xen_vhca_uar_type */
 	uint64_t frame;
 	uint64_t gfn;     /* where it is mapped, of an auto-translated guest */
 	uint32_t allowed; /* the guest has the right to map it */
@@ -34,7 +34,8 @@ bool uar_table_valid(const struct uar_table *table);
 bool uar_table_full(const struct uar_table *table);
 
 /* uar_table_add - a UAR that has just been allocated; its entry. There must be room. */
-struct uar_entry *uar_table_add(struct uar_table *table, uint32_t index, uint32_t type, uint64_t frame);
+struct uar_entry *uar_table_add(struct uar_table *table, uint32_t index, uint32_t type,
+				uint64_t frame);
 
 /* uar_table_at - the UAR that an auto-translated guest has at a gfn, or NULL. */
 struct uar_entry *uar_table_at(struct uar_table *table, uint64_t gfn);

@@ -19,7 +19,8 @@
 #define KERNEL "/dev/xen/xenbus" /* where xenstored is in another domain */
 
 /* What a backend says, and takes back: keys of its directory. */
-static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR, XEN_VHCA_FIELD_FEATURE_BLUEFLAME };
+static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR,
+				    XEN_VHCA_FIELD_FEATURE_BLUEFLAME };
 
 struct message {
 	struct xsd_sockmsg head;
@@ -51,7 +52,8 @@ static bool starts_with_path(const struct xsd_sockmsg *msg, const char *payload)
 
 static bool is_own(const struct xenstore_filter *filter, const char *path)
 {
-	return xs_path_is_subpath(filter->backend, path) || xs_path_is_subpath(filter->frontend, path);
+	return xs_path_is_subpath(filter->backend, path) ||
+	       xs_path_is_subpath(filter->frontend, path);
 }
 
 static bool is_to_say(const struct xenstore_filter *filter, const char *path)
@@ -162,5 +164,6 @@ int xenstore_filter_reply(const struct xenstore_filter *filter)
 {
 	struct message message;
 
-	return receive_message(filter->xenstore, &message) ?: send_message(filter->worker, &message);
+	return receive_message(filter->xenstore, &message) ?:
+							     send_message(filter->worker, &message);
 }

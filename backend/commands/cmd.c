@@ -140,9 +140,9 @@ enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what)
 }
 
 /* Finds an object for a command, and does something to it, under the lock. One of a dying context is as good as gone. */
-static enum xen_vhca_status with_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
-					enum xen_vhca_status (*act)(struct cmd *cmd, struct object *obj),
-					struct object **obj)
+static enum xen_vhca_status
+with_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
+	    enum xen_vhca_status (*act)(struct cmd *cmd, struct object *obj), struct object **obj)
 {
 	enum xen_vhca_status status;
 	struct object *found;
@@ -307,7 +307,8 @@ void cmd_drop(struct cmd *cmd, struct object *obj)
 static enum xen_vhca_status take(struct cmd *cmd, struct object *obj)
 {
 	if (obj->refs || obj->uses)
-		return cmd_refuse(cmd, XEN_VHCA_E_BUSY, "%s 0x%x: in use by %u objects, %u commands",
+		return cmd_refuse(cmd, XEN_VHCA_E_BUSY,
+				  "%s 0x%x: in use by %u objects, %u commands",
 				  obj_type_name(obj->type), obj->handle, obj->refs, obj->uses);
 	enter(cmd, obj->ctx);
 	obj->dying = true;

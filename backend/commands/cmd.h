@@ -27,7 +27,7 @@
 struct cmd {
 	struct vhca *v;
 	struct xen_vhca_req req; /* private copies, checked */
-	uint64_t taken_ns; /* when the request was read, clock_ns() */
+	uint64_t taken_ns;       /* when the request was read, clock_ns() */
 	uint32_t refs[XEN_VHCA_DATA_REFS];
 	uint32_t n_refs;
 
@@ -59,8 +59,8 @@ void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from);
 
 /* For the functions of each operation: */
 
-__attribute__((format(printf, 3, 4)))
-enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...);
+__attribute__((format(printf, 3, 4))) enum xen_vhca_status
+cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...);
 
 /* cmd_hca - the status for a result of the HCA's driver; 0 is XEN_VHCA_OK. */
 enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what);
@@ -126,13 +126,13 @@ typedef enum xen_vhca_status cmd_fn(struct cmd *cmd);
 
 cmd_fn cmd_device_query, cmd_port_query, cmd_gid_query, cmd_pkey_query; /* query.c */
 cmd_fn cmd_ctx_open, cmd_ctx_close, cmd_uar_alloc, cmd_uar_free;        /* ctx.c */
-cmd_fn cmd_umem_create, cmd_umem_add, cmd_umem_destroy;                    /* umem.c */
+cmd_fn cmd_umem_create, cmd_umem_add, cmd_umem_destroy;                 /* umem.c */
 cmd_fn cmd_pd_alloc, cmd_pd_free, cmd_mr_reg, cmd_mr_dereg;             /* mr.c */
 cmd_fn cmd_mw_alloc, cmd_mw_free;
-cmd_fn cmd_cq_create, cmd_cq_modify, cmd_cq_destroy;                    /* cq.c */
-cmd_fn cmd_srq_create, cmd_srq_modify, cmd_srq_query, cmd_srq_destroy;  /* srq.c */
-cmd_fn cmd_qp_create, cmd_qp_modify, cmd_qp_query, cmd_qp_destroy;      /* qp.c */
-cmd_fn cmd_mcast_attach, cmd_mcast_detach;                              /* mcast.c */
-cmd_fn cmd_ah_create;                                                   /* ah.c */
+cmd_fn cmd_cq_create, cmd_cq_modify, cmd_cq_destroy;                   /* cq.c */
+cmd_fn cmd_srq_create, cmd_srq_modify, cmd_srq_query, cmd_srq_destroy; /* srq.c */
+cmd_fn cmd_qp_create, cmd_qp_modify, cmd_qp_query, cmd_qp_destroy;     /* qp.c */
+cmd_fn cmd_mcast_attach, cmd_mcast_detach;                             /* mcast.c */
+cmd_fn cmd_ah_create;                                                  /* ah.c */
 
 #endif

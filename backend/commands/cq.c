@@ -30,7 +30,8 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 	const struct xen_vhca_cq_create *a = &cmd->req.u.cq_create;
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_cq_attr attr = {
-		.cqes = a->cqes, .cqe_size = a->cqe_size,
+		.cqes = a->cqes,
+		.cqe_size = a->cqe_size,
 		.events = a->event_bit != XEN_VHCA_NO_EVENT,
 	};
 	enum xen_vhca_status status;

@@ -85,7 +85,8 @@ enum xen_vhca_status cmd_mcast_attach(struct cmd *cmd)
 	pthread_mutex_unlock(&cmd->v->lock);
 	if (status || !mcast)
 		return status;
-	status = cmd_hca(cmd, cmd->v->hca->ops->mcast(cmd->ctx->hca, obj->hca_id, true, a->gid, a->lid),
+	status = cmd_hca(cmd,
+			 cmd->v->hca->ops->mcast(cmd->ctx->hca, obj->hca_id, true, a->gid, a->lid),
 			 "joining a multicast group");
 	if (status)
 		forget(cmd, mcast);
@@ -108,7 +109,8 @@ enum xen_vhca_status cmd_mcast_detach(struct cmd *cmd)
 	pthread_mutex_unlock(&cmd->v->lock);
 	if (!mcast)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "QP 0x%x is not in that group", a->qp);
-	status = cmd_hca(cmd, cmd->v->hca->ops->mcast(cmd->ctx->hca, obj->hca_id, false, a->gid, a->lid),
+	status = cmd_hca(cmd,
+			 cmd->v->hca->ops->mcast(cmd->ctx->hca, obj->hca_id, false, a->gid, a->lid),
 			 "leaving a multicast group");
 	if (!status)
 		forget(cmd, mcast);

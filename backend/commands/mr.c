@@ -51,8 +51,7 @@ static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made, uint
 
 	*made = NULL;
 	if (!(a->flags & XEN_VHCA_MR_REG_INLINE))
-		return cmd_use_umem(cmd, &a->addr, a->length,
-				    a->access & VHCA_ACCESS_WRITES, addr);
+		return cmd_use_umem(cmd, &a->addr, a->length, a->access & VHCA_ACCESS_WRITES, addr);
 	status = cmd_umem_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), made);
 	if (!status)
 		*addr = (uintptr_t)((struct umem_obj *)*made)->umem.base + a->addr.offset;
@@ -101,7 +100,9 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	obj->number = hca.lkey;
 	((struct mr *)obj)->length = a->length;
 	cmd->rsp.u.mr = (struct xen_vhca_new_mr){
-		.handle = obj->handle, .lkey = hca.lkey, .rkey = hca.rkey,
+		.handle = obj->handle,
+		.lkey = hca.lkey,
+		.rkey = hca.rkey,
 	};
 	publish_mr(cmd, (struct mr *)obj, made);
 	return XEN_VHCA_OK;

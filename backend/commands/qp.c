@@ -13,10 +13,8 @@ static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *at
 		enum obj_type type;
 		uint32_t *id;
 	} wanted[] = {
-		{ a->pd, OBJ_PD, &attr->pd },
-		{ a->send_cq, OBJ_CQ, &attr->send_cq },
-		{ a->recv_cq, OBJ_CQ, &attr->recv_cq },
-		{ a->uar, OBJ_UAR, NULL },
+		{ a->pd, OBJ_PD, &attr->pd },           { a->send_cq, OBJ_CQ, &attr->send_cq },
+		{ a->recv_cq, OBJ_CQ, &attr->recv_cq }, { a->uar, OBJ_UAR, NULL },
 		{ a->srq, OBJ_SRQ, &attr->srq },
 	};
 	enum xen_vhca_status status;
@@ -57,11 +55,17 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_qp_attr attr = {
-		.has_srq = a->srq, .signal_all = a->flags & XEN_VHCA_QP_SIGNAL_ALL, .type = a->type,
-		.user_index = a->user_index, .sq_blocks = a->sq_wqe_count,
-		.rq_wqes = a->rq_wqe_count, .rq_shift = a->rq_wqe_shift,
-		.max_send_wr = a->max_send_wr, .max_recv_wr = a->max_recv_wr,
-		.max_send_sge = a->max_send_sge, .max_recv_sge = a->max_recv_sge,
+		.has_srq = a->srq,
+		.signal_all = a->flags & XEN_VHCA_QP_SIGNAL_ALL,
+		.type = a->type,
+		.user_index = a->user_index,
+		.sq_blocks = a->sq_wqe_count,
+		.rq_wqes = a->rq_wqe_count,
+		.rq_shift = a->rq_wqe_shift,
+		.max_send_wr = a->max_send_wr,
+		.max_recv_wr = a->max_recv_wr,
+		.max_send_sge = a->max_send_sge,
+		.max_recv_sge = a->max_recv_sge,
 		.max_inline = a->max_inline,
 	};
 	enum xen_vhca_status status;

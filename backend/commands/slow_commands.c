@@ -76,8 +76,8 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-struct slow_commands *slow_commands_new(unsigned int threads, void (*run)(struct cmd *cmd, void *context),
-					void *context)
+struct slow_commands *slow_commands_new(unsigned int threads,
+					void (*run)(struct cmd *cmd, void *context), void *context)
 {
 	struct slow_commands *slow = calloc(1, sizeof(*slow) + threads * sizeof(slow->threads[0]));
 

@@ -9,8 +9,8 @@ struct cmd;
 struct slow_commands;
 
 /* slow_commands_new - run is called in one of the threads for each command. NULL: no memory, no threads. */
-struct slow_commands *slow_commands_new(unsigned int threads, void (*run)(struct cmd *cmd, void *context),
-					void *context);
+struct slow_commands *slow_commands_new(unsigned int threads,
+					void (*run)(struct cmd *cmd, void *context), void *context);
 
 /* slow_commands_free - lets the commands that wait or run come to their end first. NULL is fine. */
 void slow_commands_free(struct slow_commands *slow);

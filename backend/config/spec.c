@@ -21,8 +21,7 @@ struct parser {
 	size_t size;
 };
 
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct parser *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int refuse(struct parser *p, const char *format, ...)
 {
 	va_list args;
 	char *c;

@@ -30,7 +30,7 @@ struct vhca_config {
 	struct {
 		bool given;
 		uint64_t value;
-	} limit[LIMITS];               /* by enum limit */
+	} limit[LIMITS]; /* by enum limit */
 };
 
 /*

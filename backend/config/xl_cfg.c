@@ -32,8 +32,7 @@ struct search {
 	size_t size;
 };
 
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct search *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int refuse(struct search *s, const char *format, ...)
 {
 	va_list args;
 
@@ -49,7 +48,8 @@ void config_file_free(struct config_specs *specs)
 		free(specs->spec[--specs->n]);
 }
 
-static int take_specs(struct search *s, const char *path, XLU_Config *cfg, struct config_specs *specs)
+static int take_specs(struct search *s, const char *path, XLU_Config *cfg,
+		      struct config_specs *specs)
 {
 	XLU_ConfigList *list;
 	const char *spec;
@@ -99,8 +99,9 @@ static int compare(struct search *s, const char *path, struct config_specs *spec
 	}
 	equal = are_equal(s->specs, specs);
 	config_file_free(specs);
-	return equal ? 0 : refuse(s, "%s and %s name the same domain and differ in vhca", s->found,
-				  path);
+	return equal ? 0 :
+		       refuse(s, "%s and %s name the same domain and differ in vhca", s->found,
+			      path);
 }
 
 static int look_at(void *from, const char *path, const char *text, int length)
@@ -112,8 +113,8 @@ static int look_at(void *from, const char *path, const char *text, int length)
 	int err = 0;
 
 	cfg = xlu_cfg_init(s->report, path);
-	if (cfg && !xlu_cfg_readdata(cfg, text, length) && !xlu_cfg_get_string(cfg, "name", &name, 1) &&
-	    !strcmp(name, s->name)) {
+	if (cfg && !xlu_cfg_readdata(cfg, text, length) &&
+	    !xlu_cfg_get_string(cfg, "name", &name, 1) && !strcmp(name, s->name)) {
 		err = take_specs(s, path, cfg, &specs);
 		if (!err)
 			err = compare(s, path, &specs);

@@ -111,7 +111,8 @@ static bool understand(const char *command, int length, struct told *told)
 			told->file = told->file ?: arg;
 		else
 			told->extra_length += snprintf(told->extra + told->extra_length,
-						       sizeof(told->extra) - told->extra_length, "\n%s", arg);
+						       sizeof(told->extra) - told->extra_length,
+						       "\n%s", arg);
 	}
 	return told->file;
 }
@@ -146,7 +147,8 @@ static char *read_file(const char *process, const struct told *told, int *length
 	if (text || absolute)
 		return text ?: config_read(told->file, length, extra);
 	folder = first_folder(process);
-	if (!folder || snprintf(path, sizeof(path), "%s/%s", folder, told->file) >= (int)sizeof(path))
+	if (!folder ||
+	    snprintf(path, sizeof(path), "%s/%s", folder, told->file) >= (int)sizeof(path))
 		return NULL;
 	return config_read(path, length, extra);
 }

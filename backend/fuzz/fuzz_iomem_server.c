@@ -65,8 +65,7 @@ bool pci_assigned_has(const struct pci_assigned *assigned, uint64_t frame)
 
 /* Looking at xenstore without the daemon's own functions. */
 
-__attribute__((format(printf, 1, 2)))
-static struct store_node *find(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static struct store_node *find(const char *format, ...)
 {
 	char path[STORE_PATH];
 	va_list args;
@@ -91,16 +90,19 @@ static bool is_requested(const struct iomem_frame *frame)
 	struct store_node *request;
 	uint64_t gfn;
 
-	request = find("/local/domain/3/backend/vhca/%u/%u/frames/%" PRIu64, frame->domid, frame->devid, frame->mfn);
+	request = find("/local/domain/3/backend/vhca/%u/%u/frames/%" PRIu64, frame->domid,
+		       frame->devid, frame->mfn);
 	return is_number(request, &gfn) && gfn == frame->gfn;
 }
 
 static bool is_named(const struct iomem_frame *frame)
 {
-	struct store_node *node = find("/local/domain/%u/device/vhca/%u/backend", frame->domid, frame->devid);
+	struct store_node *node =
+		find("/local/domain/%u/device/vhca/%u/backend", frame->domid, frame->devid);
 	char nodes[STORE_PATH];
 
-	snprintf(nodes, sizeof(nodes), "/local/domain/3/backend/vhca/%u/%u", frame->domid, frame->devid);
+	snprintf(nodes, sizeof(nodes), "/local/domain/3/backend/vhca/%u/%u", frame->domid,
+		 frame->devid);
 	return node && node->size == strlen(nodes) && !memcmp(node->value, nodes, node->size);
 }
 
@@ -110,8 +112,10 @@ static bool is_place(const struct iomem_frame *frame)
 
 	if (frame->domid == 5)
 		return !frame->gfn;
-	return is_number(find("/local/domain/6/device/vhca/%u/doorbell-gfn", frame->devid), &first) &&
-	       is_number(find("/local/domain/6/device/vhca/%u/doorbell-gfns", frame->devid), &count) &&
+	return is_number(find("/local/domain/6/device/vhca/%u/doorbell-gfn", frame->devid),
+			 &first) &&
+	       is_number(find("/local/domain/6/device/vhca/%u/doorbell-gfns", frame->devid),
+			 &count) &&
 	       frame->gfn >= first && frame->gfn - first < count && count <= PLACES_MOST;
 }
 
@@ -146,7 +150,8 @@ static unsigned int find_held(const struct iomem_frame *frame)
 	unsigned int i;
 
 	for (i = 0; i < n_held; i++)
-		if (held[i].domid == frame->domid && held[i].devid == frame->devid && held[i].mfn == frame->mfn)
+		if (held[i].domid == frame->domid && held[i].devid == frame->devid &&
+		    held[i].mfn == frame->mfn)
 			break;
 	return i;
 }
@@ -155,7 +160,8 @@ int iomem_allow(struct iomem *r, const struct iomem_frame *frame)
 {
 	int err = next_err;
 
-	CHECK(r == &iomem && lives[3] && (frame->domid == 5 || frame->domid == 6) && lives[frame->domid]);
+	CHECK(r == &iomem && lives[3] && (frame->domid == 5 || frame->domid == 6) &&
+	      lives[frame->domid]);
 	CHECK(frame->auto_translated == (frame->domid == 6));
 	CHECK(frame->mfn >= FIRST_FRAME && frame->mfn < FIRST_FRAME + FRAMES);
 	CHECK(is_named(frame) && is_requested(frame) && is_place(frame));
@@ -196,7 +202,8 @@ static void serve(void)
 		CHECK(rounds++ < 8);
 	} while (store_events());
 	for (i = 0; i < n_held; i++)
-		CHECK(lives[3] && is_requested(&held[i]) && is_number(grant(&held[i]), &gfn) && gfn == held[i].gfn);
+		CHECK(lives[3] && is_requested(&held[i]) && is_number(grant(&held[i]), &gfn) &&
+		      gfn == held[i].gfn);
 }
 
 static void restart(void)
@@ -225,7 +232,9 @@ static void kill_domain(char which)
 /* As xenstored takes it. */
 static bool is_path(const char *path)
 {
-	return *path && !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-/_@")] &&
+	return *path &&
+	       !path[strspn(path,
+			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-/_@")] &&
 	       !strstr(path, "//") && path[0] != '/' && path[strlen(path) - 1] != '/';
 }
 
@@ -255,7 +264,8 @@ static void change(const char *line, size_t size)
 
 	if (!dir)
 		return;
-	snprintf(path, sizeof(path), "%s%.*s", dir, (int)((end ? end : line + size) - line - 1), line + 1);
+	snprintf(path, sizeof(path), "%s%.*s", dir, (int)((end ? end : line + size) - line - 1),
+		 line + 1);
 	if (!is_path(path + strlen(dir)))
 		return;
 	if (!(line[0] & 0x20))

@@ -27,10 +27,12 @@
 #define DIR_REF RING_PAGES
 #define DATA_REF (DIR_REF + 1)
 #define FREE_REF 64u
-#define PAGES (DATA_REF + ENTRIES) /* that are shared with the daemon, in the order of their references */
+#define PAGES \
+	(DATA_REF + ENTRIES) /* that are shared with the daemon, in the order of their references */
 
 #define STEPS 200
-#define PATIENCE 50 /* ms that answers may take; not all come, as it may be us who spoiled the index */
+#define PATIENCE \
+	50 /* ms that answers may take; not all come, as it may be us who spoiled the index */
 
 struct flip {
 	volatile uint32_t *where;
@@ -138,8 +140,10 @@ static void guest_init(struct guest *g, struct input *in)
 
 static void guest_connect(struct guest *g)
 {
-	const struct ring_params params = { .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
-		.data_dir_ref = DIR_REF, .event_channel = 9 };
+	const struct ring_params params = { .ring_order = ORDER,
+					    .ring_refs = { 0, 1, 2, 3 },
+					    .data_dir_ref = DIR_REF,
+					    .event_channel = 9 };
 	char why[96];
 
 	g->ring = ring_new(&g->fix.v, &params, why, sizeof(why));

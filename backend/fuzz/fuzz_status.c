@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = 0;
 	while ((line = strsep(&rest, "\n")))
 		status_line(&view, line);
-	CHECK(view.n_objects <= STATUS_TYPES && view.n_ops <= STATUS_OPS && view.n_refusals <= STATUS_REFUSALS &&
-	      view.n_contexts <= STATUS_CONTEXTS);
+	CHECK(view.n_objects <= STATUS_TYPES && view.n_ops <= STATUS_OPS &&
+	      view.n_refusals <= STATUS_REFUSALS && view.n_contexts <= STATUS_CONTEXTS);
 	for (i = 0; i < view.n_objects; i++)
 		check_word(view.objects[i].type);
 	for (i = 0; i < view.n_ops; i++) {

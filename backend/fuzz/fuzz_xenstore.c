@@ -80,12 +80,14 @@ static void check_passed(const char *got, size_t size)
 			break;
 		case XS_WATCH:
 		case XS_UNWATCH:
-			CHECK(is_below(got, BACK) || is_below(got, FRONT) || !strcmp(got, "@releaseDomain"));
+			CHECK(is_below(got, BACK) || is_below(got, FRONT) ||
+			      !strcmp(got, "@releaseDomain"));
 			break;
 		case XS_WRITE:
 		case XS_RM:
 			CHECK(is_below(got, BACK "/state") || is_below(got, BACK "/error") ||
-			      is_below(got, BACK "/versions") || is_below(got, BACK "/max-ring-page-order") ||
+			      is_below(got, BACK "/versions") ||
+			      is_below(got, BACK "/max-ring-page-order") ||
 			      is_below(got, BACK "/feature-events") ||
 			      is_below(got, BACK "/feature-persistent-umem") ||
 			      is_below(got, BACK "/feature-blueflame"));
@@ -103,7 +105,8 @@ static void be_worker(const uint8_t *data, size_t size)
 	int worker[2], store[2];
 	ssize_t n;
 
-	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, worker) && !socketpair(AF_UNIX, SOCK_STREAM, 0, store));
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, worker) &&
+	      !socketpair(AF_UNIX, SOCK_STREAM, 0, store));
 	filter.worker = worker[1];
 	filter.xenstore = store[1];
 	if (size > 1 << 16) /* what the sockets take */

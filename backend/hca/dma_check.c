@@ -56,8 +56,9 @@ int dma_check(const char *ibdev, char *why, size_t size)
 	}
 	if (is_covered(pci_name))
 		return 0;
-	snprintf(why, size, "HCA %s (%s) would corrupt guest memory: this is a PV dom0, and the module "
-		 "xen-ibdma is not loaded or does not cover it (modprobe xen-ibdma)", ibdev,
-		 pci_name);
+	snprintf(why, size,
+		 "HCA %s (%s) would corrupt guest memory: this is a PV dom0, and the module "
+		 "xen-ibdma is not loaded or does not cover it (modprobe xen-ibdma)",
+		 ibdev, pci_name);
 	return -EPERM;
 }

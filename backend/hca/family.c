@@ -94,7 +94,8 @@ struct hca *hca_open(const char *name, unsigned int port, uint32_t spread)
 		err = family->open(name, port, spread, &hca);
 	if (!err)
 		return hca;
-	log_error("HCA %s: %s", name, err == -EPROTONOSUPPORT ? "its driver is not supported" : strerror(-err));
+	log_error("HCA %s: %s", name,
+		  err == -EPROTONOSUPPORT ? "its driver is not supported" : strerror(-err));
 	return NULL;
 }
 

@@ -57,6 +57,7 @@ struct hca_uar_frames {
 };
 
 /* hca_uar_frames - 0 or -errno. */
-int hca_uar_frames(const struct hca_family *family, const char *name, struct hca_uar_frames *frames);
+int hca_uar_frames(const struct hca_family *family, const char *name,
+		   struct hca_uar_frames *frames);
 
 #endif

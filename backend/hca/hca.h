@@ -25,8 +25,8 @@ struct hca_obj {
 };
 
 struct hca_uar {
-	uint32_t index;  /* on the HCA; CQs and QPs name their UAR by it */
-	uint64_t frame;  /* machine frame of the page */
+	uint32_t index; /* on the HCA; CQs and QPs name their UAR by it */
+	uint64_t frame; /* machine frame of the page */
 };
 
 struct hca_mr {

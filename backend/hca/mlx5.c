@@ -39,10 +39,11 @@
 #define FIRST_UAR_PAGE 5
 
 /* Of enum ib_device_cap_flags: what a guest can make use of. */
-#define USEFUL_CAPS (1u << 1 /* bad P_Key counter */ | 1u << 2 /* bad Q_Key counter */ | \
-		     1u << 11 /* system image GUID */ | 1u << 12 /* RNR NAK */ | \
-		     1u << 17 /* memory windows */ | 1u << 21 /* send with invalidate */ | \
-		     1u << 23 /* memory windows 2A */ | 1u << 24 /* 2B */)
+#define USEFUL_CAPS \
+	(1u << 1 /* bad P_Key counter */ | 1u << 2 /* bad Q_Key counter */ | \
+	 1u << 11 /* system image GUID */ | 1u << 12 /* RNR NAK */ | \
+	 1u << 17 /* memory windows */ | 1u << 21 /* send with invalidate */ | \
+	 1u << 23 /* memory windows 2A */ | 1u << 24 /* 2B */)
 
 /* Attribute masks of the kernel that its user-space headers do not have. */
 #define CQ_MODERATE (1u << 0)
@@ -52,8 +53,8 @@ struct mlx5 {
 	struct hca hca;
 	char name[UVERBS_NAME_MAX];
 	unsigned int port;
-	int queries; /* a context of the daemon's own, for queries, */
-	int events;  /* and what its port and device have to say */
+	int queries;     /* a context of the daemon's own, for queries, */
+	int events;      /* and what its port and device have to say */
 	uint32_t vector; /* which of the HCA's event queues serves the completion events */
 	struct mlx5_ib_alloc_ucontext_resp info;
 };
@@ -80,8 +81,10 @@ static int fd_of(struct hca_ctx *ctx)
 }
 
 #define MSG(core_, driver_) \
-	(&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_), \
-			       .driver = &(driver_), .driver_len = sizeof(driver_) })
+	(&(struct uverbs_msg){ .core = &(core_), \
+			       .core_len = sizeof(core_), \
+			       .driver = &(driver_), \
+			       .driver_len = sizeof(driver_) })
 #define MSG_CORE(core_) (&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_) })
 
 struct context_info {
@@ -163,13 +166,24 @@ static int query_port(struct hca *hca, struct xen_vhca_port_attr *attr)
 	if (r.link_layer != LINK_LAYER_INFINIBAND)
 		return -EPROTONOSUPPORT;
 	*attr = (struct xen_vhca_port_attr){
-		.state = r.state, .max_mtu = r.max_mtu, .active_mtu = r.active_mtu,
-		.phys_state = r.phys_state, .lid = r.lid, .sm_lid = r.sm_lid, .lmc = r.lmc,
-		.sm_sl = r.sm_sl, .max_vl_num = r.max_vl_num, .subnet_timeout = r.subnet_timeout,
-		.init_type_reply = r.init_type_reply, .active_width = r.active_width,
-		.active_speed = r.active_speed, .gid_tbl_len = r.gid_tbl_len,
-		.pkey_tbl_len = r.pkey_tbl_len, .port_cap_flags = r.port_cap_flags,
-		.max_msg_sz = r.max_msg_sz, .bad_pkey_cntr = r.bad_pkey_cntr,
+		.state = r.state,
+		.max_mtu = r.max_mtu,
+		.active_mtu = r.active_mtu,
+		.phys_state = r.phys_state,
+		.lid = r.lid,
+		.sm_lid = r.sm_lid,
+		.lmc = r.lmc,
+		.sm_sl = r.sm_sl,
+		.max_vl_num = r.max_vl_num,
+		.subnet_timeout = r.subnet_timeout,
+		.init_type_reply = r.init_type_reply,
+		.active_width = r.active_width,
+		.active_speed = r.active_speed,
+		.gid_tbl_len = r.gid_tbl_len,
+		.pkey_tbl_len = r.pkey_tbl_len,
+		.port_cap_flags = r.port_cap_flags,
+		.max_msg_sz = r.max_msg_sz,
+		.bad_pkey_cntr = r.bad_pkey_cntr,
 		.qkey_viol_cntr = r.qkey_viol_cntr,
 	};
 	return 0;
@@ -284,8 +298,9 @@ static int uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	uint64_t offset = 0;
 	struct uverbs_arg args[] = {
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0, 0 },
-		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, 8, type == XEN_VHCA_UAR_BF ?
-			MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF : MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC },
+		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, 8,
+		  type == XEN_VHCA_UAR_BF ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
+					    MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC },
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, sizeof(offset), (uintptr_t)&offset },
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, sizeof(length), (uintptr_t)&length },
 		{ MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(*index), (uintptr_t)index },
@@ -293,7 +308,8 @@ static int uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 	int err;
 
 	*index = 0;
-	err = uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, args, 5);
+	err = uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			   args, 5);
 	*handle = args[0].data;
 	return err;
 }
@@ -302,7 +318,8 @@ static int uar_free(int pool, uint32_t handle)
 {
 	struct uverbs_arg args[] = { { MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, 0, handle } };
 
-	return uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
+	return uverbs_ioctl(pool, RDMA_DRIVER_MLX5, MLX5_IB_OBJECT_UAR,
+			    MLX5_IB_METHOD_UAR_OBJ_DESTROY, args, 1);
 }
 
 static void uar_layout(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32_t *bf_offset)
@@ -338,8 +355,11 @@ static int pd_free(struct hca_ctx *ctx, uint32_t pd)
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
 {
 	struct ib_uverbs_reg_mr req = {
-		.start = attr->addr, .length = attr->length, .hca_va = attr->iova,
-		.pd_handle = attr->pd, .access_flags = attr->access,
+		.start = attr->addr,
+		.length = attr->length,
+		.hca_va = attr->iova,
+		.pd_handle = attr->pd,
+		.access_flags = attr->access,
 	};
 	struct ib_uverbs_reg_mr_resp rsp;
 	int err;
@@ -385,12 +405,15 @@ static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct
 {
 	/* The kernel makes a CQ of the next power of two above cqe: of attr->cqes entries. */
 	struct ib_uverbs_create_cq req = {
-		.user_handle = attr->user, .cqe = attr->cqes - 1,
+		.user_handle = attr->user,
+		.cqe = attr->cqes - 1,
 		.comp_vector = to_ctx(ctx)->mlx5->vector,
 		.comp_channel = attr->events ? to_ctx(ctx)->completions : -1,
 	};
 	struct mlx5_ib_create_cq driver = {
-		.buf_addr = attr->buf, .db_addr = attr->dbr, .cqe_size = attr->cqe_size,
+		.buf_addr = attr->buf,
+		.db_addr = attr->dbr,
+		.cqe_size = attr->cqe_size,
 		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
 		.uar_page_index = attr->uar_index,
 	};
@@ -411,7 +434,8 @@ static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct
 static int cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us)
 {
 	struct ib_uverbs_ex_modify_cq req = {
-		.cq_handle = cq, .attr_mask = CQ_MODERATE,
+		.cq_handle = cq,
+		.attr_mask = CQ_MODERATE,
 		.attr = { .cq_count = count, .cq_period = period_us },
 	};
 
@@ -432,8 +456,11 @@ static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, stru
 {
 	/* As for CQs: the kernel takes the next power of two above max_wr. */
 	struct ib_uverbs_create_srq req = {
-		.user_handle = attr->user, .pd_handle = attr->pd,
-		.max_wr = attr->wqes - 1, .max_sge = attr->max_sge, .srq_limit = attr->limit,
+		.user_handle = attr->user,
+		.pd_handle = attr->pd,
+		.max_wr = attr->wqes - 1,
+		.max_sge = attr->max_sge,
+		.srq_limit = attr->limit,
 	};
 	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf, .db_addr = attr->dbr };
 	struct ib_uverbs_create_srq_resp rsp;
@@ -451,7 +478,9 @@ static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, stru
 static int srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit)
 {
 	struct ib_uverbs_modify_srq req = {
-		.srq_handle = srq, .attr_mask = SRQ_LIMIT, .srq_limit = limit,
+		.srq_handle = srq,
+		.attr_mask = SRQ_LIMIT,
+		.srq_limit = limit,
 	};
 
 	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_MODIFY_SRQ, MSG_CORE(req), NULL);
@@ -467,7 +496,9 @@ static int srq_query(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr
 	if (err)
 		return err;
 	*attr = (struct xen_vhca_srq_attr){
-		.max_wr = rsp.max_wr, .max_sge = rsp.max_sge, .limit = rsp.srq_limit,
+		.max_wr = rsp.max_wr,
+		.max_sge = rsp.max_sge,
+		.limit = rsp.srq_limit,
 	};
 	return 0;
 }
@@ -487,17 +518,27 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 {
 	struct ib_uverbs_create_qp req = {
 		.user_handle = attr->user,
-		.pd_handle = attr->pd, .send_cq_handle = attr->send_cq,
-		.recv_cq_handle = attr->recv_cq, .srq_handle = attr->srq, .is_srq = attr->has_srq,
-		.max_send_wr = attr->max_send_wr, .max_recv_wr = attr->max_recv_wr,
-		.max_send_sge = attr->max_send_sge, .max_recv_sge = attr->max_recv_sge,
-		.max_inline_data = attr->max_inline, .sq_sig_all = attr->signal_all,
+		.pd_handle = attr->pd,
+		.send_cq_handle = attr->send_cq,
+		.recv_cq_handle = attr->recv_cq,
+		.srq_handle = attr->srq,
+		.is_srq = attr->has_srq,
+		.max_send_wr = attr->max_send_wr,
+		.max_recv_wr = attr->max_recv_wr,
+		.max_send_sge = attr->max_send_sge,
+		.max_recv_sge = attr->max_recv_sge,
+		.max_inline_data = attr->max_inline,
+		.sq_sig_all = attr->signal_all,
 		.qp_type = attr->type, /* enum xen_vhca_qp_type is enum ib_qp_type */
 	};
 	struct mlx5_ib_create_qp driver = {
-		.buf_addr = attr->buf, .db_addr = attr->dbr, .sq_wqe_count = attr->sq_blocks,
-		.rq_wqe_count = attr->rq_wqes, .rq_wqe_shift = attr->rq_shift,
-		.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX, .uidx = attr->user_index,
+		.buf_addr = attr->buf,
+		.db_addr = attr->dbr,
+		.sq_wqe_count = attr->sq_blocks,
+		.rq_wqe_count = attr->rq_wqes,
+		.rq_wqe_shift = attr->rq_shift,
+		.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX,
+		.uidx = attr->user_index,
 		.bfreg_index = attr->uar_index,
 	};
 	struct ib_uverbs_create_qp_resp rsp;
@@ -549,8 +590,10 @@ static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gi
 	struct ib_uverbs_attach_mcast req = { .qp_handle = qp, .mlid = lid };
 
 	memcpy(req.gid, gid, sizeof(req.gid));
-	return uverbs_write(fd_of(ctx), attach ? IB_USER_VERBS_CMD_ATTACH_MCAST :
-			    IB_USER_VERBS_CMD_DETACH_MCAST, MSG_CORE(req), NULL);
+	return uverbs_write(fd_of(ctx),
+			    attach ? IB_USER_VERBS_CMD_ATTACH_MCAST :
+				     IB_USER_VERBS_CMD_DETACH_MCAST,
+			    MSG_CORE(req), NULL);
 }
 
 static void mlx5_close(struct hca *hca)
@@ -589,7 +632,8 @@ static bool uar_pool_alive(int pool)
 {
 	struct context_info info;
 	struct uverbs_arg query[] = {
-		{ MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, sizeof(info.driver), (uintptr_t)&info.driver },
+		{ MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, sizeof(info.driver),
+		  (uintptr_t)&info.driver },
 	};
 	int err;
 
@@ -641,8 +685,12 @@ static const struct hca_pci_ids mlx5_ids[] = {
 };
 
 const struct hca_family hca_family_mlx5 = {
-	.name = "mlx5", .driver = "mlx5_core",
-	.pci_ids = mlx5_ids, .first_uar_page = FIRST_UAR_PAGE,
+	.name = "mlx5",
+	.driver = "mlx5_core",
+	.pci_ids = mlx5_ids,
+	.first_uar_page = FIRST_UAR_PAGE,
 	.open = mlx5_open,
-	.uar_alloc = uar_alloc, .uar_free = uar_free, .uar_pool_alive = uar_pool_alive,
+	.uar_alloc = uar_alloc,
+	.uar_free = uar_free,
+	.uar_pool_alive = uar_pool_alive,
 };

@@ -57,7 +57,8 @@ int hca_sysfs_driver_of_file(int uverbs, char *driver, size_t size)
 		return -errno;
 	if (!S_ISCHR(st.st_mode))
 		return -ENODEV;
-	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device/driver", major(st.st_rdev), minor(st.st_rdev));
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device/driver", major(st.st_rdev),
+		 minor(st.st_rdev));
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0)
 		return -errno;

@@ -104,7 +104,9 @@ int uverbs_write(int fd, uint32_t command, const struct uverbs_msg *req,
 int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len)
 {
 	struct ib_uverbs_cmd_hdr hdr = {
-		IB_USER_VERBS_CMD_FLAG_EXTENDED | command, core_len / 8, 0,
+		IB_USER_VERBS_CMD_FLAG_EXTENDED | command,
+		core_len / 8,
+		0,
 	};
 	struct ib_uverbs_ex_cmd_hdr ex = { 0 };
 	size_t len = sizeof(hdr) + sizeof(ex) + core_len;
@@ -125,7 +127,8 @@ int uverbs_ioctl(int fd, uint32_t driver_id, uint16_t object, uint16_t method,
 		 struct uverbs_arg *args, unsigned int n)
 {
 	uint64_t space[(sizeof(struct ib_uverbs_ioctl_hdr) +
-			UVERBS_MAX_ARGS * sizeof(struct ib_uverbs_attr)) / 8];
+			UVERBS_MAX_ARGS * sizeof(struct ib_uverbs_attr)) /
+		       8];
 	struct ib_uverbs_ioctl_hdr *hdr = (struct ib_uverbs_ioctl_hdr *)space;
 	unsigned int i;
 

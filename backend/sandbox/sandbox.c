@@ -54,7 +54,8 @@ bool sandbox_prepare(bool waived)
 	if (!err)
 		return true;
 	log_error("user " SANDBOX_USER ", which workers run as: %s (run systemd-sysusers, or start "
-		  "with --unconfined)", strerror(-err));
+		  "with --unconfined)",
+		  strerror(-err));
 	return false;
 }
 
@@ -115,8 +116,10 @@ static int drop_privileges(const struct sandbox_user *user)
 	capng_clear(CAPNG_SELECT_ALL);
 	if (!user)
 		return capng_apply(bounding ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS) ? -EPERM : 0;
-	return capng_change_id(user->uid, user->gid, CAPNG_DROP_SUPP_GRP |
-			       (bounding ? CAPNG_CLEAR_BOUNDING : 0)) ? -EPERM : 0;
+	return capng_change_id(user->uid, user->gid,
+			       CAPNG_DROP_SUPP_GRP | (bounding ? CAPNG_CLEAR_BOUNDING : 0)) ?
+		       -EPERM :
+		       0;
 }
 
 static int restrict_paths(const struct sandbox_path *paths, unsigned int n)

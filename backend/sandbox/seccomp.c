@@ -32,17 +32,15 @@
 static const int common_calls[] = {
 	/* descriptors that are open */
 	SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
-	SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
-	SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(lseek),
-	SCMP_SYS(poll), SCMP_SYS(ppoll),
+	SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg), SCMP_SYS(close),
+	SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(lseek), SCMP_SYS(poll), SCMP_SYS(ppoll),
 	/* memory */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
 	/* time, and itself. In a PV domain the clock is a system call. */
 	SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(nanosleep), SCMP_SYS(restart_syscall), SCMP_SYS(getpid), SCMP_SYS(gettid),
 	SCMP_SYS(getrandom), SCMP_SYS(futex), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group),
-	NO_CALL
+	SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group), NO_CALL
 };
 
 static const int worker_calls[] = {
@@ -58,26 +56,50 @@ static const int worker_calls[] = {
 	NO_CALL
 };
 
-static const int broker_calls[] = {
-	SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(unlink),
-	SCMP_SYS(unlinkat), SCMP_SYS(mlock), SCMP_SYS(munlock),
-	NO_CALL
-};
+static const int broker_calls[] = { SCMP_SYS(rename),    SCMP_SYS(renameat),
+				    SCMP_SYS(renameat2), SCMP_SYS(unlink),
+				    SCMP_SYS(unlinkat),  SCMP_SYS(mlock),
+				    SCMP_SYS(munlock),   NO_CALL };
 
 /* Who comes here is under somebody else's control. */
-static const int deadly_calls[] = {
-	SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(ptrace),
-	SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd),
-	SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setresuid), SCMP_SYS(setresgid),
-	SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setgroups), SCMP_SYS(capset),
-	SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-	SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(init_module), SCMP_SYS(finit_module),
-	SCMP_SYS(delete_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(bpf),
-	SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup),
-	SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
-	SCMP_SYS(reboot), SCMP_SYS(iopl), SCMP_SYS(ioperm),
-	NO_CALL
-};
+static const int deadly_calls[] = { SCMP_SYS(execve),
+				    SCMP_SYS(execveat),
+				    SCMP_SYS(fork),
+				    SCMP_SYS(vfork),
+				    SCMP_SYS(ptrace),
+				    SCMP_SYS(process_vm_readv),
+				    SCMP_SYS(process_vm_writev),
+				    SCMP_SYS(pidfd_getfd),
+				    SCMP_SYS(setuid),
+				    SCMP_SYS(setgid),
+				    SCMP_SYS(setresuid),
+				    SCMP_SYS(setresgid),
+				    SCMP_SYS(setreuid),
+				    SCMP_SYS(setregid),
+				    SCMP_SYS(setgroups),
+				    SCMP_SYS(capset),
+				    SCMP_SYS(mount),
+				    SCMP_SYS(umount2),
+				    SCMP_SYS(pivot_root),
+				    SCMP_SYS(chroot),
+				    SCMP_SYS(unshare),
+				    SCMP_SYS(setns),
+				    SCMP_SYS(init_module),
+				    SCMP_SYS(finit_module),
+				    SCMP_SYS(delete_module),
+				    SCMP_SYS(kexec_load),
+				    SCMP_SYS(kexec_file_load),
+				    SCMP_SYS(bpf),
+				    SCMP_SYS(perf_event_open),
+				    SCMP_SYS(userfaultfd),
+				    SCMP_SYS(io_uring_setup),
+				    SCMP_SYS(keyctl),
+				    SCMP_SYS(add_key),
+				    SCMP_SYS(request_key),
+				    SCMP_SYS(reboot),
+				    SCMP_SYS(iopl),
+				    SCMP_SYS(ioperm),
+				    NO_CALL };
 
 static int add_calls(scmp_filter_ctx filter, uint32_t action, const int *calls)
 {
@@ -97,17 +119,24 @@ static int add_if(scmp_filter_ctx filter, uint32_t action, int call, struct scmp
 
 static int allow_value(scmp_filter_ctx filter, int call, unsigned int argument, uint64_t value)
 {
-	return add_if(filter, SCMP_ACT_ALLOW, call, (struct scmp_arg_cmp){
-		.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value,
-	});
+	return add_if(filter, SCMP_ACT_ALLOW, call,
+		      (struct scmp_arg_cmp){
+			      .arg = argument,
+			      .op = SCMP_CMP_EQ,
+			      .datum_a = value,
+		      });
 }
 
 static int allow_bits(scmp_filter_ctx filter, int call, unsigned int argument, uint64_t mask,
 		      uint64_t bits)
 {
-	return add_if(filter, SCMP_ACT_ALLOW, call, (struct scmp_arg_cmp){
-		.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = bits,
-	});
+	return add_if(filter, SCMP_ACT_ALLOW, call,
+		      (struct scmp_arg_cmp){
+			      .arg = argument,
+			      .op = SCMP_CMP_MASKED_EQ,
+			      .datum_a = mask,
+			      .datum_b = bits,
+		      });
 }
 
 static int allow_ioctls(scmp_filter_ctx filter, const unsigned long *requests, unsigned int n)
@@ -134,11 +163,11 @@ static int allow_fcntls(scmp_filter_ctx filter)
 static int allow_common(scmp_filter_ctx filter)
 {
 	/* No memory becomes code. tgkill: abort() and the end of libxenstore's thread. */
-	return add_calls(filter, SCMP_ACT_ALLOW, common_calls) ?:
-	       allow_fcntls(filter) ?:
-	       allow_bits(filter, SCMP_SYS(mmap), 2, PROT_EXEC, 0) ?:
-	       allow_bits(filter, SCMP_SYS(mprotect), 2, PROT_EXEC, 0) ?:
-	       allow_value(filter, SCMP_SYS(tgkill), 0, getpid());
+	return add_calls(filter, SCMP_ACT_ALLOW, common_calls)                 ?:
+		       allow_fcntls(filter)                                    ?:
+		       allow_bits(filter, SCMP_SYS(mmap), 2, PROT_EXEC, 0)     ?:
+		       allow_bits(filter, SCMP_SYS(mprotect), 2, PROT_EXEC, 0) ?:
+		       allow_value(filter, SCMP_SYS(tgkill), 0, getpid());
 }
 
 #define MM_PIN (CLONE_VM | CLONE_PIDFD | SIGCHLD) /* see worker/mm_pin.c */
@@ -146,7 +175,7 @@ static int allow_common(scmp_filter_ctx filter)
 static int allow_worker(scmp_filter_ctx filter)
 {
 	static const unsigned long requests[] = {
-		RDMA_VERBS_IOCTL, IOCTL_GNTDEV_UNMAP_GRANT_REF, IOCTL_EVTCHN_BIND_INTERDOMAIN,
+		RDMA_VERBS_IOCTL,    IOCTL_GNTDEV_UNMAP_GRANT_REF, IOCTL_EVTCHN_BIND_INTERDOMAIN,
 		IOCTL_EVTCHN_UNBIND, IOCTL_EVTCHN_NOTIFY,
 	};
 
@@ -154,26 +183,28 @@ static int allow_worker(scmp_filter_ctx filter)
 	 * It opens what is there. clone3() has its flags in memory, where they cannot be seen;
 	 * glibc can do without. Limits are read.
 	 */
-	return add_calls(filter, SCMP_ACT_ALLOW, worker_calls) ?:
-	       allow_ioctls(filter, requests, sizeof(requests) / sizeof(requests[0])) ?:
-	       allow_bits(filter, SCMP_SYS(openat), 2, O_CREAT | O_TRUNC, 0) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) ?:
-	       allow_bits(filter, SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD) ?:
-	       allow_value(filter, SCMP_SYS(clone), 0, MM_PIN) ?:
-	       allow_value(filter, SCMP_SYS(prctl), 0, PR_SET_NAME) ?:
-	       allow_value(filter, SCMP_SYS(prlimit64), 2, 0);
+	return add_calls(filter, SCMP_ACT_ALLOW, worker_calls)                                ?:
+		       allow_ioctls(filter, requests, sizeof(requests) / sizeof(requests[0])) ?:
+		       allow_bits(filter, SCMP_SYS(openat), 2, O_CREAT | O_TRUNC, 0)          ?:
+		       seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0)  ?:
+		       allow_bits(filter, SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD)     ?:
+		       allow_value(filter, SCMP_SYS(clone), 0, MM_PIN)                        ?:
+		       allow_value(filter, SCMP_SYS(prctl), 0, PR_SET_NAME)                   ?:
+		       allow_value(filter, SCMP_SYS(prlimit64), 2, 0);
 }
 
 static int allow_broker(scmp_filter_ctx filter)
 {
 	static const unsigned long requests[] = {
-		IOCTL_PRIVCMD_HYPERCALL, IOCTL_GNTDEV_MAP_GRANT_REF, IOCTL_GNTDEV_UNMAP_GRANT_REF,
+		IOCTL_PRIVCMD_HYPERCALL,
+		IOCTL_GNTDEV_MAP_GRANT_REF,
+		IOCTL_GNTDEV_UNMAP_GRANT_REF,
 		RDMA_VERBS_IOCTL,
 	};
 
-	return add_calls(filter, SCMP_ACT_ALLOW, broker_calls) ?:
-	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 0) ?:
-	       allow_ioctls(filter, requests, sizeof(requests) / sizeof(requests[0]));
+	return add_calls(filter, SCMP_ACT_ALLOW, broker_calls)                       ?:
+		       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 0) ?:
+		       allow_ioctls(filter, requests, sizeof(requests) / sizeof(requests[0]));
 }
 
 /* A system call of another architecture, x32 too, kills: libseccomp's default. */
@@ -184,10 +215,11 @@ int sandbox_restrict_calls(enum sandbox_role role)
 
 	if (!filter)
 		return -ENOMEM;
-	err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) ?:
-	      add_calls(filter, SCMP_ACT_KILL_PROCESS, deadly_calls) ?: allow_common(filter) ?:
-	      (role == SANDBOX_WORKER ? allow_worker(filter) : allow_broker(filter)) ?:
-	      seccomp_load(filter);
+	err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS)       ?:
+		      add_calls(filter, SCMP_ACT_KILL_PROCESS, deadly_calls)                 ?:
+		      allow_common(filter)                                                   ?:
+		      (role == SANDBOX_WORKER ? allow_worker(filter) : allow_broker(filter)) ?:
+		      seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
 }

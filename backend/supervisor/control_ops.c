@@ -42,10 +42,11 @@ static void add_worker(struct listing *listing, const struct control_source *sou
 	}
 }
 
-static bool read_one(struct listing *listing, const struct op *op, const char *root, unsigned int domid,
-		     unsigned int devid)
+static bool read_one(struct listing *listing, const struct op *op, const char *root,
+		     unsigned int domid, unsigned int devid)
 {
-	if ((op->domid >= 0 && domid != (unsigned int)op->domid) || (op->devid >= 0 && devid != (unsigned int)op->devid))
+	if ((op->domid >= 0 && domid != (unsigned int)op->domid) ||
+	    (op->devid >= 0 && devid != (unsigned int)op->devid))
 		return false;
 	if (!listing_read(listing, op->source->xs, root, domid, devid))
 		return false;
@@ -102,7 +103,8 @@ static void op_list(struct op *op, const struct control_request *req)
 {
 	listing_everywhere(op->source->xs, op->source->own, list_one, op);
 	if (req->has_devid && !op->found)
-		control_fail(op->reply, CONTROL_NOT_FOUND, "domain %s has no vHCA %u", req->domain, req->devid);
+		control_fail(op->reply, CONTROL_NOT_FOUND, "domain %s has no vHCA %u", req->domain,
+			     req->devid);
 }
 
 static void op_metrics(struct op *op)
@@ -139,7 +141,8 @@ static void op_attach(struct op *op, const struct control_request *req)
 
 	err = config_parse_spec(req->spec, &config, why, sizeof(why));
 	if (!err)
-		err = attach_vhca(op->source->xs, op->source->own, op->domid, &config, &devid, why, sizeof(why));
+		err = attach_vhca(op->source->xs, op->source->own, op->domid, &config, &devid, why,
+				  sizeof(why));
 	op_change(op, err, devid, why);
 }
 
@@ -148,7 +151,8 @@ static void op_detach(struct op *op, const struct control_request *req)
 	char why[200];
 	int err;
 
-	err = detach_vhca(op->source->xs, op->source->own, op->domid, req->devid, req->force, why, sizeof(why));
+	err = detach_vhca(op->source->xs, op->source->own, op->domid, req->devid, req->force, why,
+			  sizeof(why));
 	op_change(op, err, req->devid, why);
 }
 
@@ -157,15 +161,17 @@ void control_ops_request(void *from, const struct control_request *req, struct c
 	struct op op = { .source = from, .reply = reply, .domid = -1, .devid = -1 };
 
 	if (req->verb == CONTROL_ATTACH && op.source->own) {
-		control_fail(reply, CONTROL_REFUSED,
-			     "this is domain %u, and only dom0 can give a domain a vHCA: run it there, with backend=%u",
-			     op.source->own, op.source->own);
+		control_fail(
+			reply, CONTROL_REFUSED,
+			"this is domain %u, and only dom0 can give a domain a vHCA: run it there, with backend=%u",
+			op.source->own, op.source->own);
 		return;
 	}
 	if (req->domain[0]) {
 		op.domid = attach_domain(op.source->xs, op.source->own, req->domain);
 		if (op.domid < 0) {
-			control_fail(reply, CONTROL_NOT_FOUND, "there is no domain %s", req->domain);
+			control_fail(reply, CONTROL_NOT_FOUND, "there is no domain %s",
+				     req->domain);
 			return;
 		}
 	}
@@ -174,7 +180,8 @@ void control_ops_request(void *from, const struct control_request *req, struct c
 	op.with_status = req->verb == CONTROL_SHOW;
 	switch (req->verb) {
 	case CONTROL_VERSION:
-		fprintf(reply->body, "release %s\nprotocol %u\npid %d\n", XEN_IB_RELEASE, XEN_VHCA_VERSION, getpid());
+		fprintf(reply->body, "release %s\nprotocol %u\npid %d\n", XEN_IB_RELEASE,
+			XEN_VHCA_VERSION, getpid());
 		break;
 	case CONTROL_LIST:
 	case CONTROL_SHOW:

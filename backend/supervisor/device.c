@@ -25,11 +25,11 @@
 #include "worker/worker.h"
 
 #define RETRY_MS 500
-#define RETRY_MOST_MS 60000     /* a guest that breaks things waits for so long at most */
-#define RETRY_HCA_MOST_MS 4000  /* and an HCA that cannot be used, which may come back any time */
-#define RETRY_ABSENT_MS 1000    /* to see whether there is one costs nothing */
-#define FAMILY_MS 3000          /* broker and mm pin end with their worker; those that do not are killed */
-#define SHORT_LIFE_MS 1000      /* a worker that dies so young was of no use */
+#define RETRY_MOST_MS 60000    /* a guest that breaks things waits for so long at most */
+#define RETRY_HCA_MOST_MS 4000 /* and an HCA that cannot be used, which may come back any time */
+#define RETRY_ABSENT_MS 1000   /* to see whether there is one costs nothing */
+#define FAMILY_MS 3000 /* broker and mm pin end with their worker; those that do not are killed */
+#define SHORT_LIFE_MS 1000 /* a worker that dies so young was of no use */
 
 /* A guest that connects and disconnects in a loop has a worker started each time. */
 static const struct ratelimit_rate start_rate = { .burst = 16, .interval_ms = 500 };
@@ -53,8 +53,8 @@ static struct file_name file_name(const struct device *device, const char *what)
 {
 	struct file_name name;
 
-	snprintf(name.path, sizeof(name.path), "%s/%u-%u.%s", device_dir, device->domid, device->devid,
-		 what);
+	snprintf(name.path, sizeof(name.path), "%s/%u-%u.%s", device_dir, device->domid,
+		 device->devid, what);
 	return name;
 }
 
@@ -139,7 +139,8 @@ static int make_life(struct device *device)
 	return device->life < 0 ? -1 : open(name.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct uar_store *store)
+struct device *device_new(const char *path, unsigned int domid, unsigned int devid,
+			  struct uar_store *store)
 {
 	struct device *device = calloc(1, sizeof(*device));
 
@@ -194,8 +195,8 @@ static void retry_after(struct device *device, uint64_t useful, uint64_t most)
 }
 
 /* Where it is read by people; not again and again the same. */
-__attribute__((format(printf, 3, 4)))
-static void say(struct device *device, struct xs_handle *xs, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void say(struct device *device, struct xs_handle *xs,
+						      const char *format, ...)
 {
 	char text[sizeof(device->said)];
 	va_list args;
@@ -228,8 +229,10 @@ static struct held_pool *find_pool(struct device *device, struct xs_handle *xs)
 		say(device, xs, "there is no HCA %s", hca);
 	} else if (device->pools.store->stale[0]) {
 		device->not_before_ms = clock_ms() + RETRY_HCA_MOST_MS;
-		say(device, xs, "HCA %s: its driver was reloaded, and %s may have doorbell pages mapped that are "
-		    "somebody else's now; wait until they are gone, or end them", hca, device->pools.store->stale);
+		say(device, xs,
+		    "HCA %s: its driver was reloaded, and %s may have doorbell pages mapped that are "
+		    "somebody else's now; wait until they are gone, or end them",
+		    hca, device->pools.store->stale);
 	} else {
 		say(device, xs, "HCA %s: %s", hca, strerror(-err));
 	}
@@ -237,7 +240,8 @@ static struct held_pool *find_pool(struct device *device, struct xs_handle *xs)
 }
 
 /* In the child. The descriptors' numbers may be in each other's way, so they are moved up first. */
-static void become_worker(const struct device *device, const struct held_pool *pool, int life, bool verbose)
+static void become_worker(const struct device *device, const struct held_pool *pool, int life,
+			  bool verbose)
 {
 	const int from[] = { pool->file, pool->table, life };
 	const int n = sizeof(from) / sizeof(from[0]);

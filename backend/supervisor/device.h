@@ -25,21 +25,21 @@ enum device_detach { DETACH_NO, DETACH_WAIT, DETACH_FORCE, DETACH_DONE };
 struct device {
 	char path[XB_PATH_MAX]; /* of the backend's directory */
 	unsigned int domid, devid;
-	bool listed;    /* xenstore has it */
-	bool was_listed; /* at the last look */
+	bool listed;               /* xenstore has it */
+	bool was_listed;           /* at the last look */
 	enum device_detach detach; /* it is to be taken away */
-	pid_t pid;      /* of the worker; 0: none runs, or it is not known */
-	int pidfd;      /* of one that another supervisor has started; -1 */
-	bool crashed;   /* the last one did not say Closed itself */
-	int life;       /* at its end when worker, broker and mm pin are gone; -1: they are */
+	pid_t pid;                 /* of the worker; 0: none runs, or it is not known */
+	int pidfd;                 /* of one that another supervisor has started; -1 */
+	bool crashed;              /* the last one did not say Closed itself */
+	int life; /* at its end when worker, broker and mm pin are gone; -1: they are */
 	struct uar_pools pools;
 	uint64_t started_ms;    /* the last worker */
 	uint64_t not_before_ms; /* of the next worker */
 	struct ratelimit starts;
-	unsigned int failures;  /* in a row */
-	char said[256];         /* why there is no worker; said once */
-	uint64_t ended_ms;      /* the last worker, when the rest of its family was last killed; 0: it has not */
-	uint64_t end_ms;        /* when the worker was first seen to have to end; 0: it has not */
+	unsigned int failures; /* in a row */
+	char said[256];        /* why there is no worker; said once */
+	uint64_t ended_ms; /* the last worker, when the rest of its family was last killed; 0: it has not */
+	uint64_t end_ms; /* when the worker was first seen to have to end; 0: it has not */
 	LIST_ENTRY(device) link;
 };
 
@@ -51,7 +51,8 @@ extern const char *device_dir; /* another one than STATUS_DIR in tests */
  * device_new - with the worker that another supervisor has left, if there is one. NULL: no memory.
  * @store: see uar_store.h
  */
-struct device *device_new(const char *path, unsigned int domid, unsigned int devid, struct uar_store *store);
+struct device *device_new(const char *path, unsigned int domid, unsigned int devid,
+			  struct uar_store *store);
 
 /* device_free - the domain is gone, and so is the worker: files and UAR pools go as well. */
 void device_free(struct device *device);

@@ -24,8 +24,9 @@ static bool is_life(int fds, const char *name, const struct stat *life)
 {
 	struct stat file, link;
 
-	return !fstatat(fds, name, &file, 0) && file.st_dev == life->st_dev && file.st_ino == life->st_ino &&
-	       !fstatat(fds, name, &link, AT_SYMLINK_NOFOLLOW) && link.st_mode & S_IWUSR;
+	return !fstatat(fds, name, &file, 0) && file.st_dev == life->st_dev &&
+	       file.st_ino == life->st_ino && !fstatat(fds, name, &link, AT_SYMLINK_NOFOLLOW) &&
+	       link.st_mode & S_IWUSR;
 }
 
 static bool holds_life(int pid, const struct stat *life)

@@ -57,7 +57,8 @@ bool hca_auto(unsigned int port, hca_load *load, void *from, char *name, size_t 
 	while (class && (entry = readdir(class))) {
 		if (entry->d_name[0] == '.' || !can_serve(entry->d_name, port))
 			continue;
-		snprintf(offer.name, sizeof(offer.name), "%.*s", CONFIG_NAME_MAX - 1, entry->d_name);
+		snprintf(offer.name, sizeof(offer.name), "%.*s", CONFIG_NAME_MAX - 1,
+			 entry->d_name);
 		offer.active = port_says(offer.name, port, "state", "ACTIVE");
 		offer.load = load(from, offer.name);
 		if (!best.name[0] || is_better(&offer, &best))

@@ -54,7 +54,7 @@ struct supervisor {
 	struct uar_store store;
 	bool verbose, stop;
 	unsigned int own; /* our domain */
-	char root[64]; /* /local/domain/0/backend/vhca */
+	char root[64];    /* /local/domain/0/backend/vhca */
 	struct device_list devices;
 	unsigned int n_devices;
 	struct domains domains;
@@ -81,7 +81,8 @@ static struct device *find_device(struct supervisor *s, unsigned int domid, unsi
 	return NULL;
 }
 
-static void vhca_path(const struct supervisor *s, char path[XB_PATH_MAX], unsigned int domid, unsigned int devid)
+static void vhca_path(const struct supervisor *s, char path[XB_PATH_MAX], unsigned int domid,
+		      unsigned int devid)
 {
 	snprintf(path, XB_PATH_MAX, "%s/%u/%u", s->root, domid, devid);
 }
@@ -212,7 +213,9 @@ static unsigned int vhcas_of(void *supervisor, const char *hca)
 	unsigned int n = 0;
 
 	LIST_FOREACH(device, &s->devices, link)
-		n += device->listed && xb_read(s->xs, device->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) && !strcmp(name, hca);
+		n += device->listed &&
+		     xb_read(s->xs, device->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) &&
+		     !strcmp(name, hca);
 	return n;
 }
 
@@ -222,7 +225,8 @@ static bool choose_hca(struct supervisor *s, struct device *device)
 	char name[CONFIG_NAME_MAX];
 	uint64_t port;
 
-	if (!xb_read(s->xs, device->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) || strcmp(name, CONFIG_HCA_AUTO))
+	if (!xb_read(s->xs, device->path, XEN_VHCA_FIELD_HCA, name, sizeof(name)) ||
+	    strcmp(name, CONFIG_HCA_AUTO))
 		return true;
 	if (!xb_read_number(s->xs, device->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
@@ -252,7 +256,8 @@ static bool guest_has_device(struct supervisor *s, const struct device *device)
 	char path[XB_PATH_MAX];
 	enum xb_state state;
 
-	snprintf(path, sizeof(path), "/local/domain/%u/device/vhca/%u", device->domid, device->devid);
+	snprintf(path, sizeof(path), "/local/domain/%u/device/vhca/%u", device->domid,
+		 device->devid);
 	state = xb_state(s->xs, path);
 	return state >= XB_INIT_WAIT && state <= XB_CLOSING;
 }
@@ -340,8 +345,9 @@ static bool load_store(struct supervisor *s)
 	if (err)
 		log_error("what the file descriptor store has: %s", strerror(-err));
 	else if (!fdstore_exists())
-		log_warning("no file descriptor store (systemd 254 has one): when this daemon and a worker have ended, others may "
-			    "get doorbell pages that a guest still has mapped");
+		log_warning(
+			"no file descriptor store (systemd 254 has one): when this daemon and a worker have ended, others may "
+			"get doorbell pages that a guest still has mapped");
 	return !err;
 }
 
@@ -359,11 +365,13 @@ static void wait_for_events(struct supervisor *s, int timeout)
 	polls[POLL_XENSTORE] = (struct pollfd){ .fd = xs_fileno(s->xs), .events = POLLIN };
 	polls[POLL_SIGNAL] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	polls[POLL_CONTROL] = (struct pollfd){ .fd = control_fd(s->control), .events = POLLIN };
-	polls[POLL_IOMEM_SERVER] = (struct pollfd){ .fd = iomem_server_fd(s->iomem_server), .events = POLLIN };
+	polls[POLL_IOMEM_SERVER] =
+		(struct pollfd){ .fd = iomem_server_fd(s->iomem_server), .events = POLLIN };
 	LIST_FOREACH(device, &s->devices, link) {
 		if (device_fd(device) < 0)
 			continue;
-		polls[POLL_DEVICES + n] = (struct pollfd){ .fd = device_fd(device), .events = POLLIN };
+		polls[POLL_DEVICES + n] =
+			(struct pollfd){ .fd = device_fd(device), .events = POLLIN };
 		whose[n++] = device;
 	}
 	if (poll(polls, POLL_DEVICES + n, timeout) <= 0)

@@ -89,7 +89,8 @@ static bool set_frames(struct pages *pages, const struct held_pool *pool, bool s
 }
 
 /* What others must not get: without what the domain has got again, in a UAR pool that it uses. False: it cannot be known. */
-static bool wanted_pages(struct pages *pages, const struct uar_pools *of, const struct held_pool *pool, const struct bar *bar)
+static bool wanted_pages(struct pages *pages, const struct uar_pools *of,
+			 const struct held_pool *pool, const struct bar *bar)
 {
 	const struct uar_pools *pools;
 	const struct held_pool *other;
@@ -122,7 +123,8 @@ struct uar_search {
 };
 
 /* A UAR pool that is to be held, and the pages that it needs. */
-typedef void each_fn(void *to, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages);
+typedef void each_fn(void *to, struct uar_pools *pools, struct held_pool *pool,
+		     const struct pages *pages);
 
 /* Of those that have pages of this BAR. False: there is no memory for it. */
 static bool each_stale(struct uar_store *store, const struct bar *bar, each_fn *fn, void *to)
@@ -149,7 +151,8 @@ static bool each_stale(struct uar_store *store, const struct bar *bar, each_fn *
 
 /* To hold them */
 
-static void want(void *search, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages)
+static void want(void *search, struct uar_pools *pools, struct held_pool *pool,
+		 const struct pages *pages)
 {
 	struct uar_search *s = search;
 
@@ -158,7 +161,8 @@ static void want(void *search, struct uar_pools *pools, struct held_pool *pool, 
 	pages_add(&s->wanted, pages);
 }
 
-static void keep_if_found(void *search, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages)
+static void keep_if_found(void *search, struct uar_pools *pools, struct held_pool *pool,
+			  const struct pages *pages)
 {
 	struct uar_search *s = search;
 
@@ -205,19 +209,23 @@ static bool hold(struct uar_search *s, struct uar_pools *pools, struct held_pool
 	pool->file = file;
 	pool->file_number = s->number;
 	uar_store_remove_file(pools->store, old);
-	log_warning("HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are "
-		    "reserved until it is gone", s->hca, pools->domid);
+	log_warning(
+		"HCA %s: its driver was reloaded; doorbell pages that domain %u may have mapped are "
+		"reserved until it is gone",
+		s->hca, pools->domid);
 	return true;
 }
 
-static void hold_if_kept(void *search, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages)
+static void hold_if_kept(void *search, struct uar_pools *pools, struct held_pool *pool,
+			 const struct pages *pages)
 {
 	struct uar_search *s = search;
 	bool held = !pages_missing(pages, &s->kept) && hold(s, pools, pool);
 
 	if (!held && !pool->retry_ms)
 		log_error("HCA %s: its driver was reloaded, and doorbell pages that domain %u may have mapped are "
-			  "somebody else's now: nobody else is served until it is gone", s->hca, pools->domid);
+			  "somebody else's now: nobody else is served until it is gone",
+			  s->hca, pools->domid);
 	pool->retry_ms = held ? 0 : clock_ms() + RETRY_MS;
 }
 
@@ -247,8 +255,8 @@ void uar_search_end(struct uar_store *store)
 static bool init_search(struct uar_search *s, struct uar_store *store)
 {
 	s->handles = calloc(pages_most(&s->bar), sizeof(*s->handles));
-	return s->handles && pages_init(&s->wanted, &s->bar) && pages_init(&s->found, &s->bar) && pages_init(&s->kept, &s->bar) &&
-	       each_stale(store, &s->bar, want, s);
+	return s->handles && pages_init(&s->wanted, &s->bar) && pages_init(&s->found, &s->bar) &&
+	       pages_init(&s->kept, &s->bar) && each_stale(store, &s->bar, want, s);
 }
 
 /* On a new file, whose context hca_uar_pool_alive() makes. 0 or -errno. */
@@ -286,7 +294,8 @@ static bool find_page(struct uar_search *s)
 {
 	uint32_t page, handle;
 
-	if (!s->missing || s->tried++ == pages_most(&s->bar) || hca_uar_alloc(s->file, XEN_VHCA_UAR_NC, &page, &handle))
+	if (!s->missing || s->tried++ == pages_most(&s->bar) ||
+	    hca_uar_alloc(s->file, XEN_VHCA_UAR_NC, &page, &handle))
 		return false;
 	if (page >= pages_most(&s->bar))
 		return true;
@@ -354,17 +363,19 @@ static void add_name(char *names, size_t size, unsigned int domid)
 	else if (names[strlen("domain")] == 's')
 		snprintf(names + length, size - length, ", %u", domid);
 	else
-		snprintf(names, size, "domains %u, %u", (unsigned int)atoi(names + strlen("domain ")), domid);
+		snprintf(names, size, "domains %u, %u",
+			 (unsigned int)atoi(names + strlen("domain ")), domid);
 }
 
 struct verdict {
 	const struct uar_pools *own;
-	bool search; /* there is something to be found */
+	bool search;       /* there is something to be found */
 	unsigned int last; /* who has been named */
 };
 
 /* Of one's own pages one can only disturb oneself. */
-static void judge(void *to, struct uar_pools *pools, struct held_pool *pool, const struct pages *pages)
+static void judge(void *to, struct uar_pools *pools, struct held_pool *pool,
+		  const struct pages *pages)
 {
 	struct verdict *v = to;
 

@@ -23,7 +23,8 @@ void uar_store_init(struct uar_store *store)
 	LIST_INIT(&store->vhcas);
 }
 
-void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid, struct uar_store *store)
+void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid,
+		    struct uar_store *store)
 {
 	pools->domid = domid;
 	pools->devid = devid;
@@ -50,7 +51,8 @@ static struct name table_name(const struct uar_pools *pools, const struct held_p
 {
 	struct name name;
 
-	snprintf(name.text, sizeof(name.text), "table-%u,%u-%u,%s", pool->number, pools->domid, pools->devid, pool->hca);
+	snprintf(name.text, sizeof(name.text), "table-%u,%u-%u,%s", pool->number, pools->domid,
+		 pools->devid, pool->hca);
 	return name;
 }
 
@@ -76,7 +78,8 @@ int uar_store_put_file(struct uar_store *store, int file, uint32_t *number)
 	return err;
 }
 
-static struct held_pool *add(struct uar_pools *pools, const char *hca, uint32_t number, int file, int table)
+static struct held_pool *add(struct uar_pools *pools, const char *hca, uint32_t number, int file,
+			     int table)
 {
 	struct held_pool *pool = calloc(1, sizeof(*pool));
 
@@ -194,7 +197,9 @@ static bool parse_name(const char *name, struct stored *s)
 	if (sscanf(name, "file-%u%n", &s->number, &end) == 1 && !name[end])
 		return true;
 	end = 0;
-	return sscanf(name, "table-%u,%u-%u,%63[^\n]%n", &s->number, &s->domid, &s->devid, s->hca, &end) == 4 && !name[end];
+	return sscanf(name, "table-%u,%u-%u,%63[^\n]%n", &s->number, &s->domid, &s->devid, s->hca,
+		      &end) == 4 &&
+	       !name[end];
 }
 
 static void note_stored(void *to, const char *name, int fd)
@@ -292,8 +297,9 @@ int uar_store_load(struct uar_store *store, uar_store_vhca *vhca, void *from)
 		pools = vhca(from, list.entry[i].domid, list.entry[i].devid);
 		err = pools ? adopt(pools, &list, &list.entry[i]) : -ENOSPC;
 		if (err)
-			log_error("the UAR pool of domain %u, vHCA %u, from the file descriptor store: %s",
-				  list.entry[i].domid, list.entry[i].devid, strerror(-err));
+			log_error(
+				"the UAR pool of domain %u, vHCA %u, from the file descriptor store: %s",
+				list.entry[i].domid, list.entry[i].devid, strerror(-err));
 	}
 	close_files(&list, !err);
 	free(list.entry);

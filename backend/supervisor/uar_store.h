@@ -21,7 +21,8 @@
 
 struct held_pool {
 	char hca[UVERBS_NAME_MAX];
-	uint32_t number, file_number; /* of table and file in the store; 0: it has none. Those that are held share a file */
+	uint32_t number,
+		file_number; /* of table and file in the store; 0: it has none. Those that are held share a file */
 	int file, table;
 	bool stale;
 	uint64_t retry_ms; /* 0, or somebody else has its pages, which are not looked for before */
@@ -35,9 +36,9 @@ LIST_HEAD(uar_pools_list, uar_pools);
 /* All UAR pools there are. */
 struct uar_store {
 	struct uar_pools_list vhcas;
-	uint32_t last; /* number that was given */
+	uint32_t last;             /* number that was given */
 	struct uar_search *search; /* NULL: none is at work */
-	char stale[64]; /* whose pages cannot be held: "domain 5", "domains 5, 7" */
+	char stale[64];            /* whose pages cannot be held: "domain 5", "domains 5, 7" */
 };
 
 struct uar_pools {
@@ -58,7 +59,8 @@ void uar_store_init(struct uar_store *store);
 typedef struct uar_pools *uar_store_vhca(void *from, unsigned int domid, unsigned int devid);
 int uar_store_load(struct uar_store *store, uar_store_vhca *vhca, void *from);
 
-void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid, struct uar_store *store);
+void uar_pools_init(struct uar_pools *pools, unsigned int domid, unsigned int devid,
+		    struct uar_store *store);
 
 /*
  * uar_store_open - a new UAR pool, which is stored; NULL, with -errno in *err. uar_store_close - its UARs become free, unless

@@ -230,9 +230,10 @@ static void test_nodes(void)
 	CHECK(transactions == 3);
 	CHECK(owned(BACK "/0", 3, 5) && owned(FRONT "/0", 5, 3));
 	CHECK(is(BACK "/0/frontend", FRONT "/0") && is(BACK "/0/frontend-id", "5") &&
-	      is(BACK "/0/online", "1") && is(BACK "/0/state", "1") && is(BACK "/0/hca", "mlx5_9") &&
-	      is(BACK "/0/port", "1") && is(BACK "/0/max-qp", "256") &&
-	      is(BACK "/0/max-mr-bytes", "2147483648") && !find(&now, BACK "/0/max-cq"));
+	      is(BACK "/0/online", "1") && is(BACK "/0/state", "1") &&
+	      is(BACK "/0/hca", "mlx5_9") && is(BACK "/0/port", "1") &&
+	      is(BACK "/0/max-qp", "256") && is(BACK "/0/max-mr-bytes", "2147483648") &&
+	      !find(&now, BACK "/0/max-cq"));
 	CHECK(is(FRONT "/0/backend", BACK "/0") && is(FRONT "/0/backend-id", "3") &&
 	      is(FRONT "/0/state", "1"));
 	CHECK(!attach("hca=mlx5_9,backend=3", &devid) && devid == 1);
@@ -302,7 +303,8 @@ static void test_detach(void)
 	CHECK(!detach_vhca(NULL, 0, 5, 0, true, why, sizeof(why)) && is(OWN "/0/detach", "force"));
 	conflicts = 1;
 	CHECK(attach_remove(NULL, 0, 5, 0) && !attach_exists(NULL, 0, 5, 0));
-	CHECK(!find(&now, FRONT "/0") && find(&now, OWN)); /* the directory says: has been seen to */
+	CHECK(!find(&now, FRONT "/0") &&
+	      find(&now, OWN)); /* the directory says: has been seen to */
 }
 
 /* One that a driver domain serves: dom0 finds it, and the driver domain has no other's. */
@@ -316,10 +318,12 @@ static void test_detach_driver(void)
 	CHECK(find(&now, OWN "/1"));
 	CHECK(!detach_vhca(NULL, 0, 5, 0, false, why, sizeof(why)));
 	CHECK(is(BACK "/0/detach", "wait") && is(BACK "/0/online", "0") && !find(&now, OWN "/0"));
-	CHECK(detach_vhca(NULL, 3, 5, 1, false, why, sizeof(why)) == -ENOENT && !find(&now, OWN "/1/detach"));
+	CHECK(detach_vhca(NULL, 3, 5, 1, false, why, sizeof(why)) == -ENOENT &&
+	      !find(&now, OWN "/1/detach"));
 	CHECK(!detach_vhca(NULL, 3, 5, 0, true, why, sizeof(why)) && is(BACK "/0/detach", "force"));
 	CHECK(!detach_vhca(NULL, 0, 5, 1, false, why, sizeof(why)) && is(OWN "/1/detach", "wait"));
-	CHECK(detach_vhca(NULL, 0, 5, 2, false, why, sizeof(why)) == -ENOENT && strstr(why, "no vHCA 2"));
+	CHECK(detach_vhca(NULL, 0, 5, 2, false, why, sizeof(why)) == -ENOENT &&
+	      strstr(why, "no vHCA 2"));
 	/* The guest's nodes are dom0's to remove. */
 	CHECK(attach_done(NULL, 3, 5, 0) && is(BACK "/0/detach", "done") && find(&now, FRONT "/0"));
 	CHECK(attach_remove(NULL, 3, 5, 0) && !find(&now, BACK "/0") && !find(&now, FRONT "/0"));

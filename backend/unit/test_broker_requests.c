@@ -162,7 +162,8 @@ static bool uar_pool_alive(int pool)
 	return alive;
 }
 
-static const struct hca_family family = { .uar_alloc = uar_alloc, .uar_pool_alive = uar_pool_alive };
+static const struct hca_family family = { .uar_alloc = uar_alloc,
+					  .uar_pool_alive = uar_pool_alive };
 
 /* The worker */
 
@@ -205,11 +206,13 @@ static int alloc_type(uint32_t type, uint64_t gfn, uint64_t *mfn)
 	struct broker_response rsp;
 	int err;
 
-	err = ask_for(&(struct broker_request){ .op = BROKER_UAR_ALLOC, .type = type, .gfn = gfn }, &rsp);
+	err = ask_for(&(struct broker_request){ .op = BROKER_UAR_ALLOC, .type = type, .gfn = gfn },
+		      &rsp);
 	if (err)
 		return err;
-	CHECK(rsp.frame == BAR + rsp.index && (is_auto ? places_of(rsp.frame) == 1 && place[gfn - G0].mfn == rsp.frame :
-					       may_map >> rsp.index & 1));
+	CHECK(rsp.frame == BAR + rsp.index &&
+	      (is_auto ? places_of(rsp.frame) == 1 && place[gfn - G0].mfn == rsp.frame :
+			 may_map >> rsp.index & 1));
 	*mfn = rsp.frame;
 	return 0;
 }
@@ -240,7 +243,9 @@ static void name_grants(uint32_t n)
 /* One that names n grants and says of which mappings it has made them. */
 static int map(uint32_t n, const uint64_t *mapped, uint32_t n_mapped, uint64_t *index)
 {
-	struct broker_request request = { .op = BROKER_MAP, .length = n * sizeof(n), .n_mapped = n_mapped };
+	struct broker_request request = { .op = BROKER_MAP,
+					  .length = n * sizeof(n),
+					  .n_mapped = n_mapped };
 
 	name_grants(n);
 	memcpy(request.mapped, mapped, n_mapped * sizeof(*mapped));
@@ -266,7 +271,8 @@ static void begin(bool auto_translated)
 	};
 	snprintf(s.path, sizeof(s.path), "%s/status", dir);
 	snprintf(s.temporary, sizeof(s.temporary), "%s/status.new", dir);
-	CHECK(!ask(&(struct broker_request){ .op = BROKER_DOMAIN }, NULL) && s.domain.auto_translated == auto_translated);
+	CHECK(!ask(&(struct broker_request){ .op = BROKER_DOMAIN }, NULL) &&
+	      s.domain.auto_translated == auto_translated);
 }
 
 /* UARs are used again for this guest, by type, and never go back to the HCA. Each user has one of its own. */
@@ -281,10 +287,12 @@ static void test_reuse(void)
 	CHECK(allocated == 1 && table.count == 1);
 	CHECK(!alloc(G0, &a) && !alloc(G0 + 1, &b) && a != b && table.count == 2);
 	CHECK(table.entry[0].in_use && table.entry[1].in_use && !free_uar(a) && !free_uar(b));
-	CHECK(!alloc_type(XEN_VHCA_UAR_NC, G0, &c) && c != a && c != b && table.entry[2].type == XEN_VHCA_UAR_NC);
+	CHECK(!alloc_type(XEN_VHCA_UAR_NC, G0, &c) && c != a && c != b &&
+	      table.entry[2].type == XEN_VHCA_UAR_NC);
 	CHECK(!free_uar(c) && !alloc_type(XEN_VHCA_UAR_NC, G0, &d) && d == c && allocated == 3);
 	alloc_err = -ENOMEM;
-	CHECK(alloc_type(XEN_VHCA_UAR_NC, G0 + 1, &d) == -ENOMEM && table.count == 3 && places() == 1);
+	CHECK(alloc_type(XEN_VHCA_UAR_NC, G0 + 1, &d) == -ENOMEM && table.count == 3 &&
+	      places() == 1);
 }
 
 /* From one place to another: it is never in both, and freeing it twice takes it from nobody. */
@@ -333,9 +341,11 @@ static void test_not_revoked(void)
 	CHECK(!alloc(G0 + 1, &b) && b == a && places() == 1);
 	/* A guest that has removed it itself */
 	place[1].removed = true;
-	CHECK(free_uar(a) == -EINVAL && !table.entry[0].allowed && !alloc(G0, &b) && b == a && !free_uar(a));
+	CHECK(free_uar(a) == -EINVAL && !table.entry[0].allowed && !alloc(G0, &b) && b == a &&
+	      !free_uar(a));
 	allow_err = -ENOSPC;
-	CHECK(alloc(G0, &b) == -ENOSPC && !table.entry[0].allowed && !table.entry[0].gfn && !table.entry[0].in_use);
+	CHECK(alloc(G0, &b) == -ENOSPC && !table.entry[0].allowed && !table.entry[0].gfn &&
+	      !table.entry[0].in_use);
 	allow_err = 0;
 	/* A domain that is dying */
 	CHECK(!alloc(G0, &b) && b == a && table.count == 1);
@@ -358,9 +368,12 @@ static void test_dead_worker(bool auto_translated)
 	table.entry[1].in_use = 0;
 	left = table;
 	uar_pool_init(&s.uars);
-	CHECK(!table.entry[0].in_use && table.entry[0].allowed && free_uar(a) == -EPERM && free_uar(b) == -EPERM);
-	CHECK(!alloc(gfn + 1, &c) && c == a && (!auto_translated || (places() == 1 && place[1].mfn == a)));
-	CHECK(!reset() && !places() && !may_map && !table.entry[0].allowed && !table.entry[0].in_use);
+	CHECK(!table.entry[0].in_use && table.entry[0].allowed && free_uar(a) == -EPERM &&
+	      free_uar(b) == -EPERM);
+	CHECK(!alloc(gfn + 1, &c) && c == a &&
+	      (!auto_translated || (places() == 1 && place[1].mfn == a)));
+	CHECK(!reset() && !places() && !may_map && !table.entry[0].allowed &&
+	      !table.entry[0].in_use);
 	CHECK(!table.entry[1].allowed && table.count == 2 && allocated == 2);
 	begin(auto_translated);
 	table = left;
@@ -371,7 +384,8 @@ static void test_dead_worker(bool auto_translated)
 	deny_err = -ENOMEM;
 	CHECK(reset() == -ENOMEM && table.entry[0].allowed && table.entry[1].allowed);
 	deny_err = 0;
-	CHECK(!reset() && !places() && !may_map && !table.entry[0].allowed && !table.entry[1].allowed);
+	CHECK(!reset() && !places() && !may_map && !table.entry[0].allowed &&
+	      !table.entry[1].allowed);
 	CHECK(!alloc(gfn, &c) && c == a && !allocated);
 }
 
@@ -380,7 +394,8 @@ static void test_pv(void)
 	uint64_t a, b;
 
 	begin(false);
-	CHECK(!alloc(0, &a) && may_map && !alloc(G0, &b) && a != b && !table.entry[0].gfn && !table.entry[1].gfn);
+	CHECK(!alloc(0, &a) && may_map && !alloc(G0, &b) && a != b && !table.entry[0].gfn &&
+	      !table.entry[1].gfn);
 	CHECK(!free_uar(a) && !free_uar(b) && !may_map);
 }
 
@@ -392,7 +407,8 @@ static void test_other_pages(void)
 	CHECK(!alloc(0, &a));
 	for (frame = BAR - 1; frame <= BAR + PAGES; frame++)
 		CHECK(frame == a || free_uar(frame) == -EPERM);
-	CHECK(free_uar(0) == -EPERM && free_uar(UINT64_MAX) == -EPERM && may_map == 1ull << (a - BAR));
+	CHECK(free_uar(0) == -EPERM && free_uar(UINT64_MAX) == -EPERM &&
+	      may_map == 1ull << (a - BAR));
 	next_page = FIRST_PAGE - 1; /* an HCA that gives out what is none */
 	CHECK(alloc(0, &b) == -ERANGE);
 	next_page = PAGES;
@@ -422,8 +438,10 @@ static void test_map_bound(void)
 	uint64_t index, none[BROKER_MAPS], i;
 
 	begin(false);
-	CHECK(map(0, none, 0, &index) == -EINVAL && map(BROKER_MAP_PAGES + 1, none, 0, &index) == -EINVAL);
-	CHECK(ask(&(struct broker_request){ .op = BROKER_MAP, .length = 5 }, NULL) == -EINVAL && !names());
+	CHECK(map(0, none, 0, &index) == -EINVAL &&
+	      map(BROKER_MAP_PAGES + 1, none, 0, &index) == -EINVAL);
+	CHECK(ask(&(struct broker_request){ .op = BROKER_MAP, .length = 5 }, NULL) == -EINVAL &&
+	      !names());
 	map_err = -ENOMEM;
 	CHECK(map(1, none, 0, &index) == -ENOMEM);
 	map_err = 0;

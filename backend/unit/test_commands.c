@@ -53,10 +53,13 @@ static void answers(void)
 	CHECK(fix.cmd->rsp.u.pkeys.pkey[1] == 0x8001);
 	CHECK(fix.cmd->rsp.u.pkeys.pkey[XEN_VHCA_PKEYS - 1] == 0x8000 + XEN_VHCA_PKEYS - 1);
 	fix.fake.fail_in = 3;
-	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_DEAD && !vhca_check_response(&req, &fix.cmd->rsp));
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_DEAD &&
+	      !vhca_check_response(&req, &fix.cmd->rsp));
 	CHECK(!fixture_process(&fix, &p));
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_QUERY, p.qp) && fix.cmd->rsp.u.qp.attr.state == 1);
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_SRQ_QUERY, p.srq) && fix.cmd->rsp.u.srq.max_wr == 255);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_QUERY, p.qp) &&
+	      fix.cmd->rsp.u.qp.attr.state == 1);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_SRQ_QUERY, p.srq) &&
+	      fix.cmd->rsp.u.srq.max_wr == 255);
 	req = example_request(XEN_VHCA_OP_QP_MODIFY);
 	req.u.qp_modify.qp = p.qp;
 	CHECK(!fixture_do(&fix, &req));
@@ -97,7 +100,8 @@ static void handles(void)
 	for (i = 1; i; i <<= 1)
 		CHECK(fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p.qp ^ i) == XEN_VHCA_E_HANDLE);
 	CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, ~0u) == XEN_VHCA_E_HANDLE);
-	CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, fix.v.handles.capacity) == XEN_VHCA_E_HANDLE);
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, fix.v.handles.capacity) ==
+	      XEN_VHCA_E_HANDLE);
 
 	req = example_request(XEN_VHCA_OP_CQ_CREATE);
 	req.u.cq_create.ctx = p.ctx;
@@ -224,7 +228,8 @@ static void address_handles(void)
 	fixture_fini(&fix);
 }
 
-static enum xen_vhca_status mcast(struct fixture *fix, unsigned int op, xen_vhca_handle_t qp, uint8_t group)
+static enum xen_vhca_status mcast(struct fixture *fix, unsigned int op, xen_vhca_handle_t qp,
+				  uint8_t group)
 {
 	struct xen_vhca_req req = example_request(op);
 
@@ -251,25 +256,32 @@ static void multicast(void)
 	CHECK(fix.v.attr.max_mcast_grp == QUOTA_GROUP_QPS + 2);
 	for (i = 0; i <= QUOTA_GROUP_QPS; i++) {
 		CHECK(!fixture_process(&fix, &p[i]));
-		CHECK(mcast(&fix, ATTACH, p[i].qp, 1) == (i < QUOTA_GROUP_QPS ? XEN_VHCA_OK : XEN_VHCA_E_LIMIT));
+		CHECK(mcast(&fix, ATTACH, p[i].qp, 1) ==
+		      (i < QUOTA_GROUP_QPS ? XEN_VHCA_OK : XEN_VHCA_E_LIMIT));
 	}
 	/* Who is in it is in it, and is counted once. */
 	CHECK(!mcast(&fix, ATTACH, p[0].qp, 1) && fix.fake.members == QUOTA_GROUP_QPS);
 	CHECK(!mcast(&fix, ATTACH, p[0].qp, 2) && !mcast(&fix, ATTACH, p[0].qp, 3));
 	CHECK(mcast(&fix, ATTACH, p[0].qp, 4) == XEN_VHCA_E_LIMIT);
-	CHECK(fix.v.quota.mcast.used == QUOTA_GROUP_QPS + 2 && fix.fake.members == QUOTA_GROUP_QPS + 2);
+	CHECK(fix.v.quota.mcast.used == QUOTA_GROUP_QPS + 2 &&
+	      fix.fake.members == QUOTA_GROUP_QPS + 2);
 	/* Of a group that it is not in it cannot be taken; of others' groups neither. */
-	CHECK(mcast(&fix, DETACH, p[0].qp, 4) == XEN_VHCA_E_ARG && mcast(&fix, DETACH, p[1].qp, 2) == XEN_VHCA_E_ARG);
+	CHECK(mcast(&fix, DETACH, p[0].qp, 4) == XEN_VHCA_E_ARG &&
+	      mcast(&fix, DETACH, p[1].qp, 2) == XEN_VHCA_E_ARG);
 	/* One that the HCA does not let go stays counted; one that it refuses is not. */
 	fix.fake.fail_in = 1;
-	CHECK(mcast(&fix, DETACH, p[0].qp, 1) == XEN_VHCA_E_NOMEM && fix.v.quota.mcast.used == QUOTA_GROUP_QPS + 2);
+	CHECK(mcast(&fix, DETACH, p[0].qp, 1) == XEN_VHCA_E_NOMEM &&
+	      fix.v.quota.mcast.used == QUOTA_GROUP_QPS + 2);
 	CHECK(!mcast(&fix, DETACH, p[0].qp, 1));
 	fix.fake.fail_in = 1;
-	CHECK(mcast(&fix, ATTACH, p[0].qp, 1) == XEN_VHCA_E_NOMEM && fix.v.quota.mcast.used == QUOTA_GROUP_QPS + 1);
+	CHECK(mcast(&fix, ATTACH, p[0].qp, 1) == XEN_VHCA_E_NOMEM &&
+	      fix.v.quota.mcast.used == QUOTA_GROUP_QPS + 1);
 	/* Room again: for the one that had found none. */
-	CHECK(!mcast(&fix, ATTACH, p[QUOTA_GROUP_QPS].qp, 1) && fix.v.quota.mcast.peak == QUOTA_GROUP_QPS + 2);
+	CHECK(!mcast(&fix, ATTACH, p[QUOTA_GROUP_QPS].qp, 1) &&
+	      fix.v.quota.mcast.peak == QUOTA_GROUP_QPS + 2);
 	/* A QP takes its places with it, and so does a context. */
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p[0].qp) && fix.v.quota.mcast.used == QUOTA_GROUP_QPS);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p[0].qp) &&
+	      fix.v.quota.mcast.used == QUOTA_GROUP_QPS);
 	for (i = 0; i <= QUOTA_GROUP_QPS; i++)
 		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p[i].ctx));
 	CHECK(fixture_is_empty(&fix));
@@ -327,7 +339,8 @@ static void uars(void)
 	CHECK(fix.shm->uars == 1);
 	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
 	CHECK(fix.shm->uars == 2 && fix.shm->uar[0].in_use && fix.shm->uar[1].in_use);
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx) && !fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, q.ctx));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx) &&
+	      !fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, q.ctx));
 	CHECK(!fixture_process(&fix, &p) && fix.shm->allowed == 1);
 	next = calloc(1, sizeof(*next));
 	CHECK(next && !vhca_init(next, &fix.fake.hca, &fix.shm->t, &fix.quota));

@@ -16,8 +16,9 @@ static void umems(void)
 
 	fixture_init(&fix, false, NULL);
 	CHECK(!fixture_process(&fix, &p));
-	create.u.umem_create = (struct xen_vhca_umem_create){ .ctx = p.ctx, .pages = 1030,
-		.flags = XEN_VHCA_UMEM_READ_ONLY };
+	create.u.umem_create = (struct xen_vhca_umem_create){ .ctx = p.ctx,
+							      .pages = 1030,
+							      .flags = XEN_VHCA_UMEM_READ_ONLY };
 	CHECK(!fixture_do(&fix, &create));
 	add.u.umem_add.umem = reg.u.mr_reg.addr.umem = fix.handle;
 	reg.u.mr_reg.pd = p.pd;
@@ -51,15 +52,23 @@ static void umems(void)
 /* A registration whose umem of two pages is kept. */
 static struct xen_vhca_req persistent_mr(xen_vhca_handle_t pd, uint32_t access)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
-		.flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT, .pages = 2,
-		.addr.offset = 0x10, .iova = 0x7f0000000010, .length = 8000, .access = access } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG,
+				      .u.mr_reg = { .pd = pd,
+						    .flags = XEN_VHCA_MR_REG_INLINE |
+							     XEN_VHCA_MR_REG_PERSISTENT,
+						    .pages = 2,
+						    .addr.offset = 0x10,
+						    .iova = 0x7f0000000010,
+						    .length = 8000,
+						    .access = access } };
 }
 
 static struct xen_vhca_req mr_on(xen_vhca_handle_t pd, xen_vhca_handle_t umem, uint32_t access)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
-		.addr.umem = umem, .length = 8192, .access = access } };
+	return (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_MR_REG,
+		.u.mr_reg = { .pd = pd, .addr.umem = umem, .length = 8192, .access = access }
+	};
 }
 
 /* What is in use. */
@@ -73,7 +82,7 @@ static struct usage usage_of(const struct fixture *fix)
 	const struct quota *q = &fix->v.quota;
 
 	return (struct usage){ q->objects[OBJ_MR].used, q->objects[OBJ_UMEM].used, q->bytes.used,
-		fix->fake.live };
+			       fix->fake.live };
 }
 
 /* A vHCA with one process. Returns what that uses. */
@@ -129,7 +138,7 @@ static void persistent_umems(void)
 	req.u.mr_reg.length++;
 	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_RANGE);
 	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_UMEM_ADD,
-		.u.umem_add = { .umem = umem, .first = 1, .count = 1 } };
+				     .u.umem_add = { .umem = umem, .first = 1, .count = 1 } };
 	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_COUNT); /* it has all its pages */
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, umem));
 	CHECK(grown(&fix, &before, 0, 0));
@@ -204,7 +213,8 @@ static void persistent_until_closed(bool vanish)
 	if (!vanish) {
 		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
 		CHECK(fixture_is_empty(&fix));
-		CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, p.persistent) == XEN_VHCA_E_HANDLE);
+		CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, p.persistent) ==
+		      XEN_VHCA_E_HANDLE);
 	}
 	fixture_fini(&fix);
 }

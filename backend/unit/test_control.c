@@ -120,8 +120,22 @@ static void test_requests(struct control *c)
 static void test_not_requests(struct control *c)
 {
 	static const char *const lines[] = {
-		"", " ", "nonsense", "version 1", "list  ", "list 1 x", "list 1 2 3", "show 1 70000", "attach 1",
-		"attach 1 ", "attach  hca=x", "detach 1", "detach 1 2 forced", "detach 1 2 force x", "attach 1 \033[2J", "list \xff",
+		"",
+		" ",
+		"nonsense",
+		"version 1",
+		"list  ",
+		"list 1 x",
+		"list 1 2 3",
+		"show 1 70000",
+		"attach 1",
+		"attach 1 ",
+		"attach  hca=x",
+		"detach 1",
+		"detach 1 2 forced",
+		"detach 1 2 force x",
+		"attach 1 \033[2J",
+		"list \xff",
 	};
 	char line[CONTROL_LINE_MAX + 1];
 	int fd = client();
@@ -271,16 +285,31 @@ static void test_socket(void)
 static void fill(struct listing *l)
 {
 	char lines[][80] = {
-		"pid 9", "object QP 3 4 100", "bytes 4096 8192 16384", "command QP_CREATE 2",
-		"latency QP_CREATE 2 6000 5000 0 1 0 1", "refused QP_CREATE E_LIMIT 1", "kicks 5",
+		"pid 9",
+		"object QP 3 4 100",
+		"bytes 4096 8192 16384",
+		"command QP_CREATE 2",
+		"latency QP_CREATE 2 6000 5000 0 1 0 1",
+		"refused QP_CREATE E_LIMIT 1",
+		"kicks 5",
 		"event-latency 1 900 900 1",
 	};
 	unsigned int i;
 
 	*l = (struct listing){
-		.domid = 5, .devid = 1, .domain = "gu\"est\\1", .hca = "mlx5_0", .port = 2, .state = "connected",
-		.guest = "connected", .online = true, .max_mem_bytes = 1ull << 33, .worker = 812, .failures = 3,
-		.error = "some\033thing", .status = calloc(1, sizeof(*l->status)),
+		.domid = 5,
+		.devid = 1,
+		.domain = "gu\"est\\1",
+		.hca = "mlx5_0",
+		.port = 2,
+		.state = "connected",
+		.guest = "connected",
+		.online = true,
+		.max_mem_bytes = 1ull << 33,
+		.worker = 812,
+		.failures = 3,
+		.error = "some\033thing",
+		.status = calloc(1, sizeof(*l->status)),
 	};
 	CHECK(l->status);
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -311,8 +340,10 @@ static void test_listing(void)
 	fill(&l);
 	text = text_of(&l, false);
 	CHECK(listing_parse(&got, text) == 2);
-	CHECK(got[0].domid == 5 && got[0].devid == 1 && got[0].port == 2 && got[0].online && got[0].worker == 812);
-	CHECK(got[0].max_mem_bytes == 1ull << 33 && got[0].failures == 3 && !strcmp(got[0].error, "some?thing"));
+	CHECK(got[0].domid == 5 && got[0].devid == 1 && got[0].port == 2 && got[0].online &&
+	      got[0].worker == 812);
+	CHECK(got[0].max_mem_bytes == 1ull << 33 && got[0].failures == 3 &&
+	      !strcmp(got[0].error, "some?thing"));
 	CHECK(!strcmp(got[0].domain, l.domain) && !strcmp(got[0].state, "connected"));
 	CHECK(got[0].status && got[0].status->counters[STATUS_KICKS] == 5);
 	CHECK(got[1].domid == 6 && !got[1].status && !strcmp(got[1].state, "closed"));
@@ -327,10 +358,13 @@ static void test_metrics(void)
 		"# TYPE xenib_commands_total counter\n",
 		"xenib_build_info{version=\"1.0\"} 1\n",
 		"xenib_vhca_info{domid=\"5\",devid=\"1\",domain=\"gu\\\"est\\\\1\",hca=\"mlx5_0\",port=\"2\"} 1\n",
-		"\"gu\\\"est\\\\1\",type=\"QP\"} 3\n", "\"gu\\\"est\\\\1\",type=\"QP\"} 100\n",
+		"\"gu\\\"est\\\\1\",type=\"QP\"} 3\n",
+		"\"gu\\\"est\\\\1\",type=\"QP\"} 100\n",
 		"xenib_memory_bytes{domid=\"5\",devid=\"1\",domain=\"gu\\\"est\\\\1\"} 4096\n",
-		",op=\"QP_CREATE\",reason=\"E_LIMIT\"} 1\n", ",op=\"QP_CREATE\",le=\"4e-06\"} 1\n",
-		",op=\"QP_CREATE\",le=\"1.6e-05\"} 2\n", ",op=\"QP_CREATE\",le=\"+Inf\"} 2\n",
+		",op=\"QP_CREATE\",reason=\"E_LIMIT\"} 1\n",
+		",op=\"QP_CREATE\",le=\"4e-06\"} 1\n",
+		",op=\"QP_CREATE\",le=\"1.6e-05\"} 2\n",
+		",op=\"QP_CREATE\",le=\"+Inf\"} 2\n",
 		",op=\"QP_CREATE\"} 0.000006000\n",
 		"xenib_event_delay_seconds_count{domid=\"5\",devid=\"1\",domain=\"gu\\\"est\\\\1\"} 1\n",
 		"xenib_kicks_total{domid=\"5\",devid=\"1\",domain=\"gu\\\"est\\\\1\"} 5\n",

@@ -22,16 +22,23 @@ static struct xs_handle *const store = (struct xs_handle *)&dir; /* nobody looks
 static const struct {
 	const char *path, *value;
 } nodes[] = {
-	{ ROOT "/5/0/frontend", "/local/domain/5/device/vhca/0" }, { ROOT "/5/0/hca", "mlx5_0" },
-	{ ROOT "/5/0/port", "2" }, { ROOT "/5/0/online", "1" }, { ROOT "/5/0/state", "4" },
+	{ ROOT "/5/0/frontend", "/local/domain/5/device/vhca/0" },
+	{ ROOT "/5/0/hca", "mlx5_0" },
+	{ ROOT "/5/0/port", "2" },
+	{ ROOT "/5/0/online", "1" },
+	{ ROOT "/5/0/state", "4" },
 	{ ROOT "/5/0/max-mem-bytes", "4096" },
-	{ ROOT "/5/1/frontend", "/local/domain/5/device/vhca/1" }, { ROOT "/5/1/error", "a\nreason" },
+	{ ROOT "/5/1/frontend", "/local/domain/5/device/vhca/1" },
+	{ ROOT "/5/1/error", "a\nreason" },
 	{ ROOT "/5/1/state", "6" },
 	{ ROOT "/5/2/hca", "mlx5_0" }, /* being made, or removed */
-	{ ROOT "/7/0/frontend", "/local/domain/7/device/vhca/0" }, { ROOT "/7/0/state", "99" },
-	{ DRIVER "/5/3/frontend", "/local/domain/5/device/vhca/3" }, { DRIVER "/5/3/hca", "mlx5_0" },
+	{ ROOT "/7/0/frontend", "/local/domain/7/device/vhca/0" },
+	{ ROOT "/7/0/state", "99" },
+	{ DRIVER "/5/3/frontend", "/local/domain/5/device/vhca/3" },
+	{ DRIVER "/5/3/hca", "mlx5_0" },
 	{ DRIVER "/5/3/state", "4" },
-	{ "/local/domain/5/name", "guest1" }, { "/local/domain/5/device/vhca/0/state", "4" },
+	{ "/local/domain/5/name", "guest1" },
+	{ "/local/domain/5/device/vhca/0/state", "4" },
 };
 
 static const struct {
@@ -39,9 +46,11 @@ static const struct {
 	const char *entries[6];
 } directories[] = {
 	{ "/local/domain", { "0", "3", "5", "03", "x" } },
-	{ ROOT, { "5", "7", "x", "", "05" } }, { ROOT "/5", { "0", "1", "2", "-1", "99999999", "00" } },
+	{ ROOT, { "5", "7", "x", "", "05" } },
+	{ ROOT "/5", { "0", "1", "2", "-1", "99999999", "00" } },
 	{ ROOT "/7", { "0" } },
-	{ DRIVER, { "5" } }, { DRIVER "/5", { "3" } },
+	{ DRIVER, { "5" } },
+	{ DRIVER "/5", { "3" } },
 };
 
 void *xs_read(struct xs_handle *xs, xs_transaction_t t, const char *path, unsigned int *length)
@@ -77,7 +86,8 @@ char **xs_directory(struct xs_handle *xs, xs_transaction_t t, const char *path, 
 	return NULL;
 }
 
-bool xs_write(struct xs_handle *xs, xs_transaction_t t, const char *path, const void *data, unsigned int length)
+bool xs_write(struct xs_handle *xs, xs_transaction_t t, const char *path, const void *data,
+	      unsigned int length)
 {
 	(void)xs, (void)t, (void)path, (void)data, (void)length;
 	abort(); /* answers change nothing */
@@ -102,8 +112,8 @@ int attach_domain(struct xs_handle *xs, unsigned int domid, const char *name)
 	return !strcmp(name, "guest1") || !strcmp(name, "5") ? 5 : -ENOENT;
 }
 
-int attach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, const struct vhca_config *config,
-		unsigned int *devid, char *why, size_t size)
+int attach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid,
+		const struct vhca_config *config, unsigned int *devid, char *why, size_t size)
 {
 	CHECK(xs == store && back == own);
 	snprintf(changed, sizeof(changed), "attach %u %s", domid, config->hca);
@@ -112,8 +122,8 @@ int attach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, con
 	return change_err;
 }
 
-int detach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, unsigned int devid, bool force, char *why,
-		size_t size)
+int detach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, unsigned int devid,
+		bool force, char *why, size_t size)
 {
 	CHECK(xs == store && back == own);
 	snprintf(changed, sizeof(changed), "detach %u %u %d", domid, devid, force);
@@ -149,7 +159,8 @@ static const char *ask(const char *line)
 
 static void test_looking(void)
 {
-	static const char guest1[] = "vhca 5 0\ndomain guest1\nbackend 0\nhca mlx5_0\nport 2\nstate connected\n"
+	static const char guest1[] =
+		"vhca 5 0\ndomain guest1\nbackend 0\nhca mlx5_0\nport 2\nstate connected\n"
 		"guest connected\nonline 1\nmax-mem-bytes 4096\nworker 812\nfailures 2\n";
 	char path[96];
 	FILE *file;
@@ -163,11 +174,14 @@ static void test_looking(void)
 	CHECK(!strcmp(ask("list guest1 0"), guest1) && !error);
 	CHECK(!strncmp(ask("show 5 0"), guest1, strlen(guest1)));
 	CHECK(!strcmp(said + strlen(guest1), "\tkicks 5\n\tvhca 6 0\n"));
-	CHECK(strstr(ask("list"), "vhca 5 1\ndomain guest1\nbackend 0\nport 1\nstate closed\nguest unknown\n"));
+	CHECK(strstr(ask("list"),
+		     "vhca 5 1\ndomain guest1\nbackend 0\nport 1\nstate closed\nguest unknown\n"));
 	CHECK(strstr(said, "guest unknown\nonline 0\n"));
-	CHECK(strstr(said, "error a?reason\n") && strstr(said, "vhca 7 0\n") && !strstr(said, "vhca 5 2"));
+	CHECK(strstr(said, "error a?reason\n") && strstr(said, "vhca 7 0\n") &&
+	      !strstr(said, "vhca 5 2"));
 	CHECK(strstr(said, "max-mem-bytes 100663296\nworker 0\n"));
-	CHECK(strstr(ask("metrics"), "xenib_kicks_total{domid=\"5\",devid=\"0\",domain=\"guest1\"} 5\n"));
+	CHECK(strstr(ask("metrics"),
+		     "xenib_kicks_total{domid=\"5\",devid=\"0\",domain=\"guest1\"} 5\n"));
 	CHECK(strstr(said, "xenib_vhca_connected{domid=\"5\",devid=\"1\",domain=\"guest1\"} 0\n"));
 	CHECK(strstr(ask("version"), "protocol 1\n"));
 	ask("list guest1 4");
@@ -180,7 +194,8 @@ static void test_looking(void)
 
 static void test_changing(void)
 {
-	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,max-qp=5"), "vhca 5 3\n") && !strcmp(changed, "attach 5 mlx5_0"));
+	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,max-qp=5"), "vhca 5 3\n") &&
+	      !strcmp(changed, "attach 5 mlx5_0"));
 	CHECK(!strcmp(ask("detach 5 1 force"), "vhca 5 1\n") && !strcmp(changed, "detach 5 1 1"));
 	changed[0] = 0;
 	ask("attach guest1 nonsense");
@@ -188,7 +203,8 @@ static void test_changing(void)
 	ask("detach nobody 1");
 	CHECK(error == CONTROL_NOT_FOUND && !changed[0]);
 	change_err = -EEXIST;
-	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0"), "there is a reason") && error == CONTROL_REFUSED);
+	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0"), "there is a reason") &&
+	      error == CONTROL_REFUSED);
 	change_err = -ENOENT;
 	CHECK(!strcmp(ask("detach guest1 1"), "there is a reason") && error == CONTROL_NOT_FOUND);
 	change_err = 0;
@@ -216,11 +232,14 @@ static void test_driver(void)
 	file = fopen(path, "w");
 	CHECK(file && fputs("kicks 5\n", file) >= 0 && !fclose(file));
 	ask("list");
-	CHECK(count("vhca ") == 4 && count("vhca 5 3\ndomain guest1\nbackend 3\nhca mlx5_0\n") == 1);
+	CHECK(count("vhca ") == 4 &&
+	      count("vhca 5 3\ndomain guest1\nbackend 3\nhca mlx5_0\n") == 1);
 	CHECK(count("worker 812\n") == 1 && count("worker 0\n") == 3);
-	CHECK(strstr(ask("show guest1 3"), "backend 3\n") && !error && count("kicks") == 0 && count("vhca ") == 1);
+	CHECK(strstr(ask("show guest1 3"), "backend 3\n") && !error && count("kicks") == 0 &&
+	      count("vhca ") == 1);
 	ask("metrics");
-	CHECK(count("devid=\"3\"") == 0 && count("xenib_vhca_connected{domid=\"5\",devid=\"0\"") == 1);
+	CHECK(count("devid=\"3\"") == 0 &&
+	      count("xenib_vhca_connected{domid=\"5\",devid=\"0\"") == 1);
 	/* And the other way round. */
 	own = 3;
 	ask("list");
@@ -228,7 +247,8 @@ static void test_driver(void)
 	CHECK(strstr(ask("show 5 3"), "\tkicks 5\n"));
 	ask("show 5 0");
 	CHECK(error == CONTROL_NOT_FOUND);
-	CHECK(strstr(ask("metrics"), "xenib_kicks_total{domid=\"5\",devid=\"3\",domain=\"guest1\"} 5\n"));
+	CHECK(strstr(ask("metrics"),
+		     "xenib_kicks_total{domid=\"5\",devid=\"3\",domain=\"guest1\"} 5\n"));
 	CHECK(!strcmp(ask("detach 5 3"), "vhca 5 3\n") && !strcmp(changed, "detach 5 3 0"));
 	changed[0] = 0;
 	ask("attach guest1 hca=mlx5_0");

@@ -347,7 +347,8 @@ static void test_adopted(void)
 	pid_t pid = leave_worker();
 	struct device *device = new_device();
 
-	CHECK(device->pid == pid && device->pidfd >= 0 && device_busy(device) && !life_ends(device, 0));
+	CHECK(device->pid == pid && device->pidfd >= 0 && device_busy(device) &&
+	      !life_ends(device, 0));
 	forget(device); /* and once more */
 	device = new_device();
 	CHECK(device->pid == pid && device_busy(device) && !life_ends(device, 100));
@@ -413,13 +414,15 @@ static void test_wrong_pid(void)
 			fprintf(file, "%d\n", getpid());
 		fclose(file);
 		device = new_device();
-		CHECK(device_busy(device) && !device->pid && device->pidfd < 0 && device_fd(device) == device->life);
+		CHECK(device_busy(device) && !device->pid && device->pidfd < 0 &&
+		      device_fd(device) == device->life);
 		CHECK(!life_ends(device, 20) && device_clear(device) == -1);
 		forget(device);
 	}
 	/* When it has to end it is found by what it holds. */
 	device = new_device();
-	CHECK(device_must_end(device, 100) == 100 && !life_ends(device, 150) && device_must_end(device, 100) == 100);
+	CHECK(device_must_end(device, 100) == 100 && !life_ends(device, 150) &&
+	      device_must_end(device, 100) == 100);
 	CHECK(life_ends(device, 10000) && waitpid(pid, NULL, 0) == pid);
 	settle(device);
 	CHECK(!device_busy(device) && n_states == 2);
@@ -482,7 +485,8 @@ static void test_family(bool adopted)
 	else
 		reap(device);
 	waitpid(pid, NULL, 0);
-	CHECK(!device->pid && device_busy(device) && device_clear(device) > 0 && device_fd(device) == device->life);
+	CHECK(!device->pid && device_busy(device) && device_clear(device) > 0 &&
+	      device_fd(device) == device->life);
 	CHECK(!life_ends(device, 20) && is_there("xen-ib-broker", pid));
 	device->ended_ms -= 5000;
 	CHECK(device_clear(device) > 0);
@@ -511,7 +515,8 @@ static void test_lets_go(void)
 	settle(device);
 	waitpid(pid, NULL, 0);
 	device_start(device, NULL, false);
-	CHECK(device->pid > 0 && life_ends(device, 10000) && device_fd(device) == -1 && device_busy(device));
+	CHECK(device->pid > 0 && life_ends(device, 10000) && device_fd(device) == -1 &&
+	      device_busy(device));
 	CHECK(!kill(device->pid, SIGKILL));
 	reap(device);
 	settle(device);

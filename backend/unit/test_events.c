@@ -240,7 +240,8 @@ static void counted(void)
 		CHECK(!is_counted(&fix, 0));
 		while (status_update(&status, &fix.v) > 0)
 			sched_yield();
-		CHECK(strstr(text, "completions ") && atoi(strstr(text, "completions ") + 12) == (int)round * 2);
+		CHECK(strstr(text, "completions ") &&
+		      atoi(strstr(text, "completions ") + 12) == (int)round * 2);
 	}
 	fixture_exit(&fix, &p);
 	fixture_fini(&fix);
@@ -343,7 +344,8 @@ static void faults(void)
 		CHECK(fake_async(&fix.fake, p.qp, XEN_VHCA_ASYNC_QP_ACCESS_ERR));
 	CHECK(!is_flood(&fix, 100));
 	for (i = 0; i < 2 * (VHCA_FAULTS + VHCA_FAULTS_MOST); i++)
-		CHECK(fake_async(&fix.fake, p.qp, i % 2 ? XEN_VHCA_ASYNC_QP_FATAL : XEN_VHCA_ASYNC_SQ_DRAINED));
+		CHECK(fake_async(&fix.fake, p.qp,
+				 i % 2 ? XEN_VHCA_ASYNC_QP_FATAL : XEN_VHCA_ASYNC_SQ_DRAINED));
 	CHECK(is_flood(&fix, 100000) && vhca_is_faulty(&fix.v));
 	fixture_fini(&fix);
 }
@@ -443,9 +445,10 @@ static void asyncs(void)
 }
 
 static const uint32_t qp_types[] = {
-	XEN_VHCA_ASYNC_QP_FATAL, XEN_VHCA_ASYNC_QP_REQ_ERR, XEN_VHCA_ASYNC_QP_ACCESS_ERR,
-	XEN_VHCA_ASYNC_COMM_EST, XEN_VHCA_ASYNC_SQ_DRAINED, XEN_VHCA_ASYNC_PATH_MIG,
-	XEN_VHCA_ASYNC_PATH_MIG_ERR, XEN_VHCA_ASYNC_QP_LAST_WQE_REACHED,
+	XEN_VHCA_ASYNC_QP_FATAL,      XEN_VHCA_ASYNC_QP_REQ_ERR,
+	XEN_VHCA_ASYNC_QP_ACCESS_ERR, XEN_VHCA_ASYNC_COMM_EST,
+	XEN_VHCA_ASYNC_SQ_DRAINED,    XEN_VHCA_ASYNC_PATH_MIG,
+	XEN_VHCA_ASYNC_PATH_MIG_ERR,  XEN_VHCA_ASYNC_QP_LAST_WQE_REACHED,
 };
 
 #define QPS 40u
@@ -540,8 +543,7 @@ static void full_ring(void)
 static atomic_bool stop;
 
 /* A hostile guest: any octets in both pages, and a consumer that mostly makes some sense. */
-__attribute__((no_sanitize("address", "undefined", "thread")))
-static void *scribble(void *arg)
+__attribute__((no_sanitize("address", "undefined", "thread"))) static void *scribble(void *arg)
 {
 	struct fixture *fix = arg;
 	volatile struct xen_vhca_async_page *page = async_page(fix);

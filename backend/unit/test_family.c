@@ -67,8 +67,10 @@ static void test_drivers(void)
 {
 	int err;
 
-	CHECK(family("mlx5_core", &err) == &hca_family_mlx5 && !err && !strcmp(hca_family_mlx5.name, "mlx5"));
-	CHECK(hca_family_of_pool(FILE_OF_HCA) == &hca_family_mlx5 && !hca_family_of_pool(FILE_OF_NONE));
+	CHECK(family("mlx5_core", &err) == &hca_family_mlx5 && !err &&
+	      !strcmp(hca_family_mlx5.name, "mlx5"));
+	CHECK(hca_family_of_pool(FILE_OF_HCA) == &hca_family_mlx5 &&
+	      !hca_family_of_pool(FILE_OF_NONE));
 	CHECK(!family("mlx5_cor", &err) && err == -EPROTONOSUPPORT && !family("mlx5_core2", &err));
 	CHECK(!family("", &err) && err == -EPROTONOSUPPORT && !hca_family_of_pool(FILE_OF_HCA));
 	CHECK(!hca_open("ibp1s0", 1, 0));
@@ -104,8 +106,10 @@ static void test_frames(void)
 /* More of these: test_pci_assigned.c. */
 static void test_pci(void)
 {
-	CHECK(hca_family_of_pci(0x15b3, 0x1011) == &hca_family_mlx5 && hca_family_of_pci(0x15b3, 0xa2ff));
-	CHECK(!hca_family_of_pci(0x15b3, 0x1010) && !hca_family_of_pci(0x8086, 0x1011) && !hca_family_of_pci(0, 0));
+	CHECK(hca_family_of_pci(0x15b3, 0x1011) == &hca_family_mlx5 &&
+	      hca_family_of_pci(0x15b3, 0xa2ff));
+	CHECK(!hca_family_of_pci(0x15b3, 0x1010) && !hca_family_of_pci(0x8086, 0x1011) &&
+	      !hca_family_of_pci(0, 0));
 }
 
 int main(void)

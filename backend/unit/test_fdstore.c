@@ -64,7 +64,8 @@ static void life(void (*run)(void), unsigned int most)
 	CHECK(pid >= 0);
 	if (!pid) {
 		CHECK(!fake_fdstore_pass(most) && !fdstore_load(note, found));
-		CHECK(!getenv("LISTEN_FDS") && !getenv("LISTEN_FDNAMES")); /* workers are not given it */
+		CHECK(!getenv("LISTEN_FDS") &&
+		      !getenv("LISTEN_FDNAMES")); /* workers are not given it */
 		run();
 		_exit(EXIT_SUCCESS);
 	}
@@ -82,7 +83,8 @@ static void first(void)
 
 static void second(void)
 {
-	CHECK(n_found == 3 && byte_of("file-1") == 'a' && byte_of("table-1,5-0,mlx5_0") == 'b' && byte_of("file-2") == 'c');
+	CHECK(n_found == 3 && byte_of("file-1") == 'a' && byte_of("table-1,5-0,mlx5_0") == 'b' &&
+	      byte_of("file-2") == 'c');
 	fdstore_remove("file-1");
 	put("file-3", 'd');
 }
@@ -96,8 +98,9 @@ static void refused(void)
 
 	CHECK(n_found == 3 && !byte_of("file-1") && byte_of("file-3") == 'd');
 	memset(many, 'n', sizeof(many) - 1);
-	CHECK(fdstore_put("a:b", fd) == -EINVAL && fdstore_put("a\nb", fd) == -EINVAL && fdstore_put("", fd) == -EINVAL &&
-	      fdstore_put("\303\244", fd) == -EINVAL && fdstore_put(many, fd) == -EINVAL);
+	CHECK(fdstore_put("a:b", fd) == -EINVAL && fdstore_put("a\nb", fd) == -EINVAL &&
+	      fdstore_put("", fd) == -EINVAL && fdstore_put("\303\244", fd) == -EINVAL &&
+	      fdstore_put(many, fd) == -EINVAL);
 	for (i = n_found; i < MOST; i++) {
 		many[4] = 0;
 		snprintf(many, sizeof(many), "n-%u", i);
@@ -141,7 +144,8 @@ int main(void)
 	life(first, MOST);
 	CHECK(fake_fdstore_count() == 3);
 	life(second, MOST);
-	CHECK(fake_fdstore_count() == 3 && fake_fdstore_find("file-1") < 0 && fake_fdstore_find("file-3") >= 0);
+	CHECK(fake_fdstore_count() == 3 && fake_fdstore_find("file-1") < 0 &&
+	      fake_fdstore_find("file-3") >= 0);
 	life(refused, MOST);
 	CHECK(fake_fdstore_count() == MOST && fake_fdstore_find("more") >= 0);
 	life(names, 1000000);

@@ -85,7 +85,8 @@ static void test_paths(void)
 	iomem_grant_path(path, 3, &frame);
 	CHECK(!strcmp(path, GRANT));
 	iomem_request_path(path, 32766, &last);
-	CHECK(!strcmp(path, "/local/domain/32766/backend/vhca/32767/65535/frames/18446744073709551615"));
+	CHECK(!strcmp(path,
+		      "/local/domain/32766/backend/vhca/32767/65535/frames/18446744073709551615"));
 	iomem_grant_path(path, 32766, &last);
 	CHECK(!strcmp(path, IOMEM_GRANTS "/32766/32767/65535/18446744073709551615"));
 }
@@ -108,7 +109,8 @@ static void test_domain(void)
 	CHECK(!look(&is_auto) && !is_auto);
 	store_remove(GUEST);
 	CHECK(look(&is_auto) == -EAGAIN);
-	CHECK(iomem_remote_domain(NULL, 3, 55, &is_auto) == -ESRCH && iomem_remote_domain(NULL, 4, 5, &is_auto) == -ESRCH);
+	CHECK(iomem_remote_domain(NULL, 3, 55, &is_auto) == -ESRCH &&
+	      iomem_remote_domain(NULL, 4, 5, &is_auto) == -ESRCH);
 	store_put(GUEST "/type", "nothing that anybody could know");
 	CHECK(look(&is_auto) == -EAGAIN);
 	store_remove(GUEST);
@@ -116,7 +118,8 @@ static void test_domain(void)
 	CHECK(look(&is_auto) == -EAGAIN);
 	store_remove("/local/domain/3/backend/vhca/5");
 	CHECK(look(&is_auto) == -ESRCH);
-	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) { /* which says nothing about the domain */
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]);
+	     i++) { /* which says nothing about the domain */
 		store_faults.read = errors[i];
 		CHECK(look(&is_auto) == -errors[i]);
 	}
@@ -152,7 +155,7 @@ static void test_allow(void)
 	begin(500, give);
 	CHECK(!allow() && pauses == 500);
 	CHECK(longest_ns == 16000000); /* it looks often, and longer does not keep the CPU busy */
-	begin(0, NULL); /* as it was before */
+	begin(0, NULL);                /* as it was before */
 	give();
 	CHECK(!allow() && !pauses && store_is(REQUEST, "1048576"));
 }
@@ -195,7 +198,8 @@ static void say_nonsense(void)
 static bool in_vain(void (*what)(void))
 {
 	begin(3, what);
-	return allow() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 && !store_find(REQUEST);
+	return allow() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 &&
+	       !store_find(REQUEST);
 }
 
 static void test_no_answer(void)
@@ -249,7 +253,8 @@ static void test_deny(void)
 	begin(4, change_mind);
 	give();
 	store_put(REQUEST, "1048576");
-	CHECK(deny() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 && !store_find(REQUEST));
+	CHECK(deny() == -ETIMEDOUT && waited_ms() >= 10000 && waited_ms() < 10050 &&
+	      !store_find(REQUEST));
 	begin(4, break_reading);
 	give();
 	CHECK(deny() == -EIO && pauses == 4);

@@ -31,11 +31,14 @@ static void test_pv(void)
 	begin();
 	CHECK(store_watched(BACK) && store_watched("/local/domain/5/backend/vhca"));
 	CHECK(!store_watched("/local/domain/0/backend/vhca"));
-	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
-	CHECK(store_permits(IOMEM_GRANTS "/3/5/type", 0, 3) && store_permits(IOMEM_GRANTS "/3", 0, 3));
+	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) &&
+	      store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
+	CHECK(store_permits(IOMEM_GRANTS "/3/5/type", 0, 3) &&
+	      store_permits(IOMEM_GRANTS "/3", 0, 3));
 	CHECK(store_permits(IOMEM_GRANTS, 0, 0));
 	request_frame(PV "/frames/" M0, "0");
-	CHECK(one(true, 5, 524288, 0) && store_is(PV_GRANT "/" M0, "0") && store_permits(PV_GRANT "/" M0, 0, 3));
+	CHECK(one(true, 5, 524288, 0) && store_is(PV_GRANT "/" M0, "0") &&
+	      store_permits(PV_GRANT "/" M0, 0, 3));
 	CHECK(!store_find(PV "/frames/" M0 "/error"));
 	request_frame(PV "/frames/" M0, "0"); /* the same once more */
 	CHECK(none());
@@ -62,7 +65,8 @@ static void test_auto(void)
 	request_frame(AUTO "/frames/" M0, G15);
 	CHECK(one(true, 6, 524288, 1048591) && store_is(AUTO_GRANT "/" M0, G15));
 	request_frame(AUTO "/frames/" M0, G0); /* from one place to another */
-	CHECK(n_calls == 2 && was(0, false, 6, 524288, 1048591) && was(1, true, 6, 524288, 1048576));
+	CHECK(n_calls == 2 && was(0, false, 6, 524288, 1048591) &&
+	      was(1, true, 6, 524288, 1048576));
 	CHECK(store_is(AUTO_GRANT "/" M0, G0));
 	n_calls = 0;
 	request_frame(AUTO "/frames/" M0, G_END); /* and to where there may be something else */
@@ -75,8 +79,16 @@ static void test_auto(void)
 static void test_places(void)
 {
 	static const char *const places[][2] = {
-		{ "", "16" }, { G0, "" }, { "x", "16" }, { G0, "-1" }, { G0, "65537" }, { "-1", "16" },
-		{ "18446744073709551615", "16" }, { "18446744073709551616", "16" }, { G0, "0" }, { "0", "65536" },
+		{ "", "16" },
+		{ G0, "" },
+		{ "x", "16" },
+		{ G0, "-1" },
+		{ G0, "65537" },
+		{ "-1", "16" },
+		{ "18446744073709551615", "16" },
+		{ "18446744073709551616", "16" },
+		{ G0, "0" },
+		{ "0", "65536" },
 	};
 	unsigned int i;
 
@@ -127,10 +139,10 @@ static void test_not_agreed(void)
 static void test_not_assigned(void)
 {
 	static const char *const frames[] = {
-		M_END, "524282", "0", "18446744073709551615",
+		M_END,        "524282", "0", "18446744073709551615",
 		INIT_SEGMENT, "524287", /* the last before the first doorbell page */
-		"589824", "589829",     /* of BAR 2 */
-		"655360", "655370",     /* of the other device */
+		"589824",     "589829", /* of BAR 2 */
+		"655360",     "655370", /* of the other device */
 	};
 	char path[IOMEM_PATH], error[IOMEM_PATH + 8];
 	unsigned int i;
@@ -225,9 +237,11 @@ static void test_half_done(void)
 	store_put(PV_GRANT "/" M0, "?0"); /* and is not requested any more */
 	open_server();
 	CHECK(n_calls == 5);
-	CHECK(was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576) && was(2, true, 6, 524288, 1048576));
+	CHECK(was(0, false, 5, 524288, 0) && was(1, false, 6, 524288, 1048576) &&
+	      was(2, true, 6, 524288, 1048576));
 	CHECK(was(3, false, 6, 524289, 1048591) && was(4, true, 6, 524289, 1048576));
-	CHECK(store_is(AUTO_GRANT "/" M0, G0) && store_is(AUTO_GRANT "/" M1, G0) && !store_find(PV_GRANT "/" M0));
+	CHECK(store_is(AUTO_GRANT "/" M0, G0) && store_is(AUTO_GRANT "/" M1, G0) &&
+	      !store_find(PV_GRANT "/" M0));
 	end();
 }
 
@@ -243,14 +257,17 @@ static void test_half_made(void)
 	close_server();
 	store_faults.permissions = 0;
 	open_server();
-	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && store_permits(IOMEM_GRANTS "/3", 0, 3));
-	CHECK(store_permits(IOMEM_GRANTS "/3/5", 0, 3) && store_permits(IOMEM_GRANTS "/3/5/type", 0, 3));
+	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) &&
+	      store_permits(IOMEM_GRANTS "/3", 0, 3));
+	CHECK(store_permits(IOMEM_GRANTS "/3/5", 0, 3) &&
+	      store_permits(IOMEM_GRANTS "/3/5/type", 0, 3));
 	close_server();
 	/* And one that did not get to saying of what type the guest is. */
 	store_remove(IOMEM_GRANTS);
 	store_faults = (struct store_faults){ .path = IOMEM_GRANTS "/3/5/type", .write = EIO };
 	open_server();
-	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
+	CHECK(!store_find(IOMEM_GRANTS "/3/5/type") &&
+	      store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	store_faults.write = 0;
 	restart();
 	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV) && none());
@@ -290,7 +307,8 @@ static void test_guest_gone(void)
 	store_called = check_both;
 	release(5);
 	CHECK(none()); /* Xen has done it */
-	CHECK(!store_find(IOMEM_GRANTS "/3/5") && !store_find(BACK "/5") && store_find(IOMEM_GRANTS "/3/6/type"));
+	CHECK(!store_find(IOMEM_GRANTS "/3/5") && !store_find(BACK "/5") &&
+	      store_find(IOMEM_GRANTS "/3/6/type"));
 	/* It went while there was no daemon, and its nodes with it. */
 	request_frame(AUTO "/frames/" M0, G0);
 	n_calls = 0;
@@ -332,7 +350,8 @@ static void test_backend_gone(void)
 	store_remove("/local/domain/3");
 	store_fire("@releaseDomain");
 	settle();
-	CHECK(n_calls == 3 && !store_watched(BACK) && store_watched("/local/domain/5/backend/vhca"));
+	CHECK(n_calls == 3 && !store_watched(BACK) &&
+	      store_watched("/local/domain/5/backend/vhca"));
 	/* Another backend comes that has the same number. */
 	put_domain(3, IS_PV);
 	store_fire("@introduceDomain");
@@ -380,7 +399,8 @@ static void test_nodes_gone(void)
 	CHECK(one(false, 5, 524288, 0) && !store_find(PV_GRANT "/" M0));
 	CHECK(store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV));
 	withdraw(BACK);
-	CHECK(one(false, 6, 524288, 1048576) && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
+	CHECK(one(false, 6, 524288, 1048576) &&
+	      store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	restart();
 	CHECK(none() && store_is(IOMEM_GRANTS "/3/6/type", IOMEM_TYPE_AUTO));
 	end();
@@ -395,12 +415,15 @@ static void test_detached(void)
 	request_frame(PV "/detach", "wait"); /* as the tool writes it: the backend is at it */
 	CHECK(none() && store_find(PV));
 	request_frame(PV "/detach", "done");
-	CHECK(one(false, 5, 524288, 0) && !store_find(PV) && !store_find(PV_FRONT) && !store_find(PV_GRANT "/" M0));
-	CHECK(store_find(AUTO) && store_is(AUTO_GRANT "/" M0, G0) && store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV));
+	CHECK(one(false, 5, 524288, 0) && !store_find(PV) && !store_find(PV_FRONT) &&
+	      !store_find(PV_GRANT "/" M0));
+	CHECK(store_find(AUTO) && store_is(AUTO_GRANT "/" M0, G0) &&
+	      store_is(IOMEM_GRANTS "/3/5/type", IOMEM_TYPE_PV));
 	/* Of a guest that has another one by now: that one's nodes are not the backend's to remove. */
 	store_put(AUTO_FRONT "/backend", "/local/domain/0/backend/vhca/6/0");
 	request_frame(AUTO "/detach", "done");
-	CHECK(one(false, 6, 524288, 1048576) && store_find(AUTO_FRONT "/backend") && !store_find(AUTO));
+	CHECK(one(false, 6, 524288, 1048576) && store_find(AUTO_FRONT "/backend") &&
+	      !store_find(AUTO));
 	end();
 }
 

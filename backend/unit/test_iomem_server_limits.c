@@ -7,13 +7,24 @@
 
 static void test_names(void)
 {
-	static const char *const guests[] = { "0", "3", "05", "+5", "-5", "5x", "5 ", "guest", "32768", "65541",
-		"4294967301", "18446744073709551621" };
+	static const char *const guests[] = {
+		"0",  "3",     "05",    "+5",    "-5",         "5x",
+		"5 ", "guest", "32768", "65541", "4294967301", "18446744073709551621"
+	};
 	static const char *const devids[] = { "00", "+0", "65536", "4294967296", "x", "0x0" };
-	static const char *const frames[] = { "0524288", "524288x", "+524288", "x", "-1", "18446744073710075904",
-		"99999999999999999999999999999999999999", "0x80000" };
-	static const char *const values[] = { "", "x", "-1", "1048576x", " 1048576", "+1048576", "0x100000",
-		"18446744073709551616", "1048576 ", "0000000000000000000001048576" };
+	static const char *const frames[] = { "0524288",
+					      "524288x",
+					      "+524288",
+					      "x",
+					      "-1",
+					      "18446744073710075904",
+					      "99999999999999999999999999999999999999",
+					      "0x80000" };
+	static const char *const values[] = { "",         "x",
+					      "-1",       "1048576x",
+					      " 1048576", "+1048576",
+					      "0x100000", "18446744073709551616",
+					      "1048576 ", "0000000000000000000001048576" };
 	char path[STORE_PATH];
 	unsigned int i;
 
@@ -28,11 +39,14 @@ static void test_names(void)
 		char frontend[STORE_PATH];
 
 		snprintf(path, sizeof(path), BACK "/6/%s", devids[i]);
-		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/backend", devids[i]);
+		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/backend",
+			 devids[i]);
 		store_put(frontend, path);
-		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/doorbell-gfn", devids[i]);
+		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/doorbell-gfn",
+			 devids[i]);
 		store_put(frontend, G0);
-		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/doorbell-gfns", devids[i]);
+		snprintf(frontend, sizeof(frontend), "/local/domain/6/device/vhca/%s/doorbell-gfns",
+			 devids[i]);
 		store_put(frontend, "16");
 		strcat(path, "/frames/" M0);
 		request_frame(path, G0);
@@ -74,12 +88,14 @@ static void test_rate(void)
 	CHECK(iomem_server_service(l) == 1 && iomem_server_fd(l) == -1 && none() && store_events());
 	now_ms++;
 	call_ms = 0;
-	CHECK(iomem_server_fd(l) == STORE_FD && iomem_server_service(l) == -1 && one(true, 5, 524289, 0));
+	CHECK(iomem_server_fd(l) == STORE_FD && iomem_server_service(l) == -1 &&
+	      one(true, 5, 524289, 0));
 	/* What takes less than its share goes at once. */
 	now_ms += 10000;
 	call_ms = 1;
 	store_put(PV "/frames/524290", "0");
-	CHECK(iomem_server_service(l) == -1 && iomem_server_fd(l) == STORE_FD && one(true, 5, 524290, 0));
+	CHECK(iomem_server_service(l) == -1 && iomem_server_fd(l) == STORE_FD &&
+	      one(true, 5, 524290, 0));
 	end();
 }
 
@@ -160,7 +176,8 @@ static void test_no_guests(void)
 	}
 	store_fire("@introduceDomain");
 	settle();
-	CHECK(none() && lines <= 10 && !store_find(BACK "/100") && !store_find(BACK "/199") && store_find(PV));
+	CHECK(none() && lines <= 10 && !store_find(BACK "/100") && !store_find(BACK "/199") &&
+	      store_find(PV));
 	end();
 }
 

@@ -83,7 +83,8 @@ static void check_length(void)
 static void check_fields(void)
 {
 	log_to(take);
-	CHECK(!strcmp(printed(plain), "<6>xen-ibback: vhca 5/0: port 1\n")); /* it did not take it */
+	CHECK(!strcmp(printed(plain),
+		      "<6>xen-ibback: vhca 5/0: port 1\n")); /* it did not take it */
 	takes = true;
 	CHECK(!strcmp(printed(plain), ""));
 	CHECK(seen.level == LOG_INFO && !strcmp(text, "port 1") && !strcmp(seen.who, "vhca 5/0"));

@@ -153,7 +153,8 @@ static int make_call(pid_t pid, long number, long a, long b)
 	struct user_regs_struct regs;
 	int status;
 
-	CHECK(!ptrace(PTRACE_ATTACH, pid, 0, 0) && waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
+	CHECK(!ptrace(PTRACE_ATTACH, pid, 0, 0) && waitpid(pid, &status, __WALL) == pid &&
+	      WIFSTOPPED(status));
 	CHECK(!ptrace(PTRACE_GETREGS, pid, 0, &regs));
 	regs.rip -= 2; /* the instruction itself */
 	regs.orig_rax = -1;

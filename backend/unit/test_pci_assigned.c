@@ -92,8 +92,9 @@ static unsigned int look(void)
 
 static bool is_range(unsigned int n, uint64_t first, uint64_t last)
 {
-	return n < assigned.n && assigned.range[n].first == first && assigned.range[n].last == last &&
-	       pci_assigned_has(&assigned, first) && pci_assigned_has(&assigned, last);
+	return n < assigned.n && assigned.range[n].first == first &&
+	       assigned.range[n].last == last && pci_assigned_has(&assigned, first) &&
+	       pci_assigned_has(&assigned, last);
 }
 
 /* One function that has these resources. */
@@ -114,34 +115,51 @@ static void test_bar0(void)
 {
 	/* 64 bits, 32 bits. What else it has are no doorbell pages, nor is the beginning. */
 	CHECK(look_at("0x0000382000000000 0x0000382001ffffff" MEM64 NO_BAR
-		      "0x00000000fe000000 0x00000000fe00ffff" MEM) == 1 && is_range(0, 0x382000005, 0x382001fff));
-	CHECK(!pci_assigned_has(&assigned, 0x381ffffff) && !pci_assigned_has(&assigned, 0x382002000));
-	CHECK(!pci_assigned_has(&assigned, 0x382000000) && !pci_assigned_has(&assigned, 0x382000004));
+		      "0x00000000fe000000 0x00000000fe00ffff" MEM) == 1 &&
+	      is_range(0, 0x382000005, 0x382001fff));
+	CHECK(!pci_assigned_has(&assigned, 0x381ffffff) &&
+	      !pci_assigned_has(&assigned, 0x382002000));
+	CHECK(!pci_assigned_has(&assigned, 0x382000000) &&
+	      !pci_assigned_has(&assigned, 0x382000004));
 	CHECK(!pci_assigned_has(&assigned, 0xfe000) && !pci_assigned_has(&assigned, 0xfe00a));
 	CHECK(!pci_assigned_has(&assigned, 0) && !pci_assigned_has(&assigned, UINT64_MAX));
-	CHECK(look_at("0x00000000fe000000 0x00000000fe005fff" MEM) == 1 && is_range(0, 0xfe005, 0xfe005));
-	CHECK(look_at("0xfe000000 0xfe005fff 0x200") == 1 && is_range(0, 0xfe005, 0xfe005)); /* without an end */
+	CHECK(look_at("0x00000000fe000000 0x00000000fe005fff" MEM) == 1 &&
+	      is_range(0, 0xfe005, 0xfe005));
+	CHECK(look_at("0xfe000000 0xfe005fff 0x200") == 1 &&
+	      is_range(0, 0xfe005, 0xfe005)); /* without an end */
 }
 
 /* Such pages have something else in them, or nothing that is known. */
 static void test_no_bar0(void)
 {
 	static const char *const texts[] = {
-		NO_BAR, "", "\n", "x\n", "0x00000000fe000000 0x00000000fe00ffff\n", NULL,
-		"0x00000000fe000800 0x00000000fe00ffff" MEM, "0x00000000fe000000 0x00000000fe0007ff" MEM,
-		"0x00000000fe000000 0x00000000fe00f7ff" MEM, "0x00000000fe000100 0x00000000fe0100ff" MEM,
-		"0x0000000000000000 0x000000000000ffff" MEM, "0x00000000fe010000 0x00000000fe00ffff" MEM,
-		"0x00000000fe001000 0x00000000fdffffff" MEM, "0x00000000fe000000 0x00000000fe00ffff 0x40101\n",
-		"0x00000000fe000000 0x00000000fe00ffff 0x40301\n", "0x00000000fe000000 0x00000000fe00ffff 0\n",
-		"0x00000000fe000000 0x00000000fe000fff" MEM, "0x00000000fe000000 0x00000000fe004fff" MEM,
-		"x\n0x00000000fe000000 0x00000000fe00ffff" MEM, NO_BAR "0x00000000fe000000 0x00000000fe00ffff" MEM,
+		NO_BAR,
+		"",
+		"\n",
+		"x\n",
+		"0x00000000fe000000 0x00000000fe00ffff\n",
+		NULL,
+		"0x00000000fe000800 0x00000000fe00ffff" MEM,
+		"0x00000000fe000000 0x00000000fe0007ff" MEM,
+		"0x00000000fe000000 0x00000000fe00f7ff" MEM,
+		"0x00000000fe000100 0x00000000fe0100ff" MEM,
+		"0x0000000000000000 0x000000000000ffff" MEM,
+		"0x00000000fe010000 0x00000000fe00ffff" MEM,
+		"0x00000000fe001000 0x00000000fdffffff" MEM,
+		"0x00000000fe000000 0x00000000fe00ffff 0x40101\n",
+		"0x00000000fe000000 0x00000000fe00ffff 0x40301\n",
+		"0x00000000fe000000 0x00000000fe00ffff 0\n",
+		"0x00000000fe000000 0x00000000fe000fff" MEM,
+		"0x00000000fe000000 0x00000000fe004fff" MEM,
+		"x\n0x00000000fe000000 0x00000000fe00ffff" MEM,
+		NO_BAR "0x00000000fe000000 0x00000000fe00ffff" MEM,
 	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		CHECK(!look_at(texts[i]));
-		CHECK(!pci_assigned_has(&assigned, 0xfe000) && !pci_assigned_has(&assigned, 0xfe005) &&
-		      !pci_assigned_has(&assigned, 0));
+		CHECK(!pci_assigned_has(&assigned, 0xfe000) &&
+		      !pci_assigned_has(&assigned, 0xfe005) && !pci_assigned_has(&assigned, 0));
 	}
 }
 
@@ -152,11 +170,14 @@ static void test_devices(void)
 		const char *vendor, *device;
 		bool is_mlx5;
 	} devices[] = {
-		{ "0x15b3\n", "0x1011\n", true }, { "0x15b3\n", "0x1018\n", true }, { "0x15b3\n", "0xa2d6\n", true },
-		{ "0x15b3\n", "0x1003\n", false }, { "0x15b3\n", "0x1010\n", false }, { "0x15b3\n", "0xcb84\n", false },
-		{ "0x15b3\n", "0xa2d1\n", false }, { "0x15b3\n", "0x1100\n", false }, { "0x15b3\n", "0xc2d2\n", false },
-		{ "0x8086\n", "0x1017\n", false }, { "0x15b3\n", "", false }, { "", "0x1017\n", false },
-		{ "0x15b3\n", NULL, false }, { NULL, "0x1017\n", false }, { "x\n", "0x1017\n", false },
+		{ "0x15b3\n", "0x1011\n", true },  { "0x15b3\n", "0x1018\n", true },
+		{ "0x15b3\n", "0xa2d6\n", true },  { "0x15b3\n", "0x1003\n", false },
+		{ "0x15b3\n", "0x1010\n", false }, { "0x15b3\n", "0xcb84\n", false },
+		{ "0x15b3\n", "0xa2d1\n", false }, { "0x15b3\n", "0x1100\n", false },
+		{ "0x15b3\n", "0xc2d2\n", false }, { "0x8086\n", "0x1017\n", false },
+		{ "0x15b3\n", "", false },         { "", "0x1017\n", false },
+		{ "0x15b3\n", NULL, false },       { NULL, "0x1017\n", false },
+		{ "x\n", "0x1017\n", false },
 	};
 	unsigned int i;
 
@@ -183,7 +204,8 @@ static void put_numbered(unsigned int function)
 	char name[32], text[80];
 
 	function_name(name, function);
-	snprintf(text, sizeof(text), "0x%x000 0x%xfff 0x200\n", PAGE_OF(function) - 5, PAGE_OF(function));
+	snprintf(text, sizeof(text), "0x%x000 0x%xfff 0x200\n", PAGE_OF(function) - 5,
+		 PAGE_OF(function));
 	put_function(name, text);
 }
 
@@ -250,10 +272,29 @@ static void test_functions(void)
 static void test_names(void)
 {
 	static const char *const names[] = {
-		"../../etc", "..", ".", "", "/", "function", "./function", "../sysfs/function", "0000:01:00.0/",
-		"0000:01:00.0/..", "0000:01:00.", "0000:01:00", "0000:01:00.00", "000:01:00.0", "0000:01:0.00",
-		"0000:01:00.0 ", "0000:01:00.8x", "10000:01:00.0", "0000-01-00.0", "0000:01:00/0", "00:01:0/../",
-		"0000:01:00.0\n", "0:1:0.0",
+		"../../etc",
+		"..",
+		".",
+		"",
+		"/",
+		"function",
+		"./function",
+		"../sysfs/function",
+		"0000:01:00.0/",
+		"0000:01:00.0/..",
+		"0000:01:00.",
+		"0000:01:00",
+		"0000:01:00.00",
+		"000:01:00.0",
+		"0000:01:0.00",
+		"0000:01:00.0 ",
+		"0000:01:00.8x",
+		"10000:01:00.0",
+		"0000-01-00.0",
+		"0000:01:00/0",
+		"00:01:0/../",
+		"0000:01:00.0\n",
+		"0:1:0.0",
 	};
 	static const char text[] = "0x00000000fe000000 0x00000000fe00ffff" MEM;
 	unsigned int i;

@@ -64,14 +64,16 @@ int main(void)
 		CHECK(!ratelimit_wait_ms(&ratelimit, &rate, 1000));
 		ratelimit_spend(&ratelimit, &rate, 1000);
 	}
-	CHECK(ratelimit_wait_ms(&ratelimit, &rate, 1000) == 10 && ratelimit_wait_ms(&ratelimit, &rate, 1009) == 1);
+	CHECK(ratelimit_wait_ms(&ratelimit, &rate, 1000) == 10 &&
+	      ratelimit_wait_ms(&ratelimit, &rate, 1009) == 1);
 	CHECK(all_within(&ratelimit, 1000, 100) == 9); /* at 1010, 1020, ... 1090 */
 	CHECK(all_within(&ratelimit, 1200, 1) == 4);   /* no more than the burst is kept */
 	CHECK(all_within(&ratelimit, 1201, 10) == 1);
 	ratelimit = (struct ratelimit){ 0 };
 	CHECK(!ratelimit_wait_ms(&ratelimit, &one, 0));
 	ratelimit_spend(&ratelimit, &one, 0);
-	CHECK(ratelimit_wait_ms(&ratelimit, &one, 0) == 5 && !ratelimit_wait_ms(&ratelimit, &one, 5));
+	CHECK(ratelimit_wait_ms(&ratelimit, &one, 0) == 5 &&
+	      !ratelimit_wait_ms(&ratelimit, &one, 5));
 	check_parts();
 	check_sooner();
 	return EXIT_SUCCESS;

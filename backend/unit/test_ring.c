@@ -71,8 +71,10 @@ static void guest_init(struct guest *g, struct fixture *fix)
 
 static void params_init(struct ring_params *params)
 {
-	*params = (struct ring_params){ .ring_order = ORDER, .ring_refs = { 0, 1, 2, 3 },
-		.data_dir_ref = DIR_REF, .event_channel = 9 };
+	*params = (struct ring_params){ .ring_order = ORDER,
+					.ring_refs = { 0, 1, 2, 3 },
+					.data_dir_ref = DIR_REF,
+					.event_channel = 9 };
 }
 
 /* A guest that is connected. */
@@ -135,9 +137,12 @@ static struct xen_vhca_rsp *one(struct guest *g, struct xen_vhca_req req)
 
 static struct xen_vhca_req inline_mr(xen_vhca_handle_t pd, unsigned int pages)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG, .u.mr_reg = { .pd = pd,
-		.flags = XEN_VHCA_MR_REG_INLINE, .pages = pages, .length = pages * 4096ull,
-		.access = 1 } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_REG,
+				      .u.mr_reg = { .pd = pd,
+						    .flags = XEN_VHCA_MR_REG_INLINE,
+						    .pages = pages,
+						    .length = pages * 4096ull,
+						    .access = 1 } };
 }
 
 static void fill_refs(struct guest *g, unsigned int id, unsigned int pages)

@@ -54,7 +54,8 @@ static void enter(enum sandbox_role role)
 	if (role == SANDBOX_WORKER)
 		CHECK(!sandbox_limit_memory(1ull << 30));
 #endif
-	if (sandbox_enter(role, root && role == SANDBOX_WORKER ? &user : NULL, paths, 2, why, sizeof(why))) {
+	if (sandbox_enter(role, root && role == SANDBOX_WORKER ? &user : NULL, paths, 2, why,
+			  sizeof(why))) {
 		fprintf(stderr, "%s\n", why);
 		_exit(99);
 	}
@@ -78,7 +79,8 @@ static bool starts_threads(void)
 	pthread_t thread;
 	int ran = 0;
 
-	return !pthread_create(&thread, NULL, in_thread, &ran) && !pthread_join(thread, NULL) && ran;
+	return !pthread_create(&thread, NULL, in_thread, &ran) && !pthread_join(thread, NULL) &&
+	       ran;
 }
 
 static bool reads_what_it_may(void)
@@ -123,7 +125,8 @@ static bool makes_sockets(void)
 {
 	int pair[2];
 
-	return refused(socket(AF_UNIX, SOCK_STREAM, 0)) && refused(socket(AF_INET, SOCK_DGRAM, 0)) &&
+	return refused(socket(AF_UNIX, SOCK_STREAM, 0)) &&
+	       refused(socket(AF_INET, SOCK_DGRAM, 0)) &&
 	       refused(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 }
 
@@ -138,7 +141,7 @@ static bool makes_code(void)
 
 	return at != MAP_FAILED && refused(mprotect(at, 4096, PROT_READ | PROT_EXEC)) &&
 	       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-	       MAP_FAILED;
+		       MAP_FAILED;
 }
 
 static bool uses_other_ioctls(void)
@@ -157,7 +160,8 @@ static bool raises_limits(void)
 static bool maps_without_end(void)
 {
 #ifndef __SANITIZE_ADDRESS__
-	return mmap(NULL, 6ull << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED;
+	return mmap(NULL, 6ull << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		    0) == MAP_FAILED;
 #else
 	return true;
 #endif
@@ -214,7 +218,11 @@ static bool brokers_read(void)
 static const struct probe {
 	const char *name;
 	enum sandbox_role role;
-	enum { TAMELY, DEADLY, LANDLOCK } how; /* it ends; LANDLOCK: nothing else keeps it from that */
+	enum {
+		TAMELY,
+		DEADLY,
+		LANDLOCK
+	} how; /* it ends; LANDLOCK: nothing else keeps it from that */
 	bool (*run)(void);
 } probes[] = {
 	{ "a worker starts threads", SANDBOX_WORKER, TAMELY, starts_threads },
@@ -277,7 +285,7 @@ static void run(const struct probe *probe)
 	CHECK(waitpid(pid, &status, 0) == pid);
 	remove_files();
 	right = probe->how == DEADLY ? WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS :
-		WIFEXITED(status) && !WEXITSTATUS(status);
+				       WIFEXITED(status) && !WEXITSTATUS(status);
 	if (!right)
 		fprintf(stderr, "%s: wait status 0x%x\n", probe->name, status);
 	CHECK(right);
@@ -287,9 +295,15 @@ static void run(const struct probe *probe)
 static void check_identity(void)
 {
 	static const char *const lines[] = {
-		"Uid:\t65534\t65534\t65534\t65534\n", "Gid:\t65534\t65534\t65534\t65534\n", "Groups:\t \n",
-		"CapInh:\t0000000000000000\n", "CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n",
-		"CapBnd:\t0000000000000000\n", "CapAmb:\t0000000000000000\n", "NoNewPrivs:\t1\n",
+		"Uid:\t65534\t65534\t65534\t65534\n",
+		"Gid:\t65534\t65534\t65534\t65534\n",
+		"Groups:\t \n",
+		"CapInh:\t0000000000000000\n",
+		"CapPrm:\t0000000000000000\n",
+		"CapEff:\t0000000000000000\n",
+		"CapBnd:\t0000000000000000\n",
+		"CapAmb:\t0000000000000000\n",
+		"NoNewPrivs:\t1\n",
 		"Seccomp:\t2\n",
 	};
 	char path[64], text[8192];
@@ -337,7 +351,8 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
 		if (probes[i].how == LANDLOCK && !landlock)
-			fprintf(stderr, "skipped, as this kernel has no Landlock: %s\n", probes[i].name);
+			fprintf(stderr, "skipped, as this kernel has no Landlock: %s\n",
+				probes[i].name);
 		else
 			run(&probes[i]);
 	}

@@ -80,7 +80,8 @@ static void test_numbers(void)
 	refused("hca=a,max-mem-bytes=99999999999T", "bytes");
 	refused("hca=a,max-mem-bytes=18446744073709551616", "bytes");
 	refused("hca=a,max-mem-bytes=16777216T", "bytes"); /* 2^64 */
-	refused("hca=a,max-mem-bytes=16777217T", "bytes"); /* which overflows to what would be good */
+	refused("hca=a,max-mem-bytes=16777217T",
+		"bytes"); /* which overflows to what would be good */
 	refused("hca=a,max-mem-bytes=1GG", "bytes");
 	refused("hca=a,max-mem-bytes=G", "bytes");
 	refused("hca=a,max-qp=1K", "a number");

@@ -51,18 +51,20 @@ static void test_round_trip(void)
 
 	CHECK(status_load(&view, dir, 5, 1));
 	CHECK(view.pid == (uint32_t)getpid());
-	CHECK(object(&view, "QP")->used == 1 && object(&view, "QP")->limit == fix.v.quota.objects[OBJ_QP].limit);
-	CHECK(view.bytes.used == fix.v.quota.bytes.used && view.bytes.limit == fix.v.quota.bytes.limit);
+	CHECK(object(&view, "QP")->used == 1 &&
+	      object(&view, "QP")->limit == fix.v.quota.objects[OBJ_QP].limit);
+	CHECK(view.bytes.used == fix.v.quota.bytes.used &&
+	      view.bytes.limit == fix.v.quota.bytes.limit);
 	CHECK(view.counters[STATUS_KICKS] == 7 && !view.counters[STATUS_UNKNOWN]);
 	CHECK(op(&view, "QP_CREATE")->count == 1 && op(&view, "QP_DESTROY")->count == 1);
-	CHECK(!memcmp(&op(&view, "QP_CREATE")->latency, &fix.v.counters.latency[XEN_VHCA_OP_QP_CREATE],
-		      sizeof(struct histogram)));
+	CHECK(!memcmp(&op(&view, "QP_CREATE")->latency,
+		      &fix.v.counters.latency[XEN_VHCA_OP_QP_CREATE], sizeof(struct histogram)));
 	CHECK(op(&view, "QP_CREATE")->latency.count == 1 && op(&view, "QP_CREATE")->latency.sum_ns);
 	CHECK(view.events.count == 1 && view.events.max_ns == 3000 && view.events.buckets[2] == 1);
 	CHECK(view.n_refusals == 1 && !strcmp(view.refusals[0].op, "QP_DESTROY") &&
 	      !strcmp(view.refusals[0].why, "E_HANDLE") && view.refusals[0].count == 1);
-	CHECK(view.n_contexts == 1 && view.contexts[0].pid == 77 && view.contexts[0].handle == p.ctx &&
-	      !strcmp(view.contexts[0].name, "test"));
+	CHECK(view.n_contexts == 1 && view.contexts[0].pid == 77 &&
+	      view.contexts[0].handle == p.ctx && !strcmp(view.contexts[0].name, "test"));
 	CHECK(status_commands(&view) > 10);
 	status_free(&view);
 
@@ -99,7 +101,8 @@ static void test_nonsense(void)
 	take(&view, "object \033[2JQP 1 2 3");
 	CHECK(!strcmp(view.objects[0].type, "?[2JQP"));
 	take(&view, "context 0x10 5 with a space and more than fits");
-	CHECK(view.contexts[0].handle == 16 && !strcmp(view.contexts[0].name, "with a space and more t"));
+	CHECK(view.contexts[0].handle == 16 &&
+	      !strcmp(view.contexts[0].name, "with a space and more t"));
 	for (i = 0; i < 2 * STATUS_CONTEXTS; i++) {
 		take(&view, "context 0x1 1 x");
 		take(&view, "object QP 1 2 3");
@@ -143,8 +146,10 @@ static void test_latency(void)
 	for (i = 0; i < 99; i++)
 		histogram_add(&latency, 900);
 	histogram_add(&latency, UINT64_MAX / 1000);
-	CHECK(latency.count == 100 && latency.buckets[0] == 99 && latency.buckets[HISTOGRAM_BUCKETS - 1] == 1);
-	CHECK(histogram_quantile_ns(&latency, 500) == 1000 && histogram_quantile_ns(&latency, 990) == 1000);
+	CHECK(latency.count == 100 && latency.buckets[0] == 99 &&
+	      latency.buckets[HISTOGRAM_BUCKETS - 1] == 1);
+	CHECK(histogram_quantile_ns(&latency, 500) == 1000 &&
+	      histogram_quantile_ns(&latency, 990) == 1000);
 	CHECK(histogram_quantile_ns(&latency, 999) == latency.max_ns);
 }
 

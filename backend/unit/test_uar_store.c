@@ -25,8 +25,8 @@
 
 #define PAGES 64u
 #define FIRST_PAGE 5u /* that can be a doorbell page */
-#define DOM0 255u /* who has a page: a process of dom0, */
-#define FREE 0u   /* nobody, or the number of a file */
+#define DOM0 255u     /* who has a page: a process of dom0, */
+#define FREE 0u       /* nobody, or the number of a file */
 #define FILES 128u
 
 static struct hca_state {
@@ -125,7 +125,8 @@ int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 		return -EIO;
 	look_for_closed();
 	for (i = 0; i < PAGES; i++) {
-		hca->last = hca->last < FIRST_PAGE || hca->last == PAGES - 1 ? FIRST_PAGE : hca->last + 1;
+		hca->last = hca->last < FIRST_PAGE || hca->last == PAGES - 1 ? FIRST_PAGE :
+									       hca->last + 1;
 		if (hca->page[hca->last] != FREE)
 			continue;
 		hca->page[hca->last] = owner;
@@ -361,7 +362,8 @@ static void test_held(void)
 	begin();
 	CHECK(!use(&guests[0], "mlx5_0", 3) && !use(&guests[1], "mlx5_0", 2));
 	reload(&hcas[0]);
-	CHECK(!use(&guests[2], "mlx5_0", 4) && !use(&guests[0], "mlx5_0", 3) && !use(&guests[1], "mlx5_0", 2));
+	CHECK(!use(&guests[2], "mlx5_0", 4) && !use(&guests[0], "mlx5_0", 3) &&
+	      !use(&guests[1], "mlx5_0", 2));
 	CHECK(strstr(said, "pages that domain 5") && strstr(said, "pages that domain 6"));
 	dom0_takes_all(&hcas[0]);
 	/* With these domains they are free; what it has got since, with itself. */
@@ -594,7 +596,8 @@ static void test_slow(void)
 	/* The domain ends meanwhile, and what was found is free. */
 	begin_slow();
 	destroy(&guests[0]);
-	CHECK(!use(&guests[1], "mlx5_0", 1) && owner_of(guests[0].mapped[0]) == FREE && owner_of(guests[0].mapped[1]) == FREE);
+	CHECK(!use(&guests[1], "mlx5_0", 1) && owner_of(guests[0].mapped[0]) == FREE &&
+	      owner_of(guests[0].mapped[1]) == FREE);
 	end();
 
 	/* The driver is reloaded once more. */

@@ -15,7 +15,8 @@ int main(void)
 	CHECK(table);
 	CHECK(uar_table_valid(table) && !uar_table_at(table, 0x100000));
 	CHECK(uar_table_add(table, 18, 1, 0xfe812) == &table->entry[0] && table->count == 1);
-	CHECK(table->entry[0].index == 18 && table->entry[0].type == 1 && table->entry[0].frame == 0xfe812);
+	CHECK(table->entry[0].index == 18 && table->entry[0].type == 1 &&
+	      table->entry[0].frame == 0xfe812);
 	CHECK(!table->entry[0].allowed && !table->entry[0].in_use);
 
 	/* One that is nowhere is not at gfn 0. */

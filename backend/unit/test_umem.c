@@ -17,7 +17,8 @@
 
 static bool somebody_comes;
 
-static int fail_to_map(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only, void *addr, void **mapped)
+static int fail_to_map(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
+		       void *addr, void **mapped)
 {
 	const size_t bytes = (size_t)n * XEN_VHCA_PAGE_SIZE;
 
@@ -26,7 +27,8 @@ static int fail_to_map(struct transport *t, const uint32_t *refs, unsigned int n
 	(void)read_only;
 	CHECK(!munmap(addr, bytes));
 	if (somebody_comes)
-		CHECK(mmap(addr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == addr);
+		CHECK(mmap(addr, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == addr);
 	*mapped = NULL;
 	return -EFAULT;
 }
@@ -48,7 +50,8 @@ static void reserved_again(void)
 	umem_settle(&umem, 1, 1, err);
 	CHECK(!umem.present && umem_claim(&umem, 0, PAGES));
 	/* Nobody else can have the addresses. */
-	CHECK(mmap(umem.base, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
+	CHECK(mmap(umem.base, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+		   -1, 0) == MAP_FAILED);
 	umem_fini(&umem);
 }
 

@@ -48,23 +48,52 @@ static void check_reading(void)
 
 static void check_writing(void)
 {
-	CHECK(MAY(XS_WRITE, BACK "/state\0" "4") && MAY(XS_WRITE, BACK "/error\0why"));
-	CHECK(MAY(XS_WRITE, BACK "/feature-blueflame\0" "1") && MAY(XS_RM, BACK "/error"));
-	CHECK(!MAY(XS_WRITE, BACK "/versions\0" "1") && !MAY(XS_WRITE, BACK "/feature-events\0" "1"));
-	CHECK(!MAY(XS_WRITE, BACK "/max-qp\0" "99999") && !MAY(XS_WRITE, BACK "/frontend\0/"));
-	CHECK(!MAY(XS_WRITE, BACK "/online\0" "1") && !MAY(XS_WRITE, BACK "/state/x\0" "1"));
+	CHECK(MAY(XS_WRITE, BACK "/state\0"
+				 "4") &&
+	      MAY(XS_WRITE, BACK "/error\0why"));
+	CHECK(MAY(XS_WRITE, BACK "/feature-blueflame\0"
+				 "1") &&
+	      MAY(XS_RM, BACK "/error"));
+	CHECK(!MAY(XS_WRITE, BACK "/versions\0"
+				  "1") &&
+	      !MAY(XS_WRITE, BACK "/feature-events\0"
+				  "1"));
+	CHECK(!MAY(XS_WRITE, BACK "/max-qp\0"
+				  "99999") &&
+	      !MAY(XS_WRITE, BACK "/frontend\0/"));
+	CHECK(!MAY(XS_WRITE, BACK "/online\0"
+				  "1") &&
+	      !MAY(XS_WRITE, BACK "/state/x\0"
+				  "1"));
 	CHECK(!MAY(XS_WRITE, BACK) && !MAY(XS_RM, BACK) && !MAY(XS_RM, BACK "/"));
-	CHECK(!MAY(XS_WRITE, FRONT "/state\0" "4") && !MAY(XS_RM, FRONT));
+	CHECK(!MAY(XS_WRITE, FRONT "/state\0"
+				   "4") &&
+	      !MAY(XS_RM, FRONT));
 	CHECK(!MAY(XS_WRITE, "/local/domain/5/name\0x"));
 }
 
 static void check_others(void)
 {
 	static const uint32_t never[] = {
-		XS_CONTROL, XS_DIRECTORY, XS_GET_PERMS, XS_TRANSACTION_START, XS_TRANSACTION_END,
-		XS_INTRODUCE, XS_RELEASE, XS_GET_DOMAIN_PATH, XS_MKDIR, XS_SET_PERMS, XS_WATCH_EVENT,
-		XS_ERROR, XS_IS_DOMAIN_INTRODUCED, XS_RESUME, XS_SET_TARGET, XS_RESET_WATCHES,
-		XS_DIRECTORY_PART, XS_INVALID, UINT32_MAX,
+		XS_CONTROL,
+		XS_DIRECTORY,
+		XS_GET_PERMS,
+		XS_TRANSACTION_START,
+		XS_TRANSACTION_END,
+		XS_INTRODUCE,
+		XS_RELEASE,
+		XS_GET_DOMAIN_PATH,
+		XS_MKDIR,
+		XS_SET_PERMS,
+		XS_WATCH_EVENT,
+		XS_ERROR,
+		XS_IS_DOMAIN_INTRODUCED,
+		XS_RESUME,
+		XS_SET_TARGET,
+		XS_RESET_WATCHES,
+		XS_DIRECTORY_PART,
+		XS_INVALID,
+		UINT32_MAX,
 	};
 	unsigned int i;
 
@@ -101,7 +130,8 @@ static void check_passing(void)
 	int worker[2], store[2];
 	char byte;
 
-	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, worker) && !socketpair(AF_UNIX, SOCK_STREAM, 0, store));
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, worker) &&
+	      !socketpair(AF_UNIX, SOCK_STREAM, 0, store));
 	filter.worker = worker[1];
 	filter.xenstore = store[1];
 	put(worker[0], XS_READ, 1, own, sizeof(own));
@@ -114,7 +144,8 @@ static void check_passing(void)
 	CHECK(!xenstore_filter_request(&filter));
 	get(worker[0], XS_ERROR, 2, "EACCES", 7);
 	CHECK(recv(store[0], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
-	CHECK(write(worker[0], &huge, sizeof(huge)) == sizeof(huge) && xenstore_filter_request(&filter) == -EPROTO);
+	CHECK(write(worker[0], &huge, sizeof(huge)) == sizeof(huge) &&
+	      xenstore_filter_request(&filter) == -EPROTO);
 	close(worker[0]);
 	CHECK(xenstore_filter_request(&filter) == -EPIPE);
 	close(store[0]);

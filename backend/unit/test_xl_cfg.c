@@ -42,7 +42,8 @@ static int find(const char *name)
 
 static void test_found(void)
 {
-	put(first, "one.cfg", "name = 'one'\nmemory = 512\nvif = [ 'mac=00:16:3e:00:00:01' ]\n"
+	put(first, "one.cfg",
+	    "name = 'one'\nmemory = 512\nvif = [ 'mac=00:16:3e:00:00:01' ]\n"
 	    "vhca = [ 'hca=mlx5_0,max-qp=256',\n  'hca=mlx5_1', ]\n");
 	put(first, "two", "name = \"two\"\n");
 	put(first, "garbage", "name = [[[\n\x01\xff");
@@ -53,7 +54,8 @@ static void test_found(void)
 	put(first, "xl.conf", "name = 'one'\nvhca = [ 'hca=other' ]\n");
 	CHECK(!mkdir(path_of(first, "folder"), 0755) && !mkfifo(path_of(first, "fifo"), 0600));
 	CHECK(!find("one") && specs.n == 2);
-	CHECK(!strcmp(specs.spec[0], "hca=mlx5_0,max-qp=256") && !strcmp(specs.spec[1], "hca=mlx5_1"));
+	CHECK(!strcmp(specs.spec[0], "hca=mlx5_0,max-qp=256") &&
+	      !strcmp(specs.spec[1], "hca=mlx5_1"));
 	config_file_free(&specs);
 	CHECK(!find("two") && !specs.n);
 	CHECK(!find("three") && !specs.n);

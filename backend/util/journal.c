@@ -25,8 +25,8 @@ struct fields {
 	int n;
 };
 
-__attribute__((format(printf, 2, 0)))
-static void add(struct fields *fields, const char *format, const char *value)
+__attribute__((format(printf, 2, 0))) static void add(struct fields *fields, const char *format,
+						      const char *value)
 {
 	char *text = fields->text[fields->n];
 	int length;

@@ -102,7 +102,8 @@ static uint64_t now_ms(void)
 
 int log_allowed(struct log_limit *limit, unsigned int *suppressed)
 {
-	static const struct ratelimit_rate rate = { .burst = LOG_BURST, .interval_ms = LOG_INTERVAL_MS };
+	static const struct ratelimit_rate rate = { .burst = LOG_BURST,
+						    .interval_ms = LOG_INTERVAL_MS };
 	uint64_t now = now_ms();
 
 	if (ratelimit_wait_ms(&limit->ratelimit, &rate, now)) {

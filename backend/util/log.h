@@ -24,8 +24,8 @@ void log_hca(const char *name);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
 /* log_refusal - a warning about a command: names of its operation and status. */
-__attribute__((format(printf, 3, 4)))
-void log_refusal(const char *op, const char *status, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void log_refusal(const char *op, const char *status,
+						       const char *format, ...);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)

@@ -10,7 +10,8 @@
 
 struct ratelimit_rate {
 	unsigned int burst, interval_ms;
-	unsigned int parts; /* of one, for ratelimit_spend_parts(): what may be done more than once a millisecond */
+	unsigned int
+		parts; /* of one, for ratelimit_spend_parts(): what may be done more than once a millisecond */
 };
 
 /* Zeroed memory is ready, with all of the burst. */
@@ -20,7 +21,8 @@ struct ratelimit {
 };
 
 /* ratelimit_wait_ms - in how many milliseconds it may be done again; 0: now. */
-static inline uint64_t ratelimit_wait_ms(const struct ratelimit *ratelimit, const struct ratelimit_rate *rate, uint64_t now_ms)
+static inline uint64_t ratelimit_wait_ms(const struct ratelimit *ratelimit,
+					 const struct ratelimit_rate *rate, uint64_t now_ms)
 {
 	uint64_t ahead = (uint64_t)(rate->burst - 1) * rate->interval_ms;
 
@@ -28,16 +30,20 @@ static inline uint64_t ratelimit_wait_ms(const struct ratelimit *ratelimit, cons
 }
 
 /* ratelimit_spend - it is done now. */
-static inline void ratelimit_spend(struct ratelimit *ratelimit, const struct ratelimit_rate *rate, uint64_t now_ms)
+static inline void ratelimit_spend(struct ratelimit *ratelimit, const struct ratelimit_rate *rate,
+				   uint64_t now_ms)
 {
-	ratelimit->tat_ms = (ratelimit->tat_ms > now_ms ? ratelimit->tat_ms : now_ms) + rate->interval_ms;
+	ratelimit->tat_ms =
+		(ratelimit->tat_ms > now_ms ? ratelimit->tat_ms : now_ms) + rate->interval_ms;
 }
 
 /* ratelimit_spend_parts - so many parts are done now. */
-static inline void ratelimit_spend_parts(struct ratelimit *ratelimit, const struct ratelimit_rate *rate, unsigned int parts,
+static inline void ratelimit_spend_parts(struct ratelimit *ratelimit,
+					 const struct ratelimit_rate *rate, unsigned int parts,
 					 uint64_t now_ms)
 {
-	for (ratelimit->parts += parts; ratelimit->parts >= rate->parts; ratelimit->parts -= rate->parts)
+	for (ratelimit->parts += parts; ratelimit->parts >= rate->parts;
+	     ratelimit->parts -= rate->parts)
 		ratelimit_spend(ratelimit, rate, now_ms);
 }
 

@@ -81,7 +81,8 @@ static bool put_pending(struct events *e, struct object *obj)
 {
 	while (obj->pending) {
 		const struct xen_vhca_async_event event = {
-			.type = __builtin_ctz(obj->pending), .handle = obj->handle,
+			.type = __builtin_ctz(obj->pending),
+			.handle = obj->handle,
 		};
 
 		if (!vhca_async_put(&e->async, &event))
@@ -160,7 +161,8 @@ static struct object *find(struct events *e, uint64_t user, enum obj_type type)
 	return obj && !obj->ctx->obj.dying ? obj : NULL;
 }
 
-static void notify_completions(struct events *e, const uint64_t *users, unsigned int n, uint64_t begun)
+static void notify_completions(struct events *e, const uint64_t *users, unsigned int n,
+			       uint64_t begun)
 {
 	bool news = false;
 	struct object *obj;
@@ -225,7 +227,8 @@ static void count_fault(struct events *e, uint32_t event)
 	}
 }
 
-static void notify_asyncs(struct events *e, const struct hca_event *events, unsigned int n, uint64_t begun)
+static void notify_asyncs(struct events *e, const struct hca_event *events, unsigned int n,
+			  uint64_t begun)
 {
 	enum obj_type type;
 	struct object *obj;

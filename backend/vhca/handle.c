@@ -129,8 +129,8 @@ const char *obj_type_name(enum obj_type type)
 {
 	static const char *const names[OBJ_TYPES] = {
 		[OBJ_NONE] = "nothing", [OBJ_CTX] = "context", [OBJ_UAR] = "UAR", [OBJ_PD] = "PD",
-		[OBJ_UMEM] = "umem", [OBJ_MR] = "MR", [OBJ_MW] = "MW", [OBJ_CQ] = "CQ",
-		[OBJ_SRQ] = "SRQ", [OBJ_QP] = "QP",
+		[OBJ_UMEM] = "umem",    [OBJ_MR] = "MR",       [OBJ_MW] = "MW",   [OBJ_CQ] = "CQ",
+		[OBJ_SRQ] = "SRQ",      [OBJ_QP] = "QP",
 	};
 
 	return type < OBJ_TYPES ? names[type] : "?";

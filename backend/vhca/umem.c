@@ -14,15 +14,15 @@ enum page_state {
 	PAGE_RESERVED, /* ours, nothing mapped */
 	PAGE_CLAIMED,  /* a command is mapping it */
 	PAGE_MAPPED,
-	PAGE_LOST      /* not ours any more: see umem_map() */
+	PAGE_LOST /* not ours any more: see umem_map() */
 };
 
 #define LOST (-ESTALE) /* of umem_map() to umem_settle() */
 
 static void *reserve(void *addr, size_t bytes, int flags)
 {
-	return mmap(addr, bytes, PROT_NONE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+	return mmap(addr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1,
+		    0);
 }
 
 static size_t bytes_of(uint32_t pages)

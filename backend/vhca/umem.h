@@ -20,7 +20,7 @@ struct umem {
 	uint32_t pages;
 	uint32_t present; /* pages that are mapped */
 	bool read_only;
-	uint8_t *state;   /* of each page, see umem.c */
+	uint8_t *state; /* of each page, see umem.c */
 };
 
 /* umem_init - reserves addresses. 0 or -ENOMEM. */

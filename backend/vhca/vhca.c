@@ -87,7 +87,8 @@ int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct
 	return 0;
 }
 
-static const struct ratelimit_rate fault_rate = { .burst = VHCA_FAULTS, .interval_ms = VHCA_FAULT_MS };
+static const struct ratelimit_rate fault_rate = { .burst = VHCA_FAULTS,
+						  .interval_ms = VHCA_FAULT_MS };
 
 void vhca_fault(struct vhca *v, bool own)
 {
@@ -152,7 +153,8 @@ void vhca_free_uar(struct vhca *v, const struct uar *uar)
 	v->uar_warned = true;
 	pthread_mutex_unlock(&v->lock);
 	if (!warned)
-		log_warning("UAR %u: revoking it from the guest: %s (logged once)", uar->uar.index, strerror(-err));
+		log_warning("UAR %u: revoking it from the guest: %s (logged once)", uar->uar.index,
+			    strerror(-err));
 }
 
 /* What takes long. Nobody else can reach the objects of a dying context, so no lock is needed. */

@@ -77,14 +77,15 @@ struct qp {
 struct vhca_counters {
 	uint64_t commands[XEN_VHCA_OPS];
 	uint64_t refused[XEN_VHCA_OPS][XEN_VHCA_STATUSES];
-	uint64_t unknown; /* commands with no operation that exists */
-	uint64_t kicks;   /* event channel notifications from the guest */
-	uint64_t notifies; /* and to it */
+	uint64_t unknown;        /* commands with no operation that exists */
+	uint64_t kicks;          /* event channel notifications from the guest */
+	uint64_t notifies;       /* and to it */
 	uint64_t completions;    /* completion events of the HCA */
 	uint64_t asyncs;         /* asynchronous events put into the ring */
 	uint64_t asyncs_lost;    /* dropped, as the same one waited already */
 	uint64_t event_notifies; /* to the guest */
-	struct histogram latency[XEN_VHCA_OPS]; /* of commands, from reading the request to its result */
+	struct histogram
+		latency[XEN_VHCA_OPS];  /* of commands, from reading the request to its result */
 	struct histogram event_latency; /* from reading events of the kernel to telling the guest */
 };
 

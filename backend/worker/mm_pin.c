@@ -45,7 +45,8 @@ static long raw_call(long number, long a, long b, long c)
 	register long fourth __asm__("r10") = 0, fifth __asm__("r8") = 0;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result)
+	__asm__ volatile("syscall"
+			 : "=a"(result)
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth)
 			 : "rcx", "r11", "memory");
 	return result;

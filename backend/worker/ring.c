@@ -33,10 +33,10 @@ struct ring {
 	uint8_t *data; /* the data pages, in the order of ids */
 	struct slow_commands *slow;
 	struct cmd *cmds; /* one for each id */
-	bool answered; /* responses wait to be pushed */
+	bool answered;    /* responses wait to be pushed */
 	struct ratelimit idle;
 	uint64_t done_at_ms; /* when the event is to be ended; 0: there is none */
-	bool slowed; /* which has been said */
+	bool slowed;         /* which has been said */
 	bool broken;
 };
 
@@ -135,7 +135,8 @@ static bool must_wait(struct ring *r)
 	if (!vhca_pause_ms(r->v))
 		return false;
 	if (!r->slowed)
-		log_warning("the guest is slowed down: the HCA refuses its commands, or its queues end in errors");
+		log_warning(
+			"the guest is slowed down: the HCA refuses its commands, or its queues end in errors");
 	r->slowed = true;
 	return true;
 }
@@ -253,8 +254,7 @@ static int map_data(struct ring *r, uint32_t dir_ref)
 	return err;
 }
 
-struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *why,
-		      size_t size)
+struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *why, size_t size)
 {
 	struct ring *r;
 	int err;

@@ -26,8 +26,7 @@ struct ring_params {
  * ring_new - maps ring and data pages, binds the event channel. The vhca and its transport
  * belong to the caller. NULL, with the reason in why.
  */
-struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *why,
-		      size_t size);
+struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *why, size_t size);
 
 /*
  * ring_free - waits for the commands that are at work, answers nobody any more, and unmaps.

@@ -59,7 +59,8 @@ static void write_number(FILE *file, const char *what, uint64_t number)
 }
 
 /* Without the empty buckets at the end. */
-static void write_latency(FILE *file, const char *key, const char *of, const struct histogram *latency)
+static void write_latency(FILE *file, const char *key, const char *of,
+			  const struct histogram *latency)
 {
 	unsigned int n = HISTOGRAM_BUCKETS, i;
 
@@ -67,8 +68,8 @@ static void write_latency(FILE *file, const char *key, const char *of, const str
 		return;
 	while (n && !latency->buckets[n - 1])
 		n--;
-	fprintf(file, "%s%s %" PRIu64 " %" PRIu64 " %" PRIu64, key, of, latency->count, latency->sum_ns,
-		latency->max_ns);
+	fprintf(file, "%s%s %" PRIu64 " %" PRIu64 " %" PRIu64, key, of, latency->count,
+		latency->sum_ns, latency->max_ns);
 	for (i = 0; i < n; i++)
 		fprintf(file, " %" PRIu64, latency->buckets[i]);
 	fputc('\n', file);
@@ -77,9 +78,12 @@ static void write_latency(FILE *file, const char *key, const char *of, const str
 static void write_counters(FILE *file, const struct vhca_counters *c)
 {
 	const uint64_t numbers[STATUS_COUNTERS] = {
-		[STATUS_KICKS] = c->kicks, [STATUS_NOTIFIES] = c->notifies,
-		[STATUS_COMPLETIONS] = c->completions, [STATUS_ASYNCS] = c->asyncs,
-		[STATUS_ASYNCS_LOST] = c->asyncs_lost, [STATUS_EVENT_NOTIFIES] = c->event_notifies,
+		[STATUS_KICKS] = c->kicks,
+		[STATUS_NOTIFIES] = c->notifies,
+		[STATUS_COMPLETIONS] = c->completions,
+		[STATUS_ASYNCS] = c->asyncs,
+		[STATUS_ASYNCS_LOST] = c->asyncs_lost,
+		[STATUS_EVENT_NOTIFIES] = c->event_notifies,
 		[STATUS_UNKNOWN] = c->unknown,
 	};
 	unsigned int op, why, i;

@@ -39,8 +39,8 @@
 static const struct ratelimit_rate look_rate = { .burst = 32, .interval_ms = 20 };
 
 enum phase {
-	PHASE_WAIT,      /* for the frontend to let go of an earlier connection */
-	PHASE_OFFERED,   /* InitWait */
+	PHASE_WAIT,    /* for the frontend to let go of an earlier connection */
+	PHASE_OFFERED, /* InitWait */
 	PHASE_CONNECTED,
 };
 
@@ -69,8 +69,8 @@ struct worker {
 };
 
 /* Says why, in the log and to people who look into xenstore. */
-__attribute__((format(printf, 3, 4)))
-static void fail(struct worker *w, enum worker_exit result, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fail(struct worker *w, enum worker_exit result,
+						       const char *format, ...)
 {
 	char why[256];
 	va_list args;
@@ -104,7 +104,8 @@ static const char *read_params(struct worker *w, struct ring_params *p)
 
 	if (!read_u32(w, XEN_VHCA_FIELD_VERSION, &version) || version != XEN_VHCA_VERSION)
 		return XEN_VHCA_FIELD_VERSION;
-	if (!read_u32(w, XEN_VHCA_FIELD_RING_PAGE_ORDER, &order) || order > XEN_VHCA_MAX_RING_PAGE_ORDER)
+	if (!read_u32(w, XEN_VHCA_FIELD_RING_PAGE_ORDER, &order) ||
+	    order > XEN_VHCA_MAX_RING_PAGE_ORDER)
 		return XEN_VHCA_FIELD_RING_PAGE_ORDER;
 	p->ring_order = order;
 	for (i = 0; i < 1u << order; i++) {
@@ -114,7 +115,9 @@ static const char *read_params(struct worker *w, struct ring_params *p)
 	}
 	if (!read_u32(w, XEN_VHCA_FIELD_DATA_DIR_REF, &p->data_dir_ref))
 		return XEN_VHCA_FIELD_DATA_DIR_REF;
-	return read_u32(w, XEN_VHCA_FIELD_EVENT_CHANNEL, &p->event_channel) ? NULL : XEN_VHCA_FIELD_EVENT_CHANNEL;
+	return read_u32(w, XEN_VHCA_FIELD_EVENT_CHANNEL, &p->event_channel) ?
+		       NULL :
+		       XEN_VHCA_FIELD_EVENT_CHANNEL;
 }
 
 /* All of it, or none: a frontend that wants no events. */
@@ -276,9 +279,17 @@ static int look_if_changed(struct worker *w)
 
 /* The loop */
 
-enum { POLL_XENSTORE, POLL_SIGNAL, POLL_MM_PIN, POLL_BROKER, POLL_HCA, POLL_FLOOD, POLL_COUNTED,
+enum {
+	POLL_XENSTORE,
+	POLL_SIGNAL,
+	POLL_MM_PIN,
+	POLL_BROKER,
+	POLL_HCA,
+	POLL_FLOOD,
+	POLL_COUNTED,
 	POLL_RING,
-	POLLS = POLL_RING + RING_FDS };
+	POLLS = POLL_RING + RING_FDS
+};
 
 /* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
 static void poll_hca(struct worker *w)
@@ -349,8 +360,9 @@ static void loop(struct worker *w)
 		if (polls[POLL_COUNTED].revents)
 			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)
-			fail(w, WORKER_FAILED, vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
-			     "event flood from the guest");
+			fail(w, WORKER_FAILED,
+			     vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
+						     "event flood from the guest");
 		if (!w->stop && polls[POLL_HCA].revents)
 			poll_hca(w);
 		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
@@ -428,7 +440,8 @@ static bool set_watches(struct worker *w)
 static void write_nodes(struct worker *w)
 {
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_VERSIONS, "%u", XEN_VHCA_VERSION);
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, "%u",
+		 XEN_VHCA_MAX_RING_PAGE_ORDER);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
 }
@@ -478,9 +491,15 @@ static bool check_hca(struct worker *w)
 static bool open_xen(struct worker *w)
 {
 	const struct broker_setup setup = {
-		.domid = w->domid, .devid = w->devid, .hca = w->hca_name,
-		.backend = w->path, .frontend = w->frontend, .life = WORKER_LIFE,
-		.pool = WORKER_UAR_POOL, .table = WORKER_UAR_TABLE, .confined = !sandbox_waived(),
+		.domid = w->domid,
+		.devid = w->devid,
+		.hca = w->hca_name,
+		.backend = w->path,
+		.frontend = w->frontend,
+		.life = WORKER_LIFE,
+		.pool = WORKER_UAR_POOL,
+		.table = WORKER_UAR_TABLE,
+		.confined = !sandbox_waived(),
 	};
 	struct xs_handle *narrow;
 
@@ -572,7 +591,10 @@ int worker_main(const char *path, unsigned int domid, unsigned int devid)
 {
 	uint64_t pause_s;
 	struct worker w = {
-		.path = path, .domid = domid, .devid = devid, .mm_pin = -1,
+		.path = path,
+		.domid = domid,
+		.devid = devid,
+		.mm_pin = -1,
 	};
 
 	w.signals = catch_signals();

@@ -14,17 +14,18 @@
 
 /* Descriptors that a worker is born with. */
 enum worker_fd {
-	WORKER_UAR_POOL = 3,    /* for its broker; see broker/uar_pool.h: the uverbs file of the UARs */
+	WORKER_UAR_POOL =
+		3, /* for its broker; see broker/uar_pool.h: the uverbs file of the UARs */
 	WORKER_UAR_TABLE = 4, /* and the memory of their table */
-	WORKER_LIFE = 5,    /* closed when worker and mm pin are gone */
+	WORKER_LIFE = 5,      /* closed when worker and mm pin are gone */
 	WORKER_FD_END = 6,
 };
 
 /* How a worker ends: the lower bits of its exit status. */
 enum worker_exit {
 	WORKER_DONE = 0,
-	WORKER_FAILED = 1,   /* not connected, or not any more, for a reason that is in the log */
-	WORKER_REFUSED = 2,  /* it is not safe to serve, or there is no such HCA */
+	WORKER_FAILED = 1,  /* not connected, or not any more, for a reason that is in the log */
+	WORKER_REFUSED = 2, /* it is not safe to serve, or there is no such HCA */
 };
 
 /* The upper ones: for how many seconds the guest is not to be connected again. */

@@ -46,8 +46,8 @@ static bool there(const struct nodes *n, const char *path)
 	return text;
 }
 
-__attribute__((format(printf, 4, 5)))
-static void put(struct nodes *n, const char *dir, const char *key, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void put(struct nodes *n, const char *dir,
+						      const char *key, const char *format, ...)
 {
 	char path[XB_PATH_MAX + 32], value[256];
 	va_list args;
@@ -69,8 +69,7 @@ static void make_directory(struct nodes *n, const char *path, unsigned int owner
 		{ .id = reader, .perms = XS_PERM_READ },
 	};
 
-	if (!xs_write(n->xs, n->t, path, "", 0) ||
-	    !xs_set_permissions(n->xs, n->t, path, perms, 2))
+	if (!xs_write(n->xs, n->t, path, "", 0) || !xs_set_permissions(n->xs, n->t, path, perms, 2))
 		n->failed = true;
 }
 
@@ -120,8 +119,8 @@ static int choose_devid(struct nodes *n, int wanted)
 	return -ENOSPC;
 }
 
-__attribute__((format(printf, 4, 5)))
-static int say(int err, char *why, size_t size, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int say(int err, char *why, size_t size,
+						     const char *format, ...)
 {
 	va_list args;
 
@@ -330,7 +329,8 @@ static int write_detach(struct nodes *n, const void *how)
 }
 
 /* Which backend has a vHCA; dom0 sees all of them. */
-static unsigned int find_backend(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid)
+static unsigned int find_backend(struct xs_handle *xs, unsigned int own, unsigned int domid,
+				 unsigned int devid)
 {
 	unsigned int n, i, backend, found = own;
 	char **domains;
@@ -356,7 +356,7 @@ int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsi
 	if (!err)
 		return 0;
 	return err == -ENOENT ? say(err, why, size, "domain %u has no vHCA %u", domid, devid) :
-		say(err, why, size, "xenstore: %s", strerror(errno));
+				say(err, why, size, "xenstore: %s", strerror(errno));
 }
 
 /* What is not there need not be removed. */
@@ -410,7 +410,8 @@ int attach_domain(struct xs_handle *xs, unsigned int own, const char *name)
 	char **domains;
 
 	if (xb_number(name, &domid))
-		return xs_is_domain_introduced(xs, domid) || serves(xs, own, domid) ? (int)domid : -ENOENT;
+		return xs_is_domain_introduced(xs, domid) || serves(xs, own, domid) ? (int)domid :
+										      -ENOENT;
 	domains = xs_directory(xs, XBT_NULL, "/local/domain", &n);
 	if (!domains)
 		return -ENOENT;

@@ -79,14 +79,17 @@ int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated)
 
 static int permission(struct iomem *iomem, const struct iomem_frame *frame, bool allow)
 {
-	return xc_domain_iomem_permission(iomem->xc, frame->domid, frame->mfn, 1, allow) ? -errno : 0;
+	return xc_domain_iomem_permission(iomem->xc, frame->domid, frame->mfn, 1, allow) ? -errno :
+											   0;
 }
 
 static int mapping(struct iomem *iomem, const struct iomem_frame *frame, uint32_t add)
 {
 	if (!frame->auto_translated)
 		return 0;
-	return xc_domain_memory_mapping(iomem->xc, frame->domid, frame->gfn, frame->mfn, 1, add) ? -errno : 0;
+	return xc_domain_memory_mapping(iomem->xc, frame->domid, frame->gfn, frame->mfn, 1, add) ?
+		       -errno :
+		       0;
 }
 
 int iomem_allow(struct iomem *iomem, const struct iomem_frame *frame)

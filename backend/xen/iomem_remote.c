@@ -20,14 +20,15 @@
 
 void iomem_grant_path(char path[IOMEM_PATH], unsigned int backend, const struct iomem_frame *frame)
 {
-	snprintf(path, IOMEM_PATH, IOMEM_GRANTS "/%u/%u/%u/%" PRIu64, backend, frame->domid, frame->devid,
-		 frame->mfn);
+	snprintf(path, IOMEM_PATH, IOMEM_GRANTS "/%u/%u/%u/%" PRIu64, backend, frame->domid,
+		 frame->devid, frame->mfn);
 }
 
-void iomem_request_path(char path[IOMEM_PATH], unsigned int backend, const struct iomem_frame *frame)
+void iomem_request_path(char path[IOMEM_PATH], unsigned int backend,
+			const struct iomem_frame *frame)
 {
-	snprintf(path, IOMEM_PATH, "/local/domain/%u/backend/vhca/%u/%u/frames/%" PRIu64, backend, frame->domid,
-		 frame->devid, frame->mfn);
+	snprintf(path, IOMEM_PATH, "/local/domain/%u/backend/vhca/%u/%u/frames/%" PRIu64, backend,
+		 frame->domid, frame->devid, frame->mfn);
 }
 
 /* 0: it is there. */
@@ -40,7 +41,8 @@ static int look_for(struct xs_handle *xs, const char *path)
 }
 
 /* Before dom0 has written it down, the vHCA that it has made tells that the domain is there. */
-int iomem_remote_domain(struct xs_handle *xs, unsigned int own, unsigned int domid, bool *auto_translated)
+int iomem_remote_domain(struct xs_handle *xs, unsigned int own, unsigned int domid,
+			bool *auto_translated)
 {
 	char dir[IOMEM_PATH], type[sizeof(IOMEM_TYPE_AUTO)];
 	int err;
@@ -73,7 +75,8 @@ static void pause_ms(unsigned int ms)
 }
 
 /* True: there is an answer, in *err. */
-typedef bool answered_fn(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err);
+typedef bool answered_fn(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame,
+			 int *err);
 
 static int wait_for(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame,
 		    answered_fn *answered)
@@ -92,7 +95,8 @@ static int wait_for(struct xs_handle *xs, unsigned int own, const struct iomem_f
 	return err;
 }
 
-static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err)
+static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame,
+		       int *err)
 {
 	char path[IOMEM_PATH];
 	uint64_t number;
@@ -108,7 +112,8 @@ static bool is_allowed(struct xs_handle *xs, unsigned int own, const struct iome
 	return true;
 }
 
-static bool is_denied(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame, int *err)
+static bool is_denied(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame,
+		      int *err)
 {
 	char path[IOMEM_PATH];
 

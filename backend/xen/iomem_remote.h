@@ -30,13 +30,15 @@
 
 /* iomem_grant_path, iomem_request_path - the paths above, of frame->mfn; both end with it. */
 void iomem_grant_path(char path[IOMEM_PATH], unsigned int backend, const struct iomem_frame *frame);
-void iomem_request_path(char path[IOMEM_PATH], unsigned int backend, const struct iomem_frame *frame);
+void iomem_request_path(char path[IOMEM_PATH], unsigned int backend,
+			const struct iomem_frame *frame);
 
 /*
  * As those of iomem.h, for the driver domain own. The latter two wait for dom0's daemon.
  * -ETIMEDOUT: it does not answer within ten seconds.
  */
-int iomem_remote_domain(struct xs_handle *xs, unsigned int own, unsigned int domid, bool *auto_translated);
+int iomem_remote_domain(struct xs_handle *xs, unsigned int own, unsigned int domid,
+			bool *auto_translated);
 int iomem_remote_allow(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame);
 int iomem_remote_deny(struct xs_handle *xs, unsigned int own, const struct iomem_frame *frame);
 

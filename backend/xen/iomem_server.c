@@ -41,11 +41,11 @@ struct iomem_server {
 	struct iomem *iomem;
 	struct touched touched[TOUCHED_MOST];
 	unsigned int n_touched;
-	bool all; /* is to be looked at */
-	uint64_t tat_ms; /* when the time that was spent is regained */
-	struct ratelimit lines; /* of the log, that a backend can cause */
+	bool all;                    /* is to be looked at */
+	uint64_t tat_ms;             /* when the time that was spent is regained */
+	struct ratelimit lines;      /* of the log, that a backend can cause */
 	unsigned char seen[DOMAINS]; /* in which look; 0: it is not watched */
-	unsigned int seen_end; /* from here on all are 0 */
+	unsigned int seen_end;       /* from here on all are 0 */
 	unsigned char look;
 };
 
@@ -54,7 +54,8 @@ struct view {
 	struct iomem_server *s;
 	unsigned int backend, domid, devid;
 	bool auto_translated;
-	struct pci_assigned *assigned; /* of the backend; read when it is needed: n is UNREAD before */
+	struct pci_assigned
+		*assigned; /* of the backend; read when it is needed: n is UNREAD before */
 	char nodes[IOMEM_PATH], frontend[IOMEM_PATH], requests[IOMEM_PATH], grants[IOMEM_PATH];
 	bool left; /* is a frame that could not be taken */
 };
@@ -77,7 +78,10 @@ static bool may_log(struct iomem_server *s)
 static struct iomem_frame frame_of(const struct view *v, uint64_t mfn, uint64_t gfn)
 {
 	return (struct iomem_frame){
-		.domid = v->domid, .devid = v->devid, .mfn = mfn, .gfn = gfn,
+		.domid = v->domid,
+		.devid = v->devid,
+		.mfn = mfn,
+		.gfn = gfn,
 		.auto_translated = v->auto_translated,
 	};
 }
@@ -122,8 +126,8 @@ static bool take(struct view *v, uint64_t mfn, uint64_t gfn)
 
 	err = iomem_deny(v->s->iomem, &frame);
 	if (err && err != -ESRCH && may_log(v->s))
-		log_warning("domain %u: revoking frame %" PRIx64 " of domain %u's HCA: %s", v->domid, mfn,
-			    v->backend, strerror(-err));
+		log_warning("domain %u: revoking frame %" PRIx64 " of domain %u's HCA: %s",
+			    v->domid, mfn, v->backend, strerror(-err));
 	if (!err || err == -ESRCH || err == -EINVAL) {
 		remove_node(v->s, v->grants, mfn);
 		return true;
@@ -147,8 +151,10 @@ static bool is_place(const struct view *v, uint64_t gfn)
 
 	if (!v->auto_translated)
 		return !gfn;
-	return xb_read_number(v->s->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFN, UINT64_MAX - GFNS_MOST, &first) &&
-	       xb_read_number(v->s->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFNS, GFNS_MOST, &count) &&
+	return xb_read_number(v->s->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFN,
+			      UINT64_MAX - GFNS_MOST, &first) &&
+	       xb_read_number(v->s->xs, v->frontend, XEN_VHCA_FIELD_DOORBELL_GFNS, GFNS_MOST,
+			      &count) &&
 	       gfn >= first && gfn < first + count;
 }
 
@@ -177,8 +183,8 @@ static void refuse(struct view *v, uint64_t mfn, int err)
 	char path[IOMEM_PATH + 32], text[16];
 
 	if (may_log(v->s))
-		log_error("domain %u's HCA, frame %" PRIx64 ": domain %u may not map it: %s", v->backend, mfn,
-			  v->domid, strerror(-err));
+		log_error("domain %u's HCA, frame %" PRIx64 ": domain %u may not map it: %s",
+			  v->backend, mfn, v->domid, strerror(-err));
 	snprintf(path, sizeof(path), "%s/%" PRIu64 "/error", v->requests, mfn);
 	snprintf(text, sizeof(text), "%d", -err);
 	xs_write(v->s->xs, XBT_NULL, path, text, strlen(text));
@@ -237,14 +243,16 @@ static bool is_agreed(const struct view *v)
 {
 	char backend[IOMEM_PATH];
 
-	return xb_read(v->s->xs, v->frontend, "backend", backend, sizeof(backend)) && !strcmp(backend, v->nodes);
+	return xb_read(v->s->xs, v->frontend, "backend", backend, sizeof(backend)) &&
+	       !strcmp(backend, v->nodes);
 }
 
 static bool is_done_with(const struct view *v)
 {
 	char detach[8];
 
-	return xb_read(v->s->xs, v->nodes, "detach", detach, sizeof(detach)) && !strcmp(detach, "done");
+	return xb_read(v->s->xs, v->nodes, "detach", detach, sizeof(detach)) &&
+	       !strcmp(detach, "done");
 }
 
 /* What is made in it has the same permissions: the backend reads it, and nobody else. */
@@ -269,7 +277,8 @@ static void make_grants(const struct view *v)
 	snprintf(backend, sizeof(backend), IOMEM_GRANTS "/%u", v->backend);
 	snprintf(guest, sizeof(guest), IOMEM_GRANTS "/%u/%u", v->backend, v->domid);
 	if (make_directory(v->s, backend, v->backend) && make_directory(v->s, guest, v->backend) &&
-	    xb_write(v->s->xs, guest, "type", v->auto_translated ? IOMEM_TYPE_AUTO : IOMEM_TYPE_PV) &&
+	    xb_write(v->s->xs, guest, "type",
+		     v->auto_translated ? IOMEM_TYPE_AUTO : IOMEM_TYPE_PV) &&
 	    make_directory(v->s, v->grants, v->backend))
 		return;
 	if (may_log(v->s))
@@ -330,7 +339,7 @@ struct walk {
 	unsigned int backend, domid;
 	bool backend_gone;
 	bool unknown; /* what there is to be said of a guest, or what it has */
-	bool grants; /* of vHCAs that have no nodes any more */
+	bool grants;  /* of vHCAs that have no nodes any more */
 	bool auto_translated;
 	struct pci_assigned assigned;
 	char dir[64];
@@ -338,18 +347,25 @@ struct walk {
 
 static void set_paths(struct view *v)
 {
-	snprintf(v->nodes, sizeof(v->nodes), "/local/domain/%u/backend/vhca/%u/%u", v->backend, v->domid, v->devid);
-	snprintf(v->frontend, sizeof(v->frontend), "/local/domain/%u/device/vhca/%u", v->domid, v->devid);
-	snprintf(v->requests, sizeof(v->requests), "/local/domain/%u/backend/vhca/%u/%u/frames", v->backend, v->domid,
+	snprintf(v->nodes, sizeof(v->nodes), "/local/domain/%u/backend/vhca/%u/%u", v->backend,
+		 v->domid, v->devid);
+	snprintf(v->frontend, sizeof(v->frontend), "/local/domain/%u/device/vhca/%u", v->domid,
 		 v->devid);
-	snprintf(v->grants, sizeof(v->grants), IOMEM_GRANTS "/%u/%u/%u", v->backend, v->domid, v->devid);
+	snprintf(v->requests, sizeof(v->requests), "/local/domain/%u/backend/vhca/%u/%u/frames",
+		 v->backend, v->domid, v->devid);
+	snprintf(v->grants, sizeof(v->grants), IOMEM_GRANTS "/%u/%u/%u", v->backend, v->domid,
+		 v->devid);
 }
 
 static struct view granted_of(struct walk *w, unsigned int devid)
 {
 	struct view v = {
-		.s = w->s, .backend = w->backend, .domid = w->domid, .devid = devid,
-		.auto_translated = w->auto_translated, .assigned = &w->assigned,
+		.s = w->s,
+		.backend = w->backend,
+		.domid = w->domid,
+		.devid = devid,
+		.auto_translated = w->auto_translated,
+		.assigned = &w->assigned,
 	};
 
 	set_paths(&v);
@@ -512,10 +528,11 @@ static void note_event(struct iomem_server *s, const char *path)
 	struct touched t = { 0 };
 	int fields;
 
-	fields = sscanf(path, "/local/domain/%u/backend/vhca/%u/%u/frames/%" SCNu64, &t.backend, &t.domid, &t.devid,
-			&t.mfn);
+	fields = sscanf(path, "/local/domain/%u/backend/vhca/%u/%u/frames/%" SCNu64, &t.backend,
+			&t.domid, &t.devid, &t.mfn);
 	t.one_frame = fields == 4;
-	if (fields < 3 || t.domid >= DOMAINS || !t.domid || t.domid == t.backend || t.devid > UINT16_MAX)
+	if (fields < 3 || t.domid >= DOMAINS || !t.domid || t.domid == t.backend ||
+	    t.devid > UINT16_MAX)
 		s->all = true;
 	else
 		touch(s, &t);
@@ -577,8 +594,8 @@ struct iomem_server *iomem_server_open(struct iomem *iomem)
 	s->iomem = iomem;
 	s->all = true;
 	s->xs = xs_open(0);
-	if (s->xs && xs_watch(s->xs, "@introduceDomain", "") && xs_watch(s->xs, "@releaseDomain", "") &&
-	    xs_watch(s->xs, PCI_ASSIGNED_NODES, ""))
+	if (s->xs && xs_watch(s->xs, "@introduceDomain", "") &&
+	    xs_watch(s->xs, "@releaseDomain", "") && xs_watch(s->xs, PCI_ASSIGNED_NODES, ""))
 		return s;
 	err = errno;
 	iomem_server_close(s);

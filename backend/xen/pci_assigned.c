@@ -85,8 +85,8 @@ static bool is_function(const char *name)
 	unsigned int domain, bus, slot, function;
 	int end = 0;
 
-	return sscanf(name, "%4x:%2x:%2x.%1u%n", &domain, &bus, &slot, &function, &end) == 4 && end == 12 &&
-	       !name[end];
+	return sscanf(name, "%4x:%2x:%2x.%1u%n", &domain, &bus, &slot, &function, &end) == 4 &&
+	       end == 12 && !name[end];
 }
 
 /* A transaction of what is read; all in it is of one moment. */

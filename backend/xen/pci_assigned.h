@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define PCI_ASSIGNED_NODES "/local/domain/0/backend/pci" /* where it changes */
-#define PCI_ASSIGNED_RANGES 64 /* what is more is not seen */
+#define PCI_ASSIGNED_RANGES 64                           /* what is more is not seen */
 
 struct xs_handle;
 

@@ -119,7 +119,7 @@ enum xb_state xb_state(struct xs_handle *xs, const char *dir)
 	uint64_t state;
 
 	return xb_read_number(xs, dir, "state", XB_CLOSED, &state) ? (enum xb_state)state :
-		XB_UNKNOWN;
+								     XB_UNKNOWN;
 }
 
 bool xb_set_state(struct xs_handle *xs, const char *dir, enum xb_state state)

@@ -14,8 +14,13 @@
 
 /* enum xenbus_state of xen/io/xenbus.h, with the names of the protocol's state diagram. */
 enum xb_state {
-	XB_UNKNOWN = 0, XB_INITIALISING = 1, XB_INIT_WAIT = 2, XB_INITIALISED = 3,
-	XB_CONNECTED = 4, XB_CLOSING = 5, XB_CLOSED = 6,
+	XB_UNKNOWN = 0,
+	XB_INITIALISING = 1,
+	XB_INIT_WAIT = 2,
+	XB_INITIALISED = 3,
+	XB_CONNECTED = 4,
+	XB_CLOSING = 5,
+	XB_CLOSED = 6,
 };
 
 #define XB_PATH_MAX 256 /* longer ones are of nobody that we serve */
@@ -41,8 +46,8 @@ typedef void xb_each_fn(void *context, uint64_t number);
 void xb_each(struct xs_handle *xs, const char *dir, xb_each_fn *fn, void *context);
 
 /* xb_write - false, with a line in the log, if that fails. */
-__attribute__((format(printf, 4, 5)))
-bool xb_write(struct xs_handle *xs, const char *dir, const char *key, const char *format, ...);
+__attribute__((format(printf, 4, 5))) bool xb_write(struct xs_handle *xs, const char *dir,
+						    const char *key, const char *format, ...);
 
 enum xb_state xb_state(struct xs_handle *xs, const char *dir);
 bool xb_set_state(struct xs_handle *xs, const char *dir, enum xb_state state);

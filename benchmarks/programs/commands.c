@@ -72,12 +72,14 @@ static void query_once(struct worker *w)
 
 static void *work(void *arg)
 {
-	static void (*const once[])(struct worker *w) = { [PD] = pd_once, [MR] = mr_once, [QUERY] = query_once };
+	static void (*const once[])(struct worker *w) = {
+		[PD] = pd_once, [MR] = mr_once, [QUERY] = query_once
+	};
 	struct worker *w = arg;
 	unsigned long i;
 
 	once[w->kind](w);
-	w->series.count = 0;	/* that was the first time */
+	w->series.count = 0; /* that was the first time */
 	pthread_barrier_wait(w->start);
 	w->began = now_us();
 	for (i = 0; i < w->count; i += COMMANDS_A_TURN)
@@ -86,7 +88,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void measure(struct worker *workers, unsigned long threads, enum kind kind, unsigned long count)
+static void measure(struct worker *workers, unsigned long threads, enum kind kind,
+		    unsigned long count)
 {
 	pthread_barrier_t start;
 	double began, ended;
@@ -122,7 +125,8 @@ static void worker_make(struct worker *w, struct ibv_pd *pd, struct ibv_qp *qp)
 {
 	w->pd = pd;
 	w->qp = qp;
-	w->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	w->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (w->page == MAP_FAILED)
 		die("no memory");
 	series_init(&w->series, "");
@@ -138,12 +142,17 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
 	unsigned long threads = 1, count = 1000, i;
-	const struct number_option numbers[] = { { "threads", &threads, 1, 64 }, { "count", &count, 128, 1000000 }, { 0 } };
+	const struct number_option numbers[] = { { "threads", &threads, 1, 64 },
+						 { "count", &count, 128, 1000000 },
+						 { 0 } };
 	struct ibv_context *ctx = open_device(read_options(argc, argv, usage, numbers));
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	struct ibv_cq *cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
 	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq, .cap = { .max_send_wr = 1, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
 	};
 	struct ibv_qp *qp = pd && cq ? ibv_create_qp(pd, &attr) : NULL;
 	struct worker *workers = calloc(threads, sizeof(*workers));

@@ -27,10 +27,13 @@ static void *answer(void *unused)
 	return unused;
 }
 
-static struct ibv_qp *make_qp(struct ibv_pd *pd, unsigned long depth, struct ibv_comp_channel *channel)
+static struct ibv_qp *make_qp(struct ibv_pd *pd, unsigned long depth,
+			      struct ibv_comp_channel *channel)
 {
 	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC, .cap = { .max_send_wr = depth, .max_send_sge = 1 }, .sq_sig_all = 1,
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = depth, .max_send_sge = 1 },
+		.sq_sig_all = 1,
 	};
 	struct ibv_qp *qp;
 
@@ -48,7 +51,9 @@ static void post(struct ibv_qp *qp, struct ibv_mr *mr, unsigned long size)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = size, .lkey = mr->lkey };
 	struct ibv_send_wr *bad, wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.sg_list = &sge,
+		.num_sge = 1,
 		.wr.rdma = { .remote_addr = (uintptr_t)mr->addr + size, .rkey = mr->rkey },
 	};
 
@@ -93,7 +98,10 @@ int main(int argc, char **argv)
 {
 	unsigned long size = 65536, depth = 16, sleeps = 0, i;
 	const struct number_option numbers[] = {
-		{ "size", &size, 1, 1ul << 26 }, { "depth", &depth, 1, 4096 }, { "sleep", &sleeps, 0, 1 }, { 0 },
+		{ "size", &size, 1, 1ul << 26 },
+		{ "depth", &depth, 1, 4096 },
+		{ "sleep", &sleeps, 0, 1 },
+		{ 0 },
 	};
 	struct ibv_context *ctx = open_device(read_options(argc, argv, usage, numbers));
 	pthread_t thread;
@@ -103,11 +111,13 @@ int main(int argc, char **argv)
 	struct ibv_qp *qp;
 	void *at;
 
-	at = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	at = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (at == MAP_FAILED)
 		die("no memory");
 	pd = ibv_alloc_pd(ctx);
-	mr = pd ? ibv_reg_mr(pd, at, 2 * size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) : NULL;
+	mr = pd ? ibv_reg_mr(pd, at, 2 * size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) :
+		  NULL;
 	if (!mr)
 		die("no PD or MR: %m");
 	if (sleeps) {

@@ -22,8 +22,8 @@
 
 /* What both see: the memory begins with it. */
 struct shared {
-	uint32_t turn;	/* who is to act */
-	uint32_t size;	/* of the message; 0: there are no more */
+	uint32_t turn; /* who is to act */
+	uint32_t size; /* of the message; 0: there are no more */
 	char message[];
 };
 
@@ -93,7 +93,8 @@ static void serve(uint32_t peer)
 	xenevtchn_close(xce);
 }
 
-static void measure(xenevtchn_handle *xce, evtchn_port_t port, struct shared *s, uint32_t size, unsigned long count)
+static void measure(xenevtchn_handle *xce, evtchn_port_t port, struct shared *s, uint32_t size,
+		    unsigned long count)
 {
 	struct series one_way;
 	unsigned long i;
@@ -122,7 +123,8 @@ static void ask(uint32_t peer, uint32_t remote, uint32_t ref, unsigned long coun
 	struct shared *s;
 
 	refs = xgt ? xengnttab_map_grant_ref(xgt, peer, ref, PROT_READ) : NULL;
-	s = refs ? xengnttab_map_domain_grant_refs(xgt, PAGES, peer, refs, PROT_READ | PROT_WRITE) : NULL;
+	s = refs ? xengnttab_map_domain_grant_refs(xgt, PAGES, peer, refs, PROT_READ | PROT_WRITE) :
+		   NULL;
 	if (!s)
 		die("mapping the memory of domain %u: %m", peer);
 	port = xenevtchn_bind_interdomain(xce, peer, remote);
@@ -150,8 +152,11 @@ int main(int argc, char **argv)
 {
 	unsigned long peer = DOMIDS, port = 0, ref = 0, count = 200;
 	const struct number_option numbers[] = {
-		{ "peer", &peer, 0, DOMIDS - 1 }, { "port", &port, 1, UINT32_MAX }, { "ref", &ref, 0, UINT32_MAX },
-		{ "count", &count, 1, 1000000 }, { 0 },
+		{ "peer", &peer, 0, DOMIDS - 1 },
+		{ "port", &port, 1, UINT32_MAX },
+		{ "ref", &ref, 0, UINT32_MAX },
+		{ "count", &count, 1, 1000000 },
+		{ 0 },
 	};
 
 	read_options(argc, argv, usage, numbers);

@@ -80,8 +80,8 @@ void series_print(struct series *s, unsigned long x)
 	if (!s->count)
 		return;
 	qsort(s->us, s->count, sizeof(*s->us), compare);
-	printf("%s %lu %.3f %.3f %.3f\n", s->name, x, s->us[s->count / 2], s->us[(s->count * 99 + 99) / 100 - 1],
-	       s->us[s->count - 1]);
+	printf("%s %lu %.3f %.3f %.3f\n", s->name, x, s->us[s->count / 2],
+	       s->us[(s->count * 99 + 99) / 100 - 1], s->us[s->count - 1]);
 	fflush(stdout);
 	s->count = 0;
 }
@@ -112,23 +112,27 @@ static unsigned long number(const char *text, const struct number_option *option
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno || end == text || *end || value < option->least || value > option->most) {
-		fprintf(stderr, "%s: --%s wants a number from %lu to %lu, not '%s'\n", program_invocation_short_name,
-			option->name, option->least, option->most, text);
+		fprintf(stderr, "%s: --%s wants a number from %lu to %lu, not '%s'\n",
+			program_invocation_short_name, option->name, option->least, option->most,
+			text);
 		exit(2);
 	}
 	return value;
 }
 
-const char *read_options(int argc, char **argv, const char *usage, const struct number_option *numbers)
+const char *read_options(int argc, char **argv, const char *usage,
+			 const struct number_option *numbers)
 {
 	struct option options[MOST_NUMBERS + 3] = {
-		{ "device", required_argument, NULL, 'd' }, { "help", no_argument, NULL, 'h' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
 	};
 	const char *device = NULL;
 	int o, i;
 
 	for (i = 0; numbers[i].name && i < MOST_NUMBERS; i++)
-		options[2 + i] = (struct option){ numbers[i].name, required_argument, NULL, FIRST_NUMBER + i };
+		options[2 + i] = (struct option){ numbers[i].name, required_argument, NULL,
+						  FIRST_NUMBER + i };
 	while ((o = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd':
@@ -141,7 +145,8 @@ const char *read_options(int argc, char **argv, const char *usage, const struct 
 			fputs(usage, stderr);
 			exit(2);
 		default:
-			*numbers[o - FIRST_NUMBER].value = number(optarg, &numbers[o - FIRST_NUMBER]);
+			*numbers[o - FIRST_NUMBER].value =
+				number(optarg, &numbers[o - FIRST_NUMBER]);
 		}
 	}
 	if (optind < argc) {

@@ -31,11 +31,12 @@ void series_free(struct series *s);
 void series_move(struct series *to, struct series *from);
 
 /* Does something, and adds its time to a series. */
-#define TIMED(series, something) do { \
-	double start_ = now_us(); \
-	something; \
-	series_add(&(series), now_us() - start_); \
-} while (0)
+#define TIMED(series, something) \
+	do { \
+		double start_ = now_us(); \
+		something; \
+		series_add(&(series), now_us() - start_); \
+	} while (0)
 
 /* Prints "NAME X MEDIAN P99 MOST" (microseconds; X as given), and forgets the measurements. */
 void series_print(struct series *s, unsigned long x);
@@ -53,6 +54,7 @@ struct number_option {
  * Reads the command line: --device NAME (-d), --help (-h), and the options given, ended by one without name. Wrong usage
  * ends the program with status 2, --help with 0. Returns the device's name; NULL if none was given.
  */
-const char *read_options(int argc, char **argv, const char *usage, const struct number_option *numbers);
+const char *read_options(int argc, char **argv, const char *usage,
+			 const struct number_option *numbers);
 
 #endif

@@ -16,16 +16,28 @@ struct end {
 enum step { OPEN, PD, CQ, QP, INIT, RTR, RTS, CONNECT, DESTROY_QP, DESTROY_CQ, CLOSE, STEPS };
 
 static const char *const names[] = {
-	[OPEN] = "open", [PD] = "pd", [CQ] = "cq", [QP] = "qp", [INIT] = "init", [RTR] = "rtr", [RTS] = "rts",
-	[CONNECT] = "connect", [DESTROY_QP] = "destroy-qp", [DESTROY_CQ] = "destroy-cq", [CLOSE] = "close",
+	[OPEN] = "open",
+	[PD] = "pd",
+	[CQ] = "cq",
+	[QP] = "qp",
+	[INIT] = "init",
+	[RTR] = "rtr",
+	[RTS] = "rts",
+	[CONNECT] = "connect",
+	[DESTROY_QP] = "destroy-qp",
+	[DESTROY_CQ] = "destroy-cq",
+	[CLOSE] = "close",
 };
 
-static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_port_attr *port, struct end *e,
-		 struct series *series)
+static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_port_attr *port,
+		 struct end *e, struct series *series)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 128, .max_recv_wr = 128, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 128,
+			 .max_recv_wr = 128,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
 	};
 	double start = now_us();
 
@@ -75,7 +87,9 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
 	unsigned long count = 20, rounds = 3, i;
-	const struct number_option numbers[] = { { "count", &count, 1, 10000 }, { "rounds", &rounds, 1, 10000 }, { 0 } };
+	const struct number_option numbers[] = { { "count", &count, 1, 10000 },
+						 { "rounds", &rounds, 1, 10000 },
+						 { 0 } };
 	const char *device = read_options(argc, argv, usage, numbers);
 	struct series series[STEPS];
 	struct end *ends;

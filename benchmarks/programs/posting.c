@@ -101,7 +101,8 @@ static void fixture_make(struct fixture *r, const char *device)
 	r->pd = ibv_alloc_pd(r->ctx);
 	if (!r->pd)
 		die("no PD: %m");
-	r->mr = ibv_reg_mr(r->pd, r->memory, sizeof(r->memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	r->mr = ibv_reg_mr(r->pd, r->memory, sizeof(r->memory),
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!r->mr)
 		die("no MR: %m");
 	side_make(r, &r->send);
@@ -131,21 +132,26 @@ static void fixture_free(struct fixture *r)
 /* -- what is posted -- */
 
 /* count WRs of sges segments each, of which the last is signalled. */
-static void fill_send(struct fixture *r, enum ibv_wr_opcode opcode, unsigned int flags, unsigned int sges, unsigned int count)
+static void fill_send(struct fixture *r, enum ibv_wr_opcode opcode, unsigned int flags,
+		      unsigned int sges, unsigned int count)
 {
 	unsigned int i;
 
 	for (i = 0; i < sges; i++)
 		r->sge[i] = (struct ibv_sge){
-			.addr = (uintptr_t)r->memory + i * (MESSAGE / sges), .length = MESSAGE / sges,
+			.addr = (uintptr_t)r->memory + i * (MESSAGE / sges),
+			.length = MESSAGE / sges,
 			.lkey = r->mr->lkey,
 		};
 	for (i = 0; i < count; i++)
 		r->send_wr[i] = (struct ibv_send_wr){
-			.opcode = opcode, .sg_list = r->sge, .num_sge = sges,
+			.opcode = opcode,
+			.sg_list = r->sge,
+			.num_sge = sges,
 			.next = i + 1 < count ? &r->send_wr[i + 1] : NULL,
 			.send_flags = flags | (i + 1 < count ? 0 : IBV_SEND_SIGNALED),
-			.wr.rdma = { .remote_addr = (uintptr_t)r->memory + MESSAGE, .rkey = r->mr->rkey },
+			.wr.rdma = { .remote_addr = (uintptr_t)r->memory + MESSAGE,
+				     .rkey = r->mr->rkey },
 		};
 }
 
@@ -173,10 +179,14 @@ static void fill_recvs(struct fixture *r, unsigned int count)
 {
 	unsigned int i;
 
-	r->sge[0] = (struct ibv_sge){ .addr = (uintptr_t)r->memory, .length = MESSAGE, .lkey = r->mr->lkey };
+	r->sge[0] = (struct ibv_sge){ .addr = (uintptr_t)r->memory,
+				      .length = MESSAGE,
+				      .lkey = r->mr->lkey };
 	for (i = 0; i < count; i++)
 		r->recv_wr[i] = (struct ibv_recv_wr){
-			.sg_list = r->sge, .num_sge = 1, .next = i + 1 < count ? &r->recv_wr[i + 1] : NULL,
+			.sg_list = r->sge,
+			.num_sge = 1,
+			.next = i + 1 < count ? &r->recv_wr[i + 1] : NULL,
 		};
 }
 
@@ -383,7 +393,7 @@ int main(int argc, char **argv)
 	if (!RUNNING_ON_VALGRIND)
 		die("it has to be run by valgrind; see --help");
 	CALLGRIND_START_INSTRUMENTATION;
-	measure(&fix, &kinds[0], calls);	/* of the very first call some are not counted yet */
+	measure(&fix, &kinds[0], calls); /* of the very first call some are not counted yet */
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		measure(&fix, &kinds[i], calls);
 	CALLGRIND_STOP_INSTRUMENTATION;

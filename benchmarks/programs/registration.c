@@ -18,7 +18,8 @@
 static struct ibv_mr *reg(struct ibv_pd *pd, void *at, size_t length, struct series *s)
 {
 	double start = now_us();
-	struct ibv_mr *mr = ibv_reg_mr(pd, at, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct ibv_mr *mr =
+		ibv_reg_mr(pd, at, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
 	if (!mr)
 		die("registering %zu bytes: %m", length);
@@ -37,7 +38,9 @@ static void dereg(struct ibv_mr *mr, struct series *s)
 
 enum what { COLD, AGAIN, HELD, DEREG, WHATS };
 
-static const char *const names[] = { [COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg" };
+static const char *const names[] = {
+	[COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg"
+};
 
 static void one_round(struct ibv_pd *pd, unsigned long pages, struct series *series)
 {
@@ -71,7 +74,9 @@ int main(int argc, char **argv)
 {
 	unsigned long pages, most = MOST_PAGES, rounds = 5, i;
 	const struct number_option numbers[] = {
-		{ "most", &most, 1, MOST_PAGES }, { "rounds", &rounds, 1, 100000 }, { 0 },
+		{ "most", &most, 1, MOST_PAGES },
+		{ "rounds", &rounds, 1, 100000 },
+		{ 0 },
 	};
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;

@@ -10,12 +10,12 @@
 
 struct kunit_backend {
 	struct vhca_back back;
-	u32 handles;                 /* the last handle */
+	u32 handles;                    /* the last handle */
 	u32 requests[XEN_VHCA_OPS];     /* received, by operation */
-	u8 refuse[XEN_VHCA_OPS];     /* the status to respond, by operation */
-	u32 refuse_after[XEN_VHCA_OPS];  /* so many requests succeed before */
+	u8 refuse[XEN_VHCA_OPS];        /* the status to respond, by operation */
+	u32 refuse_after[XEN_VHCA_OPS]; /* so many requests succeed before */
 	bool malformed;                 /* responses are malformed */
-	bool silent;                 /* there are no responses */
+	bool silent;                    /* there are no responses */
 };
 
 /* Serves this ring until it is stopped. There is one backend at a time. */

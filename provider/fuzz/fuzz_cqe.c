@@ -35,7 +35,10 @@ struct fixture {
 static void make_qp(struct fixture *fix, int i)
 {
 	static const struct ibv_qp_cap cap = {
-		.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2,
+		.max_send_wr = 4,
+		.max_recv_wr = 4,
+		.max_send_sge = 2,
+		.max_recv_sge = 2,
 		.max_inline_data = 32,
 	};
 
@@ -81,8 +84,11 @@ static void fixture_down(struct fixture *fix)
 static void post(struct fixture *fix, struct input *in)
 {
 	struct ibv_sge sge[2] = { { 0x1000, 8, 1 }, { 0x2000, 9, 2 } };
-	struct ibv_send_wr send = { .wr_id = 1, .sg_list = sge, .opcode = take(in) % 4,
-				    .num_sge = take(in) % 3 }, *bad_send;
+	struct ibv_send_wr send = { .wr_id = 1,
+				    .sg_list = sge,
+				    .opcode = take(in) % 4,
+				    .num_sge = take(in) % 3 },
+			   *bad_send;
 	struct ibv_recv_wr recv = { .wr_id = 2, .sg_list = sge, .num_sge = 1 }, *bad_recv;
 	struct ibv_qp *qp = fix->qp[take(in) % QPS];
 

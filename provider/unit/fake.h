@@ -20,8 +20,8 @@ enum { FAKE_QPN = 0x123400, FAKE_CQN = 0x450, FAKE_SRQN = 0x77 };
 
 /* What the fake kernel says and has been told. */
 struct fake {
-	int fail_in;      /* the command after so many others fails; 0: none */
-	int fail_with;    /* errno */
+	int fail_in;   /* the command after so many others fails; 0: none */
+	int fail_with; /* errno */
 	uint32_t family;
 	uint32_t cqe_version;
 	uint32_t max_sq_desc, max_rq_desc, max_send_blocks, max_recv_wqes, max_srq_wqes;
@@ -30,15 +30,15 @@ struct fake {
 	uint32_t max_uars;
 	uint32_t features;
 
-	uint32_t live;  /* objects that exist */
-	uint32_t uars;  /* doorbell pages that exist */
+	uint32_t live;   /* objects that exist */
+	uint32_t uars;   /* doorbell pages that exist */
 	uint32_t ranges; /* of memory that a child does not inherit */
-	uint32_t made;  /* objects ever made */
+	uint32_t made;   /* objects ever made */
 	struct {
 		uint64_t buf, db;
 		uint8_t buf_shift, db_shift;
 		uint32_t cqe_size, uar, cqe, sq_blocks, rq_wqes, rq_shift, uidx, max_wr, max_sge;
-	} last; /* the latest creation of a queue */
+	} last;         /* the latest creation of a queue */
 	char told[128]; /* the latest information in the log */
 };
 

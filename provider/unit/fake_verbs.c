@@ -56,7 +56,7 @@ static int unmake(void)
 
 void fake_open_defaults(void)
 {
-	fake = (struct fake) {
+	fake = (struct fake){
 		.family = XENIB_FAMILY_MLX5,
 		.cqe_version = 1,
 		.max_sq_desc = 1024,
@@ -128,7 +128,11 @@ struct ibv_qp *fake_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_srq *srq
 		       enum ibv_qp_type type, const struct ibv_qp_cap *cap)
 {
 	struct ibv_qp_init_attr attr = {
-		.send_cq = cq, .recv_cq = cq, .srq = srq, .cap = *cap, .qp_type = type,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.srq = srq,
+		.cap = *cap,
+		.qp_type = type,
 	};
 	struct ibv_qp *qp = xenib_create_qp(pd, &attr);
 
@@ -141,7 +145,11 @@ struct ibv_qp *fake_qp_ex(struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type
 			  const struct ibv_qp_cap *cap)
 {
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq, .recv_cq = cq, .cap = *cap, .qp_type = type, .pd = pd,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = *cap,
+		.qp_type = type,
+		.pd = pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = xenib_qp_all_ops(type),
 	};
@@ -204,8 +212,8 @@ void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *o
 	context_ops = ops;
 }
 
-int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *cmd,
-			size_t cmd_size, struct ib_uverbs_get_context_resp *resp, size_t resp_size)
+int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *cmd, size_t cmd_size,
+			struct ib_uverbs_get_context_resp *resp, size_t resp_size)
 {
 	struct xenib_ualloc_context_resp *full = (void *)resp;
 
@@ -405,8 +413,8 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	return 0;
 }
 
-int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
-		      struct ibv_modify_cq *cmd, size_t cmd_size)
+int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct ibv_modify_cq *cmd,
+		      size_t cmd_size)
 {
 	(void)cq;
 	(void)attr;
@@ -484,8 +492,8 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	(void)resp;
 	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(struct xenib_ucreate_qp_resp));
 	/* As libibverbs does. */
-	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+	if (attr->comp_mask &
+	    ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return errno = EOPNOTSUPP;
 	err = make(&qp->qp.handle);
 	if (err)

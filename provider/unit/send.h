@@ -20,7 +20,10 @@
 
 static const uint8_t no_imm[4];
 static const struct ibv_qp_cap cap = {
-	.max_send_wr = 5, .max_recv_wr = 1, .max_send_sge = 4, .max_recv_sge = 1,
+	.max_send_wr = 5,
+	.max_recv_wr = 1,
+	.max_send_sge = 4,
+	.max_recv_sge = 1,
 	.max_inline_data = 200,
 };
 
@@ -41,9 +44,16 @@ struct fixture {
 };
 
 static const struct ibv_ah_attr ah_attr = {
-	.dlid = 0x1234, .sl = 13, .src_path_bits = 3, .static_rate = IBV_RATE_10_GBPS,
-	.is_global = 1, .port_num = 1,
-	.grh = { .flow_label = 0xabcde, .sgid_index = 2, .hop_limit = 63, .traffic_class = 0x17,
+	.dlid = 0x1234,
+	.sl = 13,
+	.src_path_bits = 3,
+	.static_rate = IBV_RATE_10_GBPS,
+	.is_global = 1,
+	.port_num = 1,
+	.grh = { .flow_label = 0xabcde,
+		 .sgid_index = 2,
+		 .hop_limit = 63,
+		 .traffic_class = 0x17,
 		 .dgid.raw = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8 } },
 };
 
@@ -82,7 +92,8 @@ static inline void fixture_down(struct fixture *fix)
 }
 
 /* The queue as it is, read round from a block on. */
-static inline bool queue_holds(const struct fixture *fix, uint32_t block, const uint8_t *want, uint32_t used)
+static inline bool queue_holds(const struct fixture *fix, uint32_t block, const uint8_t *want,
+			       uint32_t used)
 {
 	uint32_t size = fix->blocks * 64, at = block % fix->blocks * 64, i;
 
@@ -120,11 +131,15 @@ static inline void check_wqe(struct fixture *fix, struct expect *e)
 }
 
 /* The HCA completes it, and the completion is the one of this WR. */
-static inline void complete(struct fixture *fix, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t block)
+static inline void complete(struct fixture *fix, uint64_t wr_id, enum ibv_wc_opcode opcode,
+			    uint32_t block)
 {
 	struct fake_cqe cqe = {
-		.opcode = 0, .uidx = to_xqp(fix->qp)->q.uidx, .qpn = fix->qp->qp_num,
-		.wqe = block, .bytes = 77,
+		.opcode = 0,
+		.uidx = to_xqp(fix->qp)->q.uidx,
+		.qpn = fix->qp->qp_num,
+		.wqe = block,
+		.bytes = 77,
 	};
 	struct ibv_wc wc;
 

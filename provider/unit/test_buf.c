@@ -15,7 +15,10 @@
 #define LARGE (256u << 10)
 
 static const struct ibv_qp_cap cap = {
-	.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1,
+	.max_send_wr = 16,
+	.max_recv_wr = 16,
+	.max_send_sge = 1,
+	.max_recv_sge = 1,
 };
 
 /* Inside of the arena that the kernel will look for. */
@@ -39,7 +42,8 @@ static bool all_are(const struct xenib_buf *buf, uint8_t value)
 	return buf->addr[0] == value && !memcmp(buf->addr, buf->addr + 1, buf->size - 1);
 }
 
-static void alloc_one(struct xenib_arenas *arenas, struct xenib_buf *buf, size_t size, uint8_t value)
+static void alloc_one(struct xenib_arenas *arenas, struct xenib_buf *buf, size_t size,
+		      uint8_t value)
 {
 	REQUIRE(!xenib_buf_alloc(arenas, buf, size));
 	CHECK(!((uintptr_t)buf->addr % 4096) && buf->size >= size && buf->size < size + 4096);
@@ -69,7 +73,8 @@ static void come_and_go(void)
 			xenib_buf_free(&arenas, &bufs[j]);
 			CHECK(!bufs[j].addr);
 		} else {
-			alloc_one(&arenas, &bufs[j], 1 + random() % (j % 20 ? 65536 : 300000), j + 1);
+			alloc_one(&arenas, &bufs[j], 1 + random() % (j % 20 ? 65536 : 300000),
+				  j + 1);
 		}
 	}
 	for (j = 0; j < BUFS; j++)

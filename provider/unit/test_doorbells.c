@@ -11,7 +11,10 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct ibv_qp_cap cap = {
-	.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1,
+	.max_send_wr = 16,
+	.max_recv_wr = 16,
+	.max_send_sge = 1,
+	.max_recv_sge = 1,
 };
 
 /* The first QPs have a page of their own, then four share four, evenly; then whatever there is. */
@@ -71,7 +74,8 @@ static void few_doorbell_pages(void)
 			qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
 			REQUIRE(qp[i]);
 			/* A BlueFlame page without lock has one user only. */
-			if (to_xqp(qp[i])->uar->bell.bf_size && !to_xqp(qp[i])->uar->bell.lock.shared)
+			if (to_xqp(qp[i])->uar->bell.bf_size &&
+			    !to_xqp(qp[i])->uar->bell.lock.shared)
 				CHECK(to_xqp(qp[i])->uar->users == 1);
 		}
 		CHECK(fake.uars == (pages < 7 ? pages : 7));
@@ -91,13 +95,17 @@ static void few_doorbell_pages(void)
 /* Answers of the kernel that no HCA gives. */
 static void odd_doorbell_pages(void)
 {
-	static const struct { uint32_t size, offset; bool fine; } cases[] = {
-		{ 256, 0x800, true }, { 512, 0x800, true }, { 1024, 0x800, true },
-		{ 64, 0x800, true }, { 0, 0x800, true }, { 0, 0xff8, true },
-		{ 2048, 0x800, false }, { 32, 0x800, false }, { 96, 0x800, false },
-		{ 256, 0x900, false }, { 256, 0x7c0, false }, { 256, 0xf00, false },
-		{ 256, 0x804, false }, { 0x80000000, 0x800, false }, { 0, 0x1000, false }, { 0, 0x804, false },
-		{ 0, 0xffffffff, false }, { 0, 0, false }, { 256, 0xfffff800, false },
+	static const struct {
+		uint32_t size, offset;
+		bool fine;
+	} cases[] = {
+		{ 256, 0x800, true },       { 512, 0x800, true },         { 1024, 0x800, true },
+		{ 64, 0x800, true },        { 0, 0x800, true },           { 0, 0xff8, true },
+		{ 2048, 0x800, false },     { 32, 0x800, false },         { 96, 0x800, false },
+		{ 256, 0x900, false },      { 256, 0x7c0, false },        { 256, 0xf00, false },
+		{ 256, 0x804, false },      { 0x80000000, 0x800, false }, { 0, 0x1000, false },
+		{ 0, 0x804, false },        { 0, 0xffffffff, false },     { 0, 0, false },
+		{ 256, 0xfffff800, false },
 	};
 	struct ibv_td_init_attr attr = {};
 	struct ibv_context *context;

@@ -13,7 +13,10 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct ibv_qp_cap cap = {
-	.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1,
+	.max_send_wr = 16,
+	.max_recv_wr = 16,
+	.max_send_sge = 1,
+	.max_recv_sge = 1,
 };
 
 static void open_and_close(void)
@@ -235,8 +238,11 @@ static void domains(void)
 }
 
 static const struct xenib_limits limits = {
-	.max_sq_desc = 1008, .max_rq_desc = 512, .max_send_blocks = 32768,
-	.max_recv_wqes = 32768, .max_srq_wqes = 32768,
+	.max_sq_desc = 1008,
+	.max_rq_desc = 512,
+	.max_send_blocks = 32768,
+	.max_recv_wqes = 32768,
+	.max_srq_wqes = 32768,
 };
 
 /* What is asked for is there, in a queue that is no larger than it must be. */
@@ -343,16 +349,23 @@ static void not_offered(void)
 	struct ibv_pd *pd = xenib_alloc_pd(context);
 	struct ibv_cq *cq = xenib_create_cq(context, 1, NULL, 0);
 	struct ibv_qp_init_attr_ex qp = {
-		.send_cq = cq, .recv_cq = cq, .cap = cap, .pd = pd, .qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = cap,
+		.pd = pd,
+		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = IBV_QP_EX_WITH_TSO,
 	};
 	struct ibv_cq_init_attr_ex cq_attr = {
-		.cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+		.cqe = 1,
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
 	};
 	struct ibv_srq_init_attr_ex srq = {
-		.attr = { .max_wr = 1 }, .comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
-		.pd = pd, .srq_type = IBV_SRQT_XRC,
+		.attr = { .max_wr = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
+		.pd = pd,
+		.srq_type = IBV_SRQT_XRC,
 	};
 
 	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EOPNOTSUPP);
@@ -395,7 +408,10 @@ static void ops_flags(void)
 	struct ibv_pd *pd = xenib_alloc_pd(context);
 	struct ibv_cq *cq = xenib_create_cq(context, 1, NULL, 0);
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq, .recv_cq = cq, .pd = pd, .qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.pd = pd,
+		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 16, .max_send_sge = 1 },
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = IBV_QP_EX_WITH_SEND,
@@ -428,7 +444,11 @@ static void no_create_flags(void)
 	struct ibv_pd *pd = xenib_alloc_pd(context);
 	struct ibv_cq *cq = xenib_create_cq(context, 1, NULL, 0);
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq, .recv_cq = cq, .cap = cap, .pd = pd, .qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = cap,
+		.pd = pd,
+		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 	};
 	struct ibv_qp *qp;
@@ -483,14 +503,19 @@ static void records(void)
 /* An address on the own subnet, at every rate. */
 static void addresses(void)
 {
-	static const struct { uint8_t rate, code; } rates[] = {
-		{ IBV_RATE_MAX, 0 }, { IBV_RATE_2_5_GBPS, 7 }, { IBV_RATE_10_GBPS, 8 },
-		{ IBV_RATE_30_GBPS, 9 }, { IBV_RATE_5_GBPS, 10 }, { IBV_RATE_20_GBPS, 11 },
-		{ IBV_RATE_40_GBPS, 12 }, { IBV_RATE_60_GBPS, 13 }, { IBV_RATE_80_GBPS, 14 },
-		{ IBV_RATE_120_GBPS, 15 }, { IBV_RATE_14_GBPS, 11 }, { IBV_RATE_56_GBPS, 13 },
-		{ IBV_RATE_112_GBPS, 15 }, { IBV_RATE_25_GBPS, 9 }, { IBV_RATE_100_GBPS, 15 },
-		{ IBV_RATE_28_GBPS, 9 }, { IBV_RATE_50_GBPS, 13 }, { IBV_RATE_168_GBPS, 0 },
-		{ IBV_RATE_200_GBPS, 0 }, { 255, 0 },
+	static const struct {
+		uint8_t rate, code;
+	} rates[] = {
+		{ IBV_RATE_MAX, 0 },       { IBV_RATE_2_5_GBPS, 7 },
+		{ IBV_RATE_10_GBPS, 8 },   { IBV_RATE_30_GBPS, 9 },
+		{ IBV_RATE_5_GBPS, 10 },   { IBV_RATE_20_GBPS, 11 },
+		{ IBV_RATE_40_GBPS, 12 },  { IBV_RATE_60_GBPS, 13 },
+		{ IBV_RATE_80_GBPS, 14 },  { IBV_RATE_120_GBPS, 15 },
+		{ IBV_RATE_14_GBPS, 11 },  { IBV_RATE_56_GBPS, 13 },
+		{ IBV_RATE_112_GBPS, 15 }, { IBV_RATE_25_GBPS, 9 },
+		{ IBV_RATE_100_GBPS, 15 }, { IBV_RATE_28_GBPS, 9 },
+		{ IBV_RATE_50_GBPS, 13 },  { IBV_RATE_168_GBPS, 0 },
+		{ IBV_RATE_200_GBPS, 0 },  { 255, 0 },
 	};
 	struct ibv_ah_attr attr = { .dlid = 0xbeef, .sl = 15, .src_path_bits = 0xff };
 	struct ibv_context *context = fake_open();
@@ -545,7 +570,8 @@ static void indices(void)
 	for (i = 0; i < XENIB_TABLE_SIZE - 1; i++)
 		table.leaf[i] = full;
 	table.leaf[XENIB_TABLE_SIZE - 1] = NULL;
-	CHECK(xenib_qp_table_add(&table, &qp[0], &i) == ENOMEM && !table.leaf[XENIB_TABLE_SIZE - 1]);
+	CHECK(xenib_qp_table_add(&table, &qp[0], &i) == ENOMEM &&
+	      !table.leaf[XENIB_TABLE_SIZE - 1]);
 	memset(table.leaf, 0, sizeof(table.leaf));
 	xenib_qp_table_exit(&table);
 	free(full);

@@ -12,7 +12,10 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct ibv_qp_cap cap = {
-	.max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1,
+	.max_send_wr = 8,
+	.max_recv_wr = 8,
+	.max_send_sge = 1,
+	.max_recv_sge = 1,
 };
 
 struct fixture {
@@ -27,8 +30,10 @@ struct fixture {
 static void fixture_up(struct fixture *fix, uint32_t flags)
 {
 	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 7, .wc_flags = XENIB_CQ_WC_FLAGS,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = flags,
+		.cqe = 7,
+		.wc_flags = XENIB_CQ_WC_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = flags,
 	};
 	size_t i;
 
@@ -63,8 +68,11 @@ static void fixture_down(struct fixture *fix)
 static void post(struct ibv_qp *qp, uint64_t send_id, uint64_t recv_id)
 {
 	struct ibv_sge sge = { 0x1000, 64, 1 };
-	struct ibv_send_wr send = { .wr_id = send_id, .sg_list = &sge, .num_sge = 1,
-				    .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_send_wr send = { .wr_id = send_id,
+				    .sg_list = &sge,
+				    .num_sge = 1,
+				    .opcode = IBV_WR_SEND },
+			   *bad_send;
 	struct ibv_recv_wr recv = { .wr_id = recv_id, .sg_list = &sge, .num_sge = 1 }, *bad_recv;
 
 	CHECK(!ibv_post_send(qp, &send, &bad_send));
@@ -87,7 +95,10 @@ static const struct want wants[] = {
 	{ { .opcode = 3 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, IBV_WC_WITH_IMM },
 	{ { .opcode = 4 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, IBV_WC_WITH_INV },
 	{ { .opcode = 2, .grh = 1 }, false, IBV_WC_SUCCESS, IBV_WC_RECV, IBV_WC_GRH },
-	{ { .opcode = 3, .grh = 2 }, false, IBV_WC_SUCCESS, IBV_WC_RECV,
+	{ { .opcode = 3, .grh = 2 },
+	  false,
+	  IBV_WC_SUCCESS,
+	  IBV_WC_RECV,
 	  IBV_WC_GRH | IBV_WC_WITH_IMM },
 	{ { .opcode = 13, .syndrome = 0x01 }, true, IBV_WC_LOC_LEN_ERR, 0, 0 },
 	{ { .opcode = 13, .syndrome = 0x02 }, true, IBV_WC_LOC_QP_OP_ERR, 0, 0 },
@@ -123,7 +134,8 @@ static void complete(struct fixture *fix, struct ibv_qp *qp, uint32_t n, const s
 	fake_hca_complete(&fix->hca, &cqe);
 }
 
-static void check_eager(struct fixture *fix, struct ibv_qp *qp, const struct want *w, uint64_t wr_id)
+static void check_eager(struct fixture *fix, struct ibv_qp *qp, const struct want *w,
+			uint64_t wr_id)
 {
 	struct ibv_wc wc;
 
@@ -205,10 +217,22 @@ static void every_kind(bool lazy, uint32_t flags)
 	fixture_down(&fix);
 }
 
-static void eager(void) { every_kind(false, 0); }
-static void eager_single_threaded(void) { every_kind(false, IBV_CREATE_CQ_ATTR_SINGLE_THREADED); }
-static void lazy(void) { every_kind(true, 0); }
-static void lazy_single_threaded(void) { every_kind(true, IBV_CREATE_CQ_ATTR_SINGLE_THREADED); }
+static void eager(void)
+{
+	every_kind(false, 0);
+}
+static void eager_single_threaded(void)
+{
+	every_kind(false, IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+}
+static void lazy(void)
+{
+	every_kind(true, 0);
+}
+static void lazy_single_threaded(void)
+{
+	every_kind(true, IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+}
 
 /* Several at once, of several QPs, and more than are asked for. */
 static void many(void)
@@ -361,8 +385,14 @@ static void clean(bool destroy)
 	}
 }
 
-static void clean_on_destroy(void) { clean(true); }
-static void clean_on_reset(void) { clean(false); }
+static void clean_on_destroy(void)
+{
+	clean(true);
+}
+static void clean_on_reset(void)
+{
+	clean(false);
+}
 
 /* The record and the doorbell of a CQ say the same, and which event is meant. */
 static void arm(void)

@@ -18,7 +18,8 @@ struct fixture {
 	struct fake_hca_cq hca;
 };
 
-static void fixture_up(struct fixture *fix, const struct ibv_qp_cap *cap, struct ibv_srq_attr *srq_attr)
+static void fixture_up(struct fixture *fix, const struct ibv_qp_cap *cap,
+		       struct ibv_srq_attr *srq_attr)
 {
 	struct ibv_srq_init_attr attr;
 
@@ -72,10 +73,15 @@ static bool is_end(const uint8_t *at)
 static void receive_queue(void)
 {
 	static const struct ibv_qp_cap cap = {
-		.max_send_wr = 1, .max_recv_wr = 5, .max_send_sge = 1, .max_recv_sge = 3,
+		.max_send_wr = 1,
+		.max_recv_wr = 5,
+		.max_send_sge = 1,
+		.max_recv_sge = 3,
 	};
 	struct ibv_sge sge[4] = {
-		{ 0x112233445566, 100, 0xa1 }, { 0x2000, 0, 0xa2 }, { 0x3000, 4096, 0xa3 },
+		{ 0x112233445566, 100, 0xa1 },
+		{ 0x2000, 0, 0xa2 },
+		{ 0x3000, 4096, 0xa3 },
 		{ 0x4000, 1, 0xa4 },
 	};
 	struct ibv_recv_wr wr = { .sg_list = sge }, *bad;
@@ -131,7 +137,10 @@ static void receive_queue(void)
 static void receive_limits(void)
 {
 	static const struct ibv_qp_cap cap = {
-		.max_send_wr = 1, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1,
+		.max_send_wr = 1,
+		.max_recv_wr = 4,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
 	};
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
 	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT };

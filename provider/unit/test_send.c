@@ -119,7 +119,7 @@ static void one_connected(struct fixture *fix, struct ibv_send_wr *wr)
 	static const uint8_t opcode[] = { 0x08, 0x09, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0, 0, 0x01 };
 	static const enum ibv_wc_opcode done[] = {
 		IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_SEND, IBV_WC_SEND, IBV_WC_RDMA_READ,
-		IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, 0, 0, IBV_WC_SEND,
+		IBV_WC_COMP_SWAP,  IBV_WC_FETCH_ADD,  0,           0,           IBV_WC_SEND,
 	};
 	uint32_t block = fix->next;
 	const uint8_t *imm = no_imm;
@@ -182,7 +182,10 @@ static void every_form(struct fixture *fix, enum ibv_wr_opcode opcode, uint64_t 
 
 	for (i = 0; i <= 4; i++) {
 		wr = (struct ibv_send_wr){
-			.wr_id = ++*wr_id, .sg_list = sge, .num_sge = i, .opcode = opcode,
+			.wr_id = ++*wr_id,
+			.sg_list = sge,
+			.num_sge = i,
+			.opcode = opcode,
 			.send_flags = i * 3 & 7,
 		};
 		one_connected(fix, &wr);
@@ -193,15 +196,18 @@ static void every_form(struct fixture *fix, enum ibv_wr_opcode opcode, uint64_t 
 	for (i = 0; i < COUNT(inline_lengths); i++) {
 		in[0] = (struct ibv_sge){ (uintptr_t)data, inline_lengths[i], 0 };
 		wr = (struct ibv_send_wr){
-			.wr_id = ++*wr_id, .sg_list = in, .num_sge = 1, .opcode = opcode,
+			.wr_id = ++*wr_id,
+			.sg_list = in,
+			.num_sge = 1,
+			.opcode = opcode,
 			.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
 		};
 		one_connected(fix, &wr);
 
 		in[0].length = inline_lengths[i] / 3;
 		in[1] = (struct ibv_sge){ (uintptr_t)data + 300, 0, 0 };
-		in[2] = (struct ibv_sge){ (uintptr_t)data + 400,
-					  inline_lengths[i] - in[0].length, 0 };
+		in[2] = (struct ibv_sge){ (uintptr_t)data + 400, inline_lengths[i] - in[0].length,
+					  0 };
 		wr.num_sge = 3;
 		wr.wr_id = ++*wr_id;
 		one_connected(fix, &wr);
@@ -225,25 +231,43 @@ static void connected(enum ibv_qp_type type, const enum ibv_wr_opcode *ops, size
 }
 
 static const enum ibv_wr_opcode rc_ops[] = {
-	IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_SEND_WITH_INV, IBV_WR_RDMA_WRITE,
-	IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
+	IBV_WR_SEND,
+	IBV_WR_SEND_WITH_IMM,
+	IBV_WR_SEND_WITH_INV,
+	IBV_WR_RDMA_WRITE,
+	IBV_WR_RDMA_WRITE_WITH_IMM,
+	IBV_WR_RDMA_READ,
+	IBV_WR_ATOMIC_CMP_AND_SWP,
 	IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
 
 static const enum ibv_wr_opcode uc_ops[] = {
-	IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_SEND_WITH_INV, IBV_WR_RDMA_WRITE,
-	IBV_WR_RDMA_WRITE_WITH_IMM,
+	IBV_WR_SEND,       IBV_WR_SEND_WITH_IMM,       IBV_WR_SEND_WITH_INV,
+	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
 };
 
-static void rc_post_send(void) { connected(IBV_QPT_RC, rc_ops, COUNT(rc_ops), false); }
-static void rc_wr(void) { connected(IBV_QPT_RC, rc_ops, COUNT(rc_ops), true); }
-static void uc_post_send(void) { connected(IBV_QPT_UC, uc_ops, COUNT(uc_ops), false); }
-static void uc_wr(void) { connected(IBV_QPT_UC, uc_ops, COUNT(uc_ops), true); }
+static void rc_post_send(void)
+{
+	connected(IBV_QPT_RC, rc_ops, COUNT(rc_ops), false);
+}
+static void rc_wr(void)
+{
+	connected(IBV_QPT_RC, rc_ops, COUNT(rc_ops), true);
+}
+static void uc_post_send(void)
+{
+	connected(IBV_QPT_UC, uc_ops, COUNT(uc_ops), false);
+}
+static void uc_wr(void)
+{
+	connected(IBV_QPT_UC, uc_ops, COUNT(uc_ops), true);
+}
 
 static void ud(bool wr_api)
 {
 	struct ibv_sge sge[2] = {
-		{ (uintptr_t)data, 48, 0x77 }, { (uintptr_t)data + 48, 5, 0x78 },
+		{ (uintptr_t)data, 48, 0x77 },
+		{ (uintptr_t)data + 48, 5, 0x78 },
 	};
 	struct ibv_send_wr wr;
 	struct expect e;
@@ -254,7 +278,9 @@ static void ud(bool wr_api)
 	fixture_up(&fix, IBV_QPT_UD, wr_api);
 	for (i = 0; i < 300; i++) {
 		wr = (struct ibv_send_wr){
-			.wr_id = i, .sg_list = sge, .num_sge = i % 3,
+			.wr_id = i,
+			.sg_list = sge,
+			.num_sge = i % 3,
 			.opcode = i % 2 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
 			.send_flags = IBV_SEND_SIGNALED | (i % 5 == 4 ? IBV_SEND_INLINE : 0),
 			.wr.ud = { fix.ah, 0x654321, 0x11223344 },
@@ -272,8 +298,14 @@ static void ud(bool wr_api)
 	fixture_down(&fix);
 }
 
-static void ud_post_send(void) { ud(false); }
-static void ud_wr(void) { ud(true); }
+static void ud_post_send(void)
+{
+	ud(false);
+}
+static void ud_wr(void)
+{
+	ud(true);
+}
 
 /* Binding and invalidation; what comes after waits for them. */
 static void windows(bool wr_api)
@@ -297,9 +329,12 @@ static void windows(bool wr_api)
 			wr.bind_mw.mw = fix.mw;
 			wr.bind_mw.rkey = 0x00ab1200 | i;
 			wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
-				&mr, 0x123456789000, 1ULL << 31,
+				&mr,
+				0x123456789000,
+				1ULL << 31,
 				IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-				(i % 3 == 1 ? IBV_ACCESS_ZERO_BASED : IBV_ACCESS_REMOTE_ATOMIC),
+					(i % 3 == 1 ? IBV_ACCESS_ZERO_BASED :
+						      IBV_ACCESS_REMOTE_ATOMIC),
 			};
 			expect_bind(&e, true, fix.qp->qp_num, i, 0x123456789000, 1ULL << 31,
 				    0x00010203, i % 3 == 1 ? 0x30 : 0x70, i % 3 == 1);
@@ -315,7 +350,10 @@ static void windows(bool wr_api)
 		/* The next one has a small fence, or the full one that it asks for. */
 		block = fix.next;
 		wr = (struct ibv_send_wr){
-			.wr_id = i, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+			.wr_id = i,
+			.opcode = IBV_WR_SEND,
+			.sg_list = &sge,
+			.num_sge = 1,
 			.send_flags = i % 2 ? IBV_SEND_FENCE : 0,
 		};
 		expect_control(&e, block, 0x0a, i % 2 ? BITS_FENCE : BITS_SMALL_FENCE, no_imm);
@@ -334,8 +372,14 @@ static void windows(bool wr_api)
 	fixture_down(&fix);
 }
 
-static void windows_post_send(void) { windows(false); }
-static void windows_wr(void) { windows(true); }
+static void windows_post_send(void)
+{
+	windows(false);
+}
+static void windows_wr(void)
+{
+	windows(true);
+}
 
 /*
  * ibv_bind_mw(): a window of type 1 belongs to no QP, and gets a new key. It may be for its own

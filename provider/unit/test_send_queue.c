@@ -57,8 +57,14 @@ static void batches(bool wr_api)
 	fixture_down(&fix);
 }
 
-static void batches_post_send(void) { batches(false); }
-static void batches_wr(void) { batches(true); }
+static void batches_post_send(void)
+{
+	batches(false);
+}
+static void batches_wr(void)
+{
+	batches(true);
+}
 
 /* A queue that is full; what was posted before is rung for, by ibv_post_send() only. */
 static void overflow(void)

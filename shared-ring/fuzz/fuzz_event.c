@@ -9,7 +9,11 @@
 
 #include "vhca_event.h"
 
-#define PROMISE(condition) do { if (!(condition)) abort(); } while (0)
+#define PROMISE(condition) \
+	do { \
+		if (!(condition)) \
+			abort(); \
+	} while (0)
 
 static uint8_t shared[XEN_VHCA_PAGE_SIZE] __attribute__((aligned(4096)));
 

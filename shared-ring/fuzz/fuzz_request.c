@@ -8,7 +8,11 @@
 
 #include "vhca_check.h"
 
-#define PROMISE(condition) do { if (!(condition)) abort(); } while (0)
+#define PROMISE(condition) \
+	do { \
+		if (!(condition)) \
+			abort(); \
+	} while (0)
 
 static void promises(const struct xen_vhca_req *req)
 {
@@ -19,7 +23,8 @@ static void promises(const struct xen_vhca_req *req)
 	switch (req->op) {
 	case XEN_VHCA_OP_MR_REG:
 		PROMISE(m->addr.offset + m->length >= m->length);
-		PROMISE(!(m->flags & XEN_VHCA_MR_REG_PERSISTENT) || m->flags & XEN_VHCA_MR_REG_INLINE);
+		PROMISE(!(m->flags & XEN_VHCA_MR_REG_PERSISTENT) ||
+			m->flags & XEN_VHCA_MR_REG_INLINE);
 		PROMISE(!m->pages == !(m->flags & XEN_VHCA_MR_REG_INLINE));
 		break;
 	case XEN_VHCA_OP_QP_CREATE:

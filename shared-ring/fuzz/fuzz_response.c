@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		req.id = rsp.id;
 		req.op = rsp.op;
 		/* Every other MR's umem was to be kept. */
-		req.u.mr_reg.flags = taken & 1 ? XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT : 0;
+		req.u.mr_reg.flags =
+			taken & 1 ? XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT : 0;
 		if (vhca_check_response(&req, &rsp))
 			break;
 		kept = rsp.op == XEN_VHCA_OP_MR_REG && rsp.u.mr.umem;

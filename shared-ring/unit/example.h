@@ -12,15 +12,34 @@
 static inline struct xen_vhca_device_attr example_limits(void)
 {
 	return (struct xen_vhca_device_attr){
-		.max_mr_size = 1ull << 30, .max_mem_bytes = 1ull << 30,
+		.max_mr_size = 1ull << 30,
+		.max_mem_bytes = 1ull << 30,
 		.family = XEN_VHCA_FAMILY_MLX5,
-		.max_ctx = 64, .max_uar = 256, .max_pd = 256, .max_mr = 4096, .max_mw = 16,
-		.max_cq = 1024, .max_qp = 1024, .max_srq = 64, .max_ah = 1024,
-		.max_qp_wr = 32768, .max_sge = 30, .max_sge_rd = 30, .max_cqe = (1 << 22) - 1,
-		.max_mcast_grp = 1 << 21, .max_mcast_qp_attach = 240,
-		.max_srq_wr = 32767, .max_srq_sge = 31, .max_sq_desc = 1024, .max_rq_desc = 512,
-		.max_send_blocks = 32768, .max_recv_wqes = 32768, .max_srq_wqes = 32768,
-		.cqe_version = 1, .pkeys = 128, .gids = 8,
+		.max_ctx = 64,
+		.max_uar = 256,
+		.max_pd = 256,
+		.max_mr = 4096,
+		.max_mw = 16,
+		.max_cq = 1024,
+		.max_qp = 1024,
+		.max_srq = 64,
+		.max_ah = 1024,
+		.max_qp_wr = 32768,
+		.max_sge = 30,
+		.max_sge_rd = 30,
+		.max_cqe = (1 << 22) - 1,
+		.max_mcast_grp = 1 << 21,
+		.max_mcast_qp_attach = 240,
+		.max_srq_wr = 32767,
+		.max_srq_sge = 31,
+		.max_sq_desc = 1024,
+		.max_rq_desc = 512,
+		.max_send_blocks = 32768,
+		.max_recv_wqes = 32768,
+		.max_srq_wqes = 32768,
+		.cqe_version = 1,
+		.pkeys = 128,
+		.gids = 8,
 	};
 }
 
@@ -51,37 +70,60 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 		req.u.umem_add = (struct xen_vhca_umem_add){ .umem = 7, .first = 2, .count = 3 };
 		break;
 	case XEN_VHCA_OP_MR_REG:
-		req.u.mr_reg = (struct xen_vhca_mr_reg){ .pd = 7, .addr = { 7, 0, 0x123 },
-			.length = 5000, .iova = 0x7f0000000123, .access = 1 };
+		req.u.mr_reg = (struct xen_vhca_mr_reg){ .pd = 7,
+							 .addr = { 7, 0, 0x123 },
+							 .length = 5000,
+							 .iova = 0x7f0000000123,
+							 .access = 1 };
 		break;
 	case XEN_VHCA_OP_MW_ALLOC:
 		req.u.mw_alloc = (struct xen_vhca_mw_alloc){ .pd = 7, .type = 2 };
 		break;
 	case XEN_VHCA_OP_CQ_CREATE:
-		req.u.cq_create = (struct xen_vhca_cq_create){ .ctx = 7, .uar = 7, .buf = buf,
-			.dbr = dbr, .cqes = 256, .cqe_size = 64, .event_bit = XEN_VHCA_NO_EVENT };
+		req.u.cq_create = (struct xen_vhca_cq_create){ .ctx = 7,
+							       .uar = 7,
+							       .buf = buf,
+							       .dbr = dbr,
+							       .cqes = 256,
+							       .cqe_size = 64,
+							       .event_bit = XEN_VHCA_NO_EVENT };
 		break;
 	case XEN_VHCA_OP_CQ_MODIFY:
-		req.u.cq_modify = (struct xen_vhca_cq_modify){ .cq = 7, .count = 4,
-			.period_us = 8 };
+		req.u.cq_modify =
+			(struct xen_vhca_cq_modify){ .cq = 7, .count = 4, .period_us = 8 };
 		break;
 	case XEN_VHCA_OP_SRQ_CREATE:
-		req.u.srq_create = (struct xen_vhca_srq_create){ .pd = 7, .buf = buf, .dbr = dbr,
-			.max_wr = 256, .max_sge = 1 };
+		req.u.srq_create = (struct xen_vhca_srq_create){
+			.pd = 7, .buf = buf, .dbr = dbr, .max_wr = 256, .max_sge = 1
+		};
 		break;
 	case XEN_VHCA_OP_SRQ_MODIFY:
 		req.u.srq_modify = (struct xen_vhca_srq_modify){ .srq = 7, .limit = 10 };
 		break;
 	case XEN_VHCA_OP_QP_CREATE:
-		req.u.qp_create = (struct xen_vhca_qp_create){ .pd = 7, .send_cq = 7, .recv_cq = 7,
-			.uar = 7, .type = XEN_VHCA_QPT_RC, .user_index = 5, .buf = buf, .dbr = dbr,
-			.sq_wqe_count = 128, .rq_wqe_count = 64, .rq_wqe_shift = 4,
-			.max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1,
-			.max_recv_sge = 1, .max_inline = 28 };
+		req.u.qp_create = (struct xen_vhca_qp_create){ .pd = 7,
+							       .send_cq = 7,
+							       .recv_cq = 7,
+							       .uar = 7,
+							       .type = XEN_VHCA_QPT_RC,
+							       .user_index = 5,
+							       .buf = buf,
+							       .dbr = dbr,
+							       .sq_wqe_count = 128,
+							       .rq_wqe_count = 64,
+							       .rq_wqe_shift = 4,
+							       .max_send_wr = 64,
+							       .max_recv_wr = 64,
+							       .max_send_sge = 1,
+							       .max_recv_sge = 1,
+							       .max_inline = 28 };
 		break;
 	case XEN_VHCA_OP_QP_MODIFY:
-		req.u.qp_modify = (struct xen_vhca_qp_modify){ .qp = 7, .mask = 1 | 1 << 5 | 1 << 7,
-			.attr = { .state = 2, .port = 1, .av = { .port = 1, .dlid = 9 } } };
+		req.u.qp_modify = (struct xen_vhca_qp_modify){
+			.qp = 7,
+			.mask = 1 | 1 << 5 | 1 << 7,
+			.attr = { .state = 2, .port = 1, .av = { .port = 1, .dlid = 9 } }
+		};
 		break;
 	case XEN_VHCA_OP_MCAST_ATTACH:
 	case XEN_VHCA_OP_MCAST_DETACH:

@@ -11,13 +11,15 @@
 
 static unsigned int failures;
 
-#define EXPECT(what, got, want) do { \
-	long got_ = (got), want_ = (want); \
-	if (got_ != want_) { \
-		fprintf(stderr, "%s:%d: %s: %ld, not %ld\n", __FILE__, __LINE__, what, got_, want_); \
-		failures++; \
-	} \
-} while (0)
+#define EXPECT(what, got, want) \
+	do { \
+		long got_ = (got), want_ = (want); \
+		if (got_ != want_) { \
+			fprintf(stderr, "%s:%d: %s: %ld, not %ld\n", __FILE__, __LINE__, what, \
+				got_, want_); \
+			failures++; \
+		} \
+	} while (0)
 
 static int known(unsigned int op)
 {
@@ -62,12 +64,14 @@ static void reserved(void)
 }
 
 /* The first octet behind the operation's part. */
-#define TRAILING(operation, member) do { \
-	struct xen_vhca_device_attr limits_ = example_limits(); \
-	struct xen_vhca_req req_ = example_request(XEN_VHCA_OP_##operation); \
-	req_.u.octets[sizeof(req_.u.member)] = 1; \
-	EXPECT(#operation ", one octet more", vhca_check_request(&req_, &limits_), XEN_VHCA_E_RESERVED); \
-} while (0)
+#define TRAILING(operation, member) \
+	do { \
+		struct xen_vhca_device_attr limits_ = example_limits(); \
+		struct xen_vhca_req req_ = example_request(XEN_VHCA_OP_##operation); \
+		req_.u.octets[sizeof(req_.u.member)] = 1; \
+		EXPECT(#operation ", one octet more", vhca_check_request(&req_, &limits_), \
+		       XEN_VHCA_E_RESERVED); \
+	} while (0)
 
 static void trailing(void)
 {
@@ -91,12 +95,14 @@ static void trailing(void)
 }
 
 /* One value of a good request changed. */
-#define BREAK(operation, member, value, status) do { \
-	struct xen_vhca_device_attr limits_ = example_limits(); \
-	struct xen_vhca_req req_ = example_request(XEN_VHCA_OP_##operation); \
-	req_.u.member = (value); \
-	EXPECT(#operation " " #member, vhca_check_request(&req_, &limits_), XEN_VHCA_##status); \
-} while (0)
+#define BREAK(operation, member, value, status) \
+	do { \
+		struct xen_vhca_device_attr limits_ = example_limits(); \
+		struct xen_vhca_req req_ = example_request(XEN_VHCA_OP_##operation); \
+		req_.u.member = (value); \
+		EXPECT(#operation " " #member, vhca_check_request(&req_, &limits_), \
+		       XEN_VHCA_##status); \
+	} while (0)
 
 static void memory(void)
 {
@@ -192,7 +198,8 @@ static void queues(void)
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 31, E_ARG);
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 10, E_ARG); /* twice max_rq_desc */
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 9, OK);
-	BREAK(QP_CREATE, qp_create.buf.offset, -4096ull, E_RANGE); /* its receive queue alone would fit */
+	BREAK(QP_CREATE, qp_create.buf.offset, -4096ull,
+	      E_RANGE); /* its receive queue alone would fit */
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 3, E_ARG);
 	BREAK(QP_CREATE, qp_create.srq, 7, E_ARG);
 	BREAK(QP_CREATE, qp_create.max_inline, 1025, E_ARG);
@@ -298,7 +305,9 @@ static void doorbell_pages(void)
 	memset(&rsp, 0, sizeof(rsp));
 	rsp.op = req.op;
 	req.u.uar_alloc.gfn = 0;
-	rsp.u.uar = (struct xen_vhca_new_uar){ .handle = 1, .frame = 0xfe000, .bf_size = 256, .bf_offset = 0x800 };
+	rsp.u.uar = (struct xen_vhca_new_uar){
+		.handle = 1, .frame = 0xfe000, .bf_size = 256, .bf_offset = 0x800
+	};
 	EXPECT("PV", vhca_check_response(&req, &rsp), 0);
 	rsp.u.uar.frame = XEN_VHCA_FRAMES - 1;
 	EXPECT("the last frame", vhca_check_response(&req, &rsp), 0);
@@ -394,20 +403,23 @@ static void blueflame(void)
 
 	memset(&rsp, 0, sizeof(rsp));
 	rsp.op = req.op;
-	rsp.u.uar = (struct xen_vhca_new_uar){ .handle = 1, .frame = 0x1234, .bf_offset = 0x800, .bf_size = 0x400 };
+	rsp.u.uar = (struct xen_vhca_new_uar){
+		.handle = 1, .frame = 0x1234, .bf_offset = 0x800, .bf_size = 0x400
+	};
 	EXPECT("up to the page's end", vhca_check_response(&req, &rsp), 0);
 	rsp.u.uar.bf_size = 0x800;
 	EXPECT("the second behind the page", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
 /* One limit too large for what is computed from it. */
-#define TOO_LARGE(member, value) do { \
-	struct xen_vhca_device_attr attr_ = example_limits(); \
-	attr_.member = (value); \
-	EXPECT(#member, vhca_check_device_attr(&attr_), 0); \
-	attr_.member++; \
-	EXPECT(#member ", one more", vhca_check_device_attr(&attr_), -EPROTO); \
-} while (0)
+#define TOO_LARGE(member, value) \
+	do { \
+		struct xen_vhca_device_attr attr_ = example_limits(); \
+		attr_.member = (value); \
+		EXPECT(#member, vhca_check_device_attr(&attr_), 0); \
+		attr_.member++; \
+		EXPECT(#member ", one more", vhca_check_device_attr(&attr_), -EPROTO); \
+	} while (0)
 
 static void device(void)
 {

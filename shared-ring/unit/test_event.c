@@ -17,12 +17,13 @@
 
 #include "vhca_event.h"
 
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-		exit(EXIT_FAILURE); \
-	} \
-} while (0)
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(EXIT_FAILURE); \
+		} \
+	} while (0)
 
 static void *new_page(void)
 {
@@ -238,8 +239,7 @@ static void ring_both_ends(void)
 static atomic_int stop;
 
 /* Writes over everything, and mostly sensible indices, so that the others get somewhere. */
-__attribute__((no_sanitize("address", "undefined")))
-static void *scribbler(void *shared)
+__attribute__((no_sanitize("address", "undefined"))) static void *scribbler(void *shared)
 {
 	volatile struct xen_vhca_async_page *page = shared;
 	volatile uint8_t *octets = shared;

@@ -17,17 +17,18 @@
 #define ORDER 2
 #define ROUNDS 200000u
 
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-		exit(EXIT_FAILURE); \
-	} \
-} while (0)
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(EXIT_FAILURE); \
+		} \
+	} while (0)
 
 static void *new_ring(void)
 {
-	void *shared = mmap(NULL, 4096 << ORDER, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared = mmap(NULL, 4096 << ORDER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
 
 	CHECK(shared != MAP_FAILED);
 	return shared;
@@ -114,8 +115,7 @@ static void both_ends(void)
 static atomic_int stop;
 
 /* A hostile frontend: random octets all over the ring, and a producer index that runs. */
-__attribute__((no_sanitize("address", "undefined")))
-static void *scribbler(void *shared)
+__attribute__((no_sanitize("address", "undefined"))) static void *scribbler(void *shared)
 {
 	struct xen_vhca_sring *sring = shared;
 	volatile uint8_t *octets = (volatile uint8_t *)sring->ring;

@@ -34,8 +34,8 @@ struct qp;
 #define HCA_MSIX_TABLE 0x4000u
 #define HCA_MSIX_PBA 0x5000u
 #define HCA_MKEY_TABLES (1ull << 30) /* bytes, for all keys of a function */
-#define HCA_QUEUE_PAGES (8u << 20) /* in the page lists of all queues of a function */
-#define HCA_CLOCK_KHZ 156250u /* of the internal timer: device_frequency_khz */
+#define HCA_QUEUE_PAGES (8u << 20)   /* in the page lists of all queues of a function */
+#define HCA_CLOCK_KHZ 156250u        /* of the internal timer: device_frequency_khz */
 
 /* Counted for each function; read through the control socket. */
 struct hca_stats {
@@ -56,11 +56,11 @@ struct hca_faults {
 		uint32_t syndrome;
 		uint32_t count; /* how many more times */
 	} command[HCA_FAULT_COMMANDS];
-	uint32_t drop_next;      /* packets sent by this port that are still to be dropped */
-	uint32_t drop_permille;  /* of packets sent by this port, at random */
-	uint64_t delay_ns;       /* of packets sent by this port */
+	uint32_t drop_next;     /* packets sent by this port that are still to be dropped */
+	uint32_t drop_permille; /* of packets sent by this port, at random */
+	uint64_t delay_ns;      /* of packets sent by this port */
 	bool link_down;
-	bool fatal;              /* the device is dead until cleared */
+	bool fatal; /* the device is dead until cleared */
 };
 
 struct hca {
@@ -141,9 +141,9 @@ int hca_log_open(const char *path);
 void hca_log_at(const struct hca *hca, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Arguments are only evaluated when the level is on. Guest-caused lines are rate limited inside. */
-#define hca_log(hca, level, ...)                              \
-	do {                                                  \
-		if ((level) <= hca_log_level)                 \
+#define hca_log(hca, level, ...) \
+	do { \
+		if ((level) <= hca_log_level) \
 			hca_log_at((hca), (level), __VA_ARGS__); \
 	} while (0)
 

@@ -174,7 +174,8 @@ static int model_function(struct model *m, unsigned int i, const struct options 
 		return -ENOMEM;
 	ret = vfio_user_listen(m->buses[i], o->sockets[i]);
 	if (ret)
-		fprintf(stderr, "hca-model: cannot listen on %s: %s\n", o->sockets[i], strerror(-ret));
+		fprintf(stderr, "hca-model: cannot listen on %s: %s\n", o->sockets[i],
+			strerror(-ret));
 	return ret;
 }
 

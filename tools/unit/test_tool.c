@@ -23,12 +23,14 @@
 #include "tool.h"
 #include "util/log.h"
 
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: %s\n%s\n", __FILE__, __LINE__, #condition, printed); \
-		abort(); \
-	} \
-} while (0)
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: %s\n%s\n", __FILE__, __LINE__, #condition, \
+				printed); \
+			abort(); \
+		} \
+	} while (0)
 
 static char dir[] = "/tmp/xen-ib-tool-XXXXXX", path[64];
 static char printed[1 << 20]; /* by the last command, on both outputs */
@@ -36,13 +38,18 @@ static char complained[4096]; /* on standard error alone */
 
 /* The daemon */
 
-#define CONNECTED "vhca 5 0\ndomain guest1\nhca mlx5_0\nport 1\nstate connected\nguest connected\nonline 1\n" \
+#define CONNECTED \
+	"vhca 5 0\ndomain guest1\nhca mlx5_0\nport 1\nstate connected\nguest connected\nonline 1\n" \
 	"max-mem-bytes 1073741824\nworker 812\nfailures 0\n"
-#define OFFERED "vhca 5 0\ndomain guest1\nhca mlx5_0\nport 1\nstate offered\nguest initialising\nonline 1\nworker 812\n"
-#define BROKEN "vhca 5 0\ndomain guest1\nhca mlx5_7\nport 1\nstate closed\nguest initialising\nonline 1\n" \
+#define OFFERED \
+	"vhca 5 0\ndomain guest1\nhca mlx5_0\nport 1\nstate offered\nguest initialising\nonline 1\nworker 812\n"
+#define BROKEN \
+	"vhca 5 0\ndomain guest1\nhca mlx5_7\nport 1\nstate closed\nguest initialising\nonline 1\n" \
 	"error HCA mlx5_7: No such device\n"
-#define ELSEWHERE "vhca 5 0\ndomain guest1\nbackend 7\nhca mlx5_0\nport 1\nguest connected\nonline 1\nworker 0\n"
-#define STATUS "\tpid 812\n\tobject QP 3 4 100\n\tobject context 1 1 128\n\tbytes 1572864 2097152 1073741824\n" \
+#define ELSEWHERE \
+	"vhca 5 0\ndomain guest1\nbackend 7\nhca mlx5_0\nport 1\nguest connected\nonline 1\nworker 0\n"
+#define STATUS \
+	"\tpid 812\n\tobject QP 3 4 100\n\tobject context 1 1 128\n\tbytes 1572864 2097152 1073741824\n" \
 	"\tkicks 5\n\tcompletions 9\n\tcommand QP_CREATE %u\n\tlatency QP_CREATE 2 6000 5000 0 1 0 1\n" \
 	"\trefused QP_CREATE E_LIMIT 1\n\tcontext 0x1 1234 ib_send_lat\n\tevent-latency 1 900 900 1\n"
 
@@ -68,9 +75,12 @@ static void answer(void *from, const struct control_request *req, struct control
 		if (req->has_devid && n > 2 && !*becomes)
 			control_fail(reply, CONTROL_NOT_FOUND, "domain 5 has no vHCA 0");
 		else
-			fputs(req->has_devid ? n > 2 ? becomes : OFFERED : CONNECTED BROKEN, reply->body);
+			fputs(req->has_devid ? n > 2 ? becomes : OFFERED : CONNECTED BROKEN,
+			      reply->body);
 		if (!req->has_devid && outdated)
-			fprintf(reply->body, "vhca 6 1\ndomain guest2\nstate connected\nonline 1\nworker %d\n", outdated);
+			fprintf(reply->body,
+				"vhca 6 1\ndomain guest2\nstate connected\nonline 1\nworker %d\n",
+				outdated);
 		break;
 	case CONTROL_SHOW:
 		fprintf(reply->body, CONNECTED STATUS, 2 + 100 * n);
@@ -213,19 +223,25 @@ static void test_attach(void)
 {
 	becomes = CONNECTED;
 	CHECK(run("attach|guest1|hca=mlx5_0") == TOOL_OK);
-	CHECK(says("offered, guest: initialising") && says("guest1 (5) has vHCA 0: mlx5_0 port 1, connected"));
-	CHECK(run("attach|guest1|hca=mlx5_0|--json") == TOOL_OK && *printed == '{' && says("\"state\": \"connected\""));
+	CHECK(says("offered, guest: initialising") &&
+	      says("guest1 (5) has vHCA 0: mlx5_0 port 1, connected"));
+	CHECK(run("attach|guest1|hca=mlx5_0|--json") == TOOL_OK && *printed == '{' &&
+	      says("\"state\": \"connected\""));
 	becomes = BROKEN;
-	CHECK(run("attach|guest1|hca=mlx5_7") == TOOL_FAILED && says("error: HCA mlx5_7: No such device"));
+	CHECK(run("attach|guest1|hca=mlx5_7") == TOOL_FAILED &&
+	      says("error: HCA mlx5_7: No such device"));
 	becomes = OFFERED;
 	CHECK(run("attach|guest1|hca=mlx5_0|-w|1") == TOOL_TIMEOUT && says("modprobe xen-ibfront"));
 	CHECK(run("attach|guest1|hca=mlx5_0|-w|0") == TOOL_OK && says("offered"));
 	becomes = ELSEWHERE "state connected\n";
 	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver") == TOOL_OK && says("connected"));
-	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver|-j") == TOOL_OK && says("\"backend\": 7"));
+	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver|-j") == TOOL_OK &&
+	      says("\"backend\": 7"));
 	becomes = ELSEWHERE "state offered\n";
-	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver|-w|1") == TOOL_TIMEOUT && says("domain 7 serves it"));
-	CHECK(run("attach|guest1|hca=mlx5_9") == TOOL_FAILED && says("no HCA mlx5_9") && says("ls /sys/class"));
+	CHECK(run("attach|guest1|hca=mlx5_0,backend=driver|-w|1") == TOOL_TIMEOUT &&
+	      says("domain 7 serves it"));
+	CHECK(run("attach|guest1|hca=mlx5_9") == TOOL_FAILED && says("no HCA mlx5_9") &&
+	      says("ls /sys/class"));
 	CHECK(run("attach|guest1|nonsense") == TOOL_USAGE && says("KEY=VALUE"));
 	CHECK(run("attach|nobody|hca=mlx5_0") == TOOL_NOT_FOUND && says("xl list"));
 }
@@ -242,20 +258,27 @@ static void test_detach(void)
 
 static void test_looking(void)
 {
-	CHECK(run("list") == TOOL_OK && says("guest1   5    0  mlx5_0     1  connected     812\n") &&
+	CHECK(run("list") == TOOL_OK &&
+	      says("guest1   5    0  mlx5_0     1  connected     812\n") &&
 	      says("HCA mlx5_7: No such device"));
 	CHECK(run("list|--json") == TOOL_OK && says("\"daemon\": true"));
 	CHECK(says("\"error\": \"HCA mlx5_7: No such device\""));
 	CHECK(run("list|nobody") == TOOL_NOT_FOUND);
-	CHECK(run("show") == TOOL_OK && says("guest1 (5), vHCA 0: mlx5_0 port 1, connected, worker 812"));
-	CHECK(says("QP             3        4      100") && says("memory   1.5 MiB") && says("1234  ib_send_lat"));
-	CHECK(says("QP_CREATE             2  3.0 us  2.0 us  5.0 us") && says("QP_CREATE  E_LIMIT      1"));
-	CHECK(run("show|guest1|0|--json") == TOOL_OK && says("\"schema\": 1,\n  \"vhcas\": [") && says("\"histogram\": [") && says("\"reason\": \"E_LIMIT\""));
+	CHECK(run("show") == TOOL_OK &&
+	      says("guest1 (5), vHCA 0: mlx5_0 port 1, connected, worker 812"));
+	CHECK(says("QP             3        4      100") && says("memory   1.5 MiB") &&
+	      says("1234  ib_send_lat"));
+	CHECK(says("QP_CREATE             2  3.0 us  2.0 us  5.0 us") &&
+	      says("QP_CREATE  E_LIMIT      1"));
+	CHECK(run("show|guest1|0|--json") == TOOL_OK && says("\"schema\": 1,\n  \"vhcas\": [") &&
+	      says("\"histogram\": [") && says("\"reason\": \"E_LIMIT\""));
 	CHECK(run("show|nobody") == TOOL_NOT_FOUND);
 	CHECK(run("metrics") == TOOL_OK && !strcmp(printed, "# TYPE xenib_build_info gauge\n"));
 	CHECK(run("metrics|--json") == TOOL_OK && says("gauge\\u000a"));
-	CHECK(run("top|-n|2|-d|0.1") == TOOL_OK && says("CMD/S") && says("guest1") && !says("\033"));
-	CHECK(run("top|-n|1|-d|0.1|-o|bytes|--json") == TOOL_OK && says("\"memory_bytes\": 1572864"));
+	CHECK(run("top|-n|2|-d|0.1") == TOOL_OK && says("CMD/S") && says("guest1") &&
+	      !says("\033"));
+	CHECK(run("top|-n|1|-d|0.1|-o|bytes|--json") == TOOL_OK &&
+	      says("\"memory_bytes\": 1572864"));
 	CHECK(!says("\"commands_per_second\": 0.000"));
 }
 
@@ -294,7 +317,8 @@ static void test_outdated(void)
 	unlink(program);
 	outdated = pid;
 	CHECK(run("check") == TOOL_PROBLEMS);
-	CHECK(says("warning  worker: vHCA 1 of domain 6 still runs the program from before an upgrade"));
+	CHECK(says(
+		"warning  worker: vHCA 1 of domain 6 still runs the program from before an upgrade"));
 	outdated = 0;
 	close(input[1]); /* its end */
 	CHECK(waitpid(pid, NULL, 0) == pid);
@@ -312,13 +336,16 @@ static void test_no_daemon(void)
 	CHECK(run("check|--strict|--colour") == TOOL_USAGE);
 	/* Who may not look cannot say that a host is not ready. */
 	CHECK(!chmod(dir, 0777) && !seteuid(65534));
-	CHECK(run("check") == TOOL_FAILED && says("cannot be checked: you are not root") && !says("problem"));
+	CHECK(run("check") == TOOL_FAILED && says("cannot be checked: you are not root") &&
+	      !says("problem"));
 	CHECK(!seteuid(0) && !chmod(dir, 0700));
 	/* What no daemon tells is missing, and the rest is there. */
 	CHECK(run("report") == TOOL_OK && says("\n==== check\n") && says("problem  daemon:"));
-	CHECK(says("\n==== show\nxen-ib: error: the daemon xen-ibback does not run") && says("\n==== Xen log\n"));
+	CHECK(says("\n==== show\nxen-ib: error: the daemon xen-ibback does not run") &&
+	      says("\n==== Xen log\n"));
 	CHECK(says("Linux ") && !says("cut:") && !*complained);
-	CHECK(run("report|--json") == TOOL_OK && says("\"title\": \"kernel log\"") && says("\"schema\": 1"));
+	CHECK(run("report|--json") == TOOL_OK && says("\"title\": \"kernel log\"") &&
+	      says("\"schema\": 1"));
 }
 
 /* Standard error is this object, and nothing else. */
@@ -326,18 +353,23 @@ static bool complains(const char *error, const char *hint)
 {
 	char want[1024];
 
-	snprintf(want, sizeof(want), "{\n  \"schema\": 1,\n  \"error\": \"%s\",\n  \"hint\": \"%s\"\n}\n", error, hint);
+	snprintf(want, sizeof(want),
+		 "{\n  \"schema\": 1,\n  \"error\": \"%s\",\n  \"hint\": \"%s\"\n}\n", error, hint);
 	return !strcmp(complained, want);
 }
 
-#define START_IT "start it: systemctl start xen-ibback; or see why it ended: journalctl -u xen-ibback"
+#define START_IT \
+	"start it: systemctl start xen-ibback; or see why it ended: journalctl -u xen-ibback"
 
 static void test_json_no_daemon(void)
 {
-	CHECK(run("show|--json") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
+	CHECK(run("show|--json") == TOOL_NO_DAEMON &&
+	      complains("the daemon xen-ibback does not run", START_IT));
 	CHECK(!strcmp(printed, complained));
-	CHECK(run("top|-j|-n|1") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
-	CHECK(run("list|--json") == TOOL_NO_DAEMON && complains("the daemon xen-ibback does not run", START_IT));
+	CHECK(run("top|-j|-n|1") == TOOL_NO_DAEMON &&
+	      complains("the daemon xen-ibback does not run", START_IT));
+	CHECK(run("list|--json") == TOOL_NO_DAEMON &&
+	      complains("the daemon xen-ibback does not run", START_IT));
 	/* What it finds is its result, and no failure of its own. */
 	CHECK(run("check|--json") == TOOL_PROBLEMS && !strstr(complained, "\"error\""));
 }
@@ -351,24 +383,30 @@ static void test_json_errors(void)
 	      complains("nonsense: not KEY=VALUE", "the keys of a vHCA are in xen-ib(8)"));
 	/* What there is of a result is on standard output nevertheless. */
 	becomes = BROKEN;
-	CHECK(run("attach|guest1|hca=mlx5_7|--json") == TOOL_FAILED && complains("HCA mlx5_7: No such device",
-	      "the vHCA stays, and the daemon tries again; to remove it: xen-ib detach 5 0"));
+	CHECK(run("attach|guest1|hca=mlx5_7|--json") == TOOL_FAILED &&
+	      complains(
+		      "HCA mlx5_7: No such device",
+		      "the vHCA stays, and the daemon tries again; to remove it: xen-ib detach 5 0"));
 	CHECK(*printed == '{' && says("\"state\": \"closed\""));
 	becomes = OFFERED;
-	CHECK(run("detach|guest1|0|-w|1|-j") == TOOL_TIMEOUT && *printed == '{' && says("\"worker\": 812") &&
-	      strstr(complained, "not released after 1 s"));
+	CHECK(run("detach|guest1|0|-w|1|-j") == TOOL_TIMEOUT && *printed == '{' &&
+	      says("\"worker\": 812") && strstr(complained, "not released after 1 s"));
 	/* Wrong usage, wherever --json stands; and no octet of it gets out as it is. */
-	CHECK(run("colour|--json") == TOOL_USAGE && complains("there is no command 'colour'", "see: xen-ib --help"));
+	CHECK(run("colour|--json") == TOOL_USAGE &&
+	      complains("there is no command 'colour'", "see: xen-ib --help"));
 	CHECK(run("co\"l\033|-j") == TOOL_USAGE &&
 	      complains("there is no command 'co\\\"l\\u001b'", "see: xen-ib --help"));
 	CHECK(run("attach|guest1|--json") == TOOL_USAGE &&
 	      complains("usage: xen-ib attach [OPTION]... DOMAIN SPEC", ""));
 	CHECK(run("list|--colour|--json") == TOOL_USAGE &&
 	      complains("there is no option --colour", "see: xen-ib list --help"));
-	CHECK(run("list|--force|--json") == TOOL_USAGE && complains("list takes no -f", "see: xen-ib list --help"));
+	CHECK(run("list|--force|--json") == TOOL_USAGE &&
+	      complains("list takes no -f", "see: xen-ib list --help"));
 	CHECK(run("detach|guest1|first|--json") == TOOL_USAGE &&
-	      complains("'first' is not the number of a vHCA", "which there are: xen-ib list guest1"));
-	CHECK(run("list|nobody|--js") == TOOL_NOT_FOUND && complains("there is no domain nobody", ""));
+	      complains("'first' is not the number of a vHCA",
+			"which there are: xen-ib list guest1"));
+	CHECK(run("list|nobody|--js") == TOOL_NOT_FOUND &&
+	      complains("there is no domain nobody", ""));
 	/* Not asked for, or only looking so. */
 	CHECK(run("list|nobody") == TOOL_NOT_FOUND &&
 	      !strcmp(complained, "xen-ib: error: there is no domain nobody\n"));
@@ -384,10 +422,13 @@ static void test_texts(void)
 	char text[TEXT_MAX];
 	uint64_t n;
 
-	CHECK(!strcmp(text_of_bytes(text, 1023), "1023 B") && !strcmp(text_of_bytes(text, 1536), "1.5 KiB"));
+	CHECK(!strcmp(text_of_bytes(text, 1023), "1023 B") &&
+	      !strcmp(text_of_bytes(text, 1536), "1.5 KiB"));
 	CHECK(!strcmp(text_of_bytes(text, UINT64_MAX), "16.0 EiB"));
-	CHECK(!strcmp(text_of_ns(text, 900), "0.9 us") && !strcmp(text_of_ns(text, 25000), "25 us"));
-	CHECK(!strcmp(text_of_ns(text, 2500000), "2.5 ms") && !strcmp(text_of_ns(text, 1500000000), "1.5 s"));
+	CHECK(!strcmp(text_of_ns(text, 900), "0.9 us") &&
+	      !strcmp(text_of_ns(text, 25000), "25 us"));
+	CHECK(!strcmp(text_of_ns(text, 2500000), "2.5 ms") &&
+	      !strcmp(text_of_ns(text, 1500000000), "1.5 s"));
 	CHECK(parse_number("18446744073709551615", UINT64_MAX, &n) && n == UINT64_MAX);
 	CHECK(!parse_number("18446744073709551616", UINT64_MAX, &n) && !parse_number("-1", 9, &n) &&
 	      !parse_number("1x", 9, &n) && !parse_number("", 9, &n) && !parse_number("10", 9, &n));
@@ -396,12 +437,15 @@ static void test_texts(void)
 static void test_xen_options(void)
 {
 	struct host host = {
-		.command_line = "  dom0_mem=1G,max:1G  iommu gnttab_max_frames=64 x=1 gnttab_max_frames=128",
+		.command_line =
+			"  dom0_mem=1G,max:1G  iommu gnttab_max_frames=64 x=1 gnttab_max_frames=128",
 	};
 	char value[16];
 
-	CHECK(check_xen_option(&host, "dom0_mem", value, sizeof(value)) && !strcmp(value, "1G,max:1G"));
-	CHECK(check_xen_option(&host, "gnttab_max_frames", value, sizeof(value)) && !strcmp(value, "128"));
+	CHECK(check_xen_option(&host, "dom0_mem", value, sizeof(value)) &&
+	      !strcmp(value, "1G,max:1G"));
+	CHECK(check_xen_option(&host, "gnttab_max_frames", value, sizeof(value)) &&
+	      !strcmp(value, "128"));
 	CHECK(!check_xen_option(&host, "iommu", value, sizeof(value)));
 	CHECK(!check_xen_option(&host, "max_frames", value, sizeof(value)));
 }
@@ -443,20 +487,23 @@ static void test_grants(void)
 	CHECK(says("ok       grants: guest1 may pin 112.0 MiB, and has 64 grant frames\n"));
 	guests[0].bytes += 4096;
 	look_at_memory(&host);
-	CHECK(says("warning  grants: guest1 may pin") && says("no more than 128.0 MiB\n") && says("max_grant_frames=65;"));
+	CHECK(says("warning  grants: guest1 may pin") && says("no more than 128.0 MiB\n") &&
+	      says("max_grant_frames=65;"));
 	guests[0].grant_frames = 65;
 	look_at_memory(&host);
 	CHECK(says("ok       grants: guest1") && !says("warning  grants"));
 	/* What this domain can map: 262,144 handles, 16,384 of them for others, and two for a page if it is PV. */
 	guests[0].bytes = 480 * MIB;
 	look_at_memory(&host);
-	CHECK(says("ok       maptrack: all guests together may pin 480.0 MiB, of 480.0 MiB that can be mapped\n"));
+	CHECK(says(
+		"ok       maptrack: all guests together may pin 480.0 MiB, of 480.0 MiB that can be mapped\n"));
 	guests[0].bytes += 4096;
 	look_at_memory(&host);
 	CHECK(says("warning  maptrack:") && says("gnttab_max_maptrack_frames=1025\n"));
 	host.pv = false;
 	look_at_memory(&host);
-	CHECK(says("ok       maptrack: all guests together may pin 480.0 MiB, of 960.0 MiB that can be mapped\n"));
+	CHECK(says(
+		"ok       maptrack: all guests together may pin 480.0 MiB, of 960.0 MiB that can be mapped\n"));
 	host.pv = true;
 	snprintf(host.command_line, sizeof(host.command_line), "gnttab_max_maptrack_frames=1025");
 	look_at_memory(&host);
@@ -467,14 +514,15 @@ static void test_grants(void)
 	/* Several guests with nothing but defaults. */
 	put("defaults", "name = 'a'\nvhca = [ 'hca=auto' ]\n");
 	host.command_line[0] = 0;
-	guests_find(&host.guests, NULL, 0, (const char *const []){ dir, NULL });
+	guests_find(&host.guests, NULL, 0, (const char *const[]){ dir, NULL });
 	CHECK(host.guests.n == 1);
 	for (i = 0; i < 5; i++)
 		guests[i] = host.guests.list[0];
 	guests_free(&host.guests);
 	host.guests = (struct guests){ guests, 5 };
 	look_at_memory(&host);
-	CHECK(says("ok       grants: a may pin 96.0 MiB") && says("ok       maptrack:") && !says("warning  grants"));
+	CHECK(says("ok       grants: a may pin 96.0 MiB") && says("ok       maptrack:") &&
+	      !says("warning  grants"));
 	guests[4].bytes += 4096;
 	look_at_memory(&host);
 	CHECK(says("warning  maptrack: all guests together"));
@@ -487,26 +535,32 @@ static void test_guests(void)
 	const char *const dirs[] = { dir, "/nowhere", NULL };
 	struct listing runs[] = {
 		{ .domid = 5, .domain = "guest1", .online = true, .max_mem_bytes = 1 << 20 },
-		{ .domid = 5, .devid = 1, .domain = "guest1", .online = true, .max_mem_bytes = 2 << 20 },
+		{ .domid = 5,
+		  .devid = 1,
+		  .domain = "guest1",
+		  .online = true,
+		  .max_mem_bytes = 2 << 20 },
 	};
 	struct guests guests;
 	int to, out;
 
 	put("guest1.cfg", "name = 'guest1'\nmax_grant_frames = 99\nvhca = [ 'hca=mlx5_0' ]\n");
-	put("guest2.cfg", "name = 'guest2'\nvhca = [ 'hca=mlx5_0,max-mem-bytes=2G', 'hca=mlx5_1', 'nonsense' ]\n");
+	put("guest2.cfg",
+	    "name = 'guest2'\nvhca = [ 'hca=mlx5_0,max-mem-bytes=2G', 'hca=mlx5_1', 'nonsense' ]\n");
 	put("guest3.cfg", "name = 'guest3'\n");
 	put("guest4.cfg~", "name = 'guest4'\nvhca = [ 'hca=mlx5_0' ]\n");
 	put("notes", "vhca = [ this is none\n");
 	guests_find(&guests, runs, 2, dirs);
 	CHECK(guests.n == 2);
-	CHECK(!strcmp(guests.list[0].name, "guest1") && guests.list[0].domid == 5 && guests.list[0].bytes == 3 << 20 &&
-	      guests.list[0].grant_frames == 99);
+	CHECK(!strcmp(guests.list[0].name, "guest1") && guests.list[0].domid == 5 &&
+	      guests.list[0].bytes == 3 << 20 && guests.list[0].grant_frames == 99);
 	CHECK(!strcmp(guests.list[1].name, "guest2") && guests.list[1].domid == -1 &&
 	      guests.list[1].bytes == (2ull << 30) + 96 * MIB);
 	guests_free(&guests);
 
 	/* Of the files themselves only what is about vHCAs. */
-	put("guest1.cfg", "name = 'guest1'; vncpasswd = 'secret'\nvhca = [ 'hca=mlx5_0' ]\nvfb = [ 'vncpasswd=secret' ]\n");
+	put("guest1.cfg",
+	    "name = 'guest1'; vncpasswd = 'secret'\nvhca = [ 'hca=mlx5_0' ]\nvfb = [ 'vncpasswd=secret' ]\n");
 	to = divert(STDOUT_FILENO, &out);
 	configs_print(dirs);
 	fflush(stdout);
@@ -515,7 +569,8 @@ static void test_guests(void)
 }
 
 /* The default of each limit, as people are told it. */
-static void check_default(const char *file, const char *begin, const char *end, const struct limit_key *key)
+static void check_default(const char *file, const char *begin, const char *end,
+			  const struct limit_key *key)
 {
 	char text[65536] = "", item[64], number[32];
 	FILE *from = fopen(file, "re");
@@ -527,7 +582,8 @@ static void check_default(const char *file, const char *begin, const char *end, 
 	for (power = 0; power < 4 && !(key->value >> 10 * power & 1023); power++)
 		;
 	if (strstr(key->name, "-bytes"))
-		snprintf(number, sizeof(number), end, key->value >> 10 * power, (const char *const []){ "", "K", "M", "G", "T" }[power]);
+		snprintf(number, sizeof(number), end, key->value >> 10 * power,
+			 (const char *const[]){ "", "K", "M", "G", "T" }[power]);
 	else
 		snprintf(number, sizeof(number), end, key->value, "");
 	at = strstr(text, item);
@@ -543,14 +599,17 @@ static void test_defaults(void)
 	unsigned int i;
 
 	for (i = 0; i < LIMITS; i++) {
-		check_default("../docs/configuration.md", "\n| `%s` |", " | %" PRIu64 "%s |\n", limit_key(i));
-		check_default("../docs/man/xen-ib-vhca.5", "\n.It Cm %s\n", "; %" PRIu64 "%s.\n", limit_key(i));
+		check_default("../docs/configuration.md", "\n| `%s` |", " | %" PRIu64 "%s |\n",
+			      limit_key(i));
+		check_default("../docs/man/xen-ib-vhca.5", "\n.It Cm %s\n", "; %" PRIu64 "%s.\n",
+			      limit_key(i));
 	}
 }
 
 static void clean_up(void)
 {
-	static const char *const names[] = { "guest1.cfg", "guest2.cfg", "guest3.cfg", "guest4.cfg~", "notes" };
+	static const char *const names[] = { "guest1.cfg", "guest2.cfg", "guest3.cfg",
+					     "guest4.cfg~", "notes" };
 	char file[96];
 	unsigned int i;
 

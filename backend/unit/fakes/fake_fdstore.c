@@ -77,7 +77,8 @@ static bool find_line(const char *text, const char *key, char value[256])
 	for (line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		if (strncmp(line, key, strlen(key)))
 			continue;
-		snprintf(value, 256, "%.*s", (int)strcspn(line + strlen(key), "\n"), line + strlen(key));
+		snprintf(value, 256, "%.*s", (int)strcspn(line + strlen(key), "\n"),
+			 line + strlen(key));
 		return true;
 	}
 	return false;

@@ -308,7 +308,8 @@ void *xs_read(struct xs_handle *xs, xs_transaction_t t, const char *path, unsign
 	return value;
 }
 
-bool xs_write(struct xs_handle *xs, xs_transaction_t t, const char *path, const void *value, unsigned int size)
+bool xs_write(struct xs_handle *xs, xs_transaction_t t, const char *path, const void *value,
+	      unsigned int size)
 {
 	(void)xs;
 	CHECK(in_transaction == (t != XBT_NULL));
@@ -328,8 +329,8 @@ bool xs_rm(struct xs_handle *xs, xs_transaction_t t, const char *path)
 	return remove_nodes(table(), path);
 }
 
-bool xs_set_permissions(struct xs_handle *xs, xs_transaction_t t, const char *path, struct xs_permissions *perms,
-			unsigned int n)
+bool xs_set_permissions(struct xs_handle *xs, xs_transaction_t t, const char *path,
+			struct xs_permissions *perms, unsigned int n)
 {
 	struct store_node *node;
 

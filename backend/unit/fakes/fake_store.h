@@ -16,7 +16,7 @@
 #define STORE_FD 999 /* what xs_fileno() says; it is none */
 
 struct store_node {
-	size_t length, size; /* of path and value */
+	size_t length, size;        /* of path and value */
 	unsigned int owner, reader; /* as of the node above, if nobody has said */
 	char path[STORE_PATH], value[STORE_VALUE];
 };
@@ -46,7 +46,7 @@ bool store_permits(const char *path, unsigned int owner, unsigned int reader);
 bool store_below(const char *path, const char *dir); /* or that itself */
 bool store_watched(const char *path);
 unsigned int store_nodes(void);
-unsigned int store_events(void); /* that nobody has taken yet */
+unsigned int store_events(void);  /* that nobody has taken yet */
 unsigned int store_handles(void); /* that are open */
 
 #endif

@@ -69,13 +69,15 @@ enum xen_vhca_status fixture_object(struct fixture *fix, unsigned int op, xen_vh
 }
 
 /* Each returns from the function that it is used in when the command is refused. */
-#define MAKE(operation, member, where, ...) do { \
-	struct xen_vhca_req req_ = { .op = XEN_VHCA_OP_##operation, .u.member = { __VA_ARGS__ } }; \
-	enum xen_vhca_status status_ = fixture_do(fix, &req_); \
-	if (status_) \
-		return status_; \
-	*(where) = fix->handle; \
-} while (0)
+#define MAKE(operation, member, where, ...) \
+	do { \
+		struct xen_vhca_req req_ = { .op = XEN_VHCA_OP_##operation, \
+					     .u.member = { __VA_ARGS__ } }; \
+		enum xen_vhca_status status_ = fixture_do(fix, &req_); \
+		if (status_) \
+			return status_; \
+		*(where) = fix->handle; \
+	} while (0)
 
 #define BUF(handle) { .umem = (handle) }
 #define DBR(handle, n) { .umem = (handle), .offset = 0x8000 + 8 * (n) }
@@ -120,8 +122,8 @@ enum xen_vhca_status fixture_process(struct fixture *fix, struct fixture_process
 	MAKE(MR_REG, mr_reg, &p->inline_mr, .pd = p->pd, .flags = XEN_VHCA_MR_REG_INLINE,
 	     .pages = 3, .addr.offset = 0x10, .length = 12000, .iova = 0x10, .access = 1);
 	MAKE(MR_REG, mr_reg, &p->persistent_mr, .pd = p->pd,
-	     .flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT, .pages = 2, .length = 8192,
-	     .access = 1);
+	     .flags = XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT, .pages = 2,
+	     .length = 8192, .access = 1);
 	p->persistent = fix->cmd->rsp.u.mr.umem;
 	MAKE(MW_ALLOC, mw_alloc, &p->mw, .pd = p->pd, .type = 2);
 	return XEN_VHCA_OK;
@@ -158,8 +160,8 @@ bool fixture_is_empty(struct fixture *fix)
 	bool empty;
 
 	pthread_mutex_lock(&fix->v.lock);
-	empty = !fix->v.quota.bytes.used && !fix->v.quota.mcast.used && !fix->fake.live && !fix->fake.contexts &&
-		!fix->shm->allowed;
+	empty = !fix->v.quota.bytes.used && !fix->v.quota.mcast.used && !fix->fake.live &&
+		!fix->fake.contexts && !fix->shm->allowed;
 	for (type = 0; type < OBJ_TYPES; type++)
 		empty = empty && !fix->v.quota.objects[type].used;
 	pthread_mutex_unlock(&fix->v.lock);

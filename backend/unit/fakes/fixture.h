@@ -14,12 +14,13 @@
 #include "unit/fakes/transport_shm.h"
 #include "vhca/vhca.h"
 
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-		abort(); \
-	} \
-} while (0)
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			abort(); \
+		} \
+	} while (0)
 
 struct fixture {
 	struct fake_hca fake;
@@ -30,12 +31,13 @@ struct fixture {
 	struct cmd *cmd;
 	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of fixture_do() */
 	xen_vhca_handle_t handle;          /* of the last object made */
-	unsigned int gfns;                 /* given by fixture_process(), of an auto-translated guest */
+	unsigned int gfns; /* given by fixture_process(), of an auto-translated guest */
 };
 
 /* One of each object, of one process. */
 struct fixture_process {
-	xen_vhca_handle_t ctx, uar, pd, umem, cq, srq, qp, mr, inline_mr, persistent_mr, persistent, mw;
+	xen_vhca_handle_t ctx, uar, pd, umem, cq, srq, qp, mr, inline_mr, persistent_mr, persistent,
+		mw;
 };
 
 /* The pages of events, if a test wants them. */

@@ -31,7 +31,7 @@ struct fake_ctx {
 	struct fake_queue completions, events;
 	LIST_ENTRY(fake_ctx) link;
 	struct fake_object objects[MAX_OBJECTS]; /* 0 is none */
-	unsigned int top; /* none has been used from here on */
+	unsigned int top;                        /* none has been used from here on */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -136,8 +136,12 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 static int query_port(struct hca *hca, struct xen_vhca_port_attr *attr)
 {
 	(void)hca;
-	*attr = (struct xen_vhca_port_attr){ .state = 4, .max_mtu = 5, .active_mtu = 5, .lid = 3,
-		.gid_tbl_len = 8, .pkey_tbl_len = 128 };
+	*attr = (struct xen_vhca_port_attr){ .state = 4,
+					     .max_mtu = 5,
+					     .active_mtu = 5,
+					     .lid = 3,
+					     .gid_tbl_len = 8,
+					     .pkey_tbl_len = 128 };
 	return 0;
 }
 
@@ -275,8 +279,9 @@ static int pd_free(struct hca_ctx *ctx, uint32_t pd)
 
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
 {
-	struct fake_object o = { .parents = { attr->pd }, .addr = { attr->addr },
-		.length = { attr->length } };
+	struct fake_object o = { .parents = { attr->pd },
+				 .addr = { attr->addr },
+				 .length = { attr->length } };
 	int err;
 
 	check(C, attr->pd, PD);
@@ -312,8 +317,9 @@ static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
 {
 	struct fake_object o = { .addr = { attr->buf, attr->dbr },
-		.length = { (uint64_t)attr->cqes * attr->cqe_size, 8 }, .user = attr->user,
-		.events = attr->events };
+				 .length = { (uint64_t)attr->cqes * attr->cqe_size, 8 },
+				 .user = attr->user,
+				 .events = attr->events };
 
 	must(!attr->events || C->completions.fd >= 0, "events in a context without");
 	must(attr->uar_index, "CQ without UAR");
@@ -335,8 +341,10 @@ static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 
 static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
 {
-	struct fake_object o = { .parents = { attr->pd }, .addr = { attr->buf, attr->dbr },
-		.length = { attr->wqes * 32, 8 }, .user = attr->user };
+	struct fake_object o = { .parents = { attr->pd },
+				 .addr = { attr->buf, attr->dbr },
+				 .length = { attr->wqes * 32, 8 },
+				 .user = attr->user };
 
 	check(C, attr->pd, PD);
 	return make_obj(C, SRQ, &o, srq);
@@ -368,7 +376,8 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 		.parents = { attr->pd, attr->send_cq, attr->recv_cq, attr->srq },
 		.addr = { attr->buf, attr->dbr },
 		.length = { ((uint64_t)attr->rq_wqes << attr->rq_shift) +
-			(uint64_t)attr->sq_blocks * 64, 8 },
+				    (uint64_t)attr->sq_blocks * 64,
+			    8 },
 	};
 
 	check(C, attr->pd, PD);
@@ -419,20 +428,37 @@ static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gi
 }
 
 static const struct hca_ops fake_ops = {
-	.query_device = query_device, .query_port = query_port,
-	.query_gid = query_gid, .query_pkey = query_pkey,
-	.port_fd = port_fd, .next_port_event = next_port_event,
-	.ctx_open = ctx_open, .ctx_close = ctx_close,
-	.completion_fd = completion_fd, .next_completion = next_completion,
-	.event_fd = event_fd, .next_event = next_event,
+	.query_device = query_device,
+	.query_port = query_port,
+	.query_gid = query_gid,
+	.query_pkey = query_pkey,
+	.port_fd = port_fd,
+	.next_port_event = next_port_event,
+	.ctx_open = ctx_open,
+	.ctx_close = ctx_close,
+	.completion_fd = completion_fd,
+	.next_completion = next_completion,
+	.event_fd = event_fd,
+	.next_event = next_event,
 	.uar_layout = uar_layout,
-	.pd_alloc = pd_alloc, .pd_free = pd_free,
-	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
-	.cq_create = cq_create, .cq_modify = cq_modify, .cq_destroy = cq_destroy,
-	.srq_create = srq_create, .srq_modify = srq_modify, .srq_query = srq_query,
+	.pd_alloc = pd_alloc,
+	.pd_free = pd_free,
+	.mr_reg = mr_reg,
+	.mr_dereg = mr_dereg,
+	.mw_alloc = mw_alloc,
+	.mw_free = mw_free,
+	.cq_create = cq_create,
+	.cq_modify = cq_modify,
+	.cq_destroy = cq_destroy,
+	.srq_create = srq_create,
+	.srq_modify = srq_modify,
+	.srq_query = srq_query,
 	.srq_destroy = srq_destroy,
-	.qp_create = qp_create, .qp_modify = qp_modify, .qp_query = qp_query,
-	.qp_destroy = qp_destroy, .mcast = mcast,
+	.qp_create = qp_create,
+	.qp_modify = qp_modify,
+	.qp_query = qp_query,
+	.qp_destroy = qp_destroy,
+	.mcast = mcast,
 };
 
 void fake_init(struct fake_hca *fake)

@@ -19,7 +19,7 @@ struct fake_hca {
 	struct hca hca;
 	struct fake_ctx_list open;
 	struct fake_queue port;
-	int fail_in;     /* the n-th creation (or P_Key) from now fails; 0: none */
+	int fail_in;       /* the n-th creation (or P_Key) from now fails; 0: none */
 	unsigned int live; /* objects */
 	unsigned int contexts;
 	unsigned int members; /* QPs that have been attached to multicast groups, and not detached */

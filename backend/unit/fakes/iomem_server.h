@@ -24,9 +24,10 @@
 #include "xen/pci_assigned.h"
 
 /* The driver domain has an HCA, whose BAR 0 has four doorbell pages, from frame 524288 on, and another device. */
-#define RESOURCE "0x000000007fffb000 0x0000000080003fff 0x0000000000140204\n" \
-		 "0x0000000000000000 0x0000000000000000 0x0000000000000000\n" \
-		 "0x0000000090000000 0x000000009000ffff 0x0000000000140204\n"
+#define RESOURCE \
+	"0x000000007fffb000 0x0000000080003fff 0x0000000000140204\n" \
+	"0x0000000000000000 0x0000000000000000 0x0000000000000000\n" \
+	"0x0000000090000000 0x000000009000ffff 0x0000000000140204\n"
 #define OTHER_RESOURCE "0x00000000a0000000 0x00000000a00fffff 0x0000000000140204\n"
 #define INIT_SEGMENT "524283"
 #define M0 "524288"
@@ -130,8 +131,8 @@ static inline bool was(unsigned int n, bool allow, unsigned int domid, uint64_t 
 {
 	const struct iomem_frame *frame = &calls[n].frame;
 
-	return n < n_calls && calls[n].allow == allow && frame->domid == domid && frame->devid == 0 &&
-	       frame->mfn == mfn && frame->gfn == gfn;
+	return n < n_calls && calls[n].allow == allow && frame->domid == domid &&
+	       frame->devid == 0 && frame->mfn == mfn && frame->gfn == gfn;
 }
 
 /* What was asked for since the last time, and nothing else. */

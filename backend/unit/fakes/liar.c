@@ -52,7 +52,8 @@ __attribute__((constructor)) static void map_lie(void)
 {
 	int fd = open(LIE_FILE, O_RDWR | O_CLOEXEC);
 
-	lie = fd < 0 ? MAP_FAILED : mmap(NULL, LIE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	lie = fd < 0 ? MAP_FAILED :
+		       mmap(NULL, LIE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (lie == MAP_FAILED) {
 		perror(LIE_FILE);
 		_exit(EXIT_FAILURE);
@@ -78,14 +79,16 @@ int __real_vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req);
 void __real_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *rsp);
 void __real_umem_fini(struct umem *umem);
 void __real_events_free(struct events *events);
-struct events *__real_events_new(struct vhca *v, const struct events_params *params, char *why, size_t size);
+struct events *__real_events_new(struct vhca *v, const struct events_params *params, char *why,
+				 size_t size);
 void __real_vhca_async_back_init(struct vhca_async_back *back, void *page);
 
 int __wrap_vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req)
 {
 	int got = __real_vhca_back_next(back, req);
 
-	if (got > 0 && req->op == XEN_VHCA_OP_CQ_CREATE && req->u.cq_create.event_bit != XEN_VHCA_NO_EVENT)
+	if (got > 0 && req->op == XEN_VHCA_OP_CQ_CREATE &&
+	    req->u.cq_create.event_bit != XEN_VHCA_NO_EVENT)
 		event_bit = req->u.cq_create.event_bit;
 	return got;
 }
@@ -103,7 +106,8 @@ void __wrap_vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *hon
 		if (lies("frame", &number))
 			rsp.u.uar.frame = number;
 	}
-	if ((vhca_op_ends(rsp.op) || rsp.op == XEN_VHCA_OP_MCAST_DETACH) && lies("refuse", &number)) {
+	if ((vhca_op_ends(rsp.op) || rsp.op == XEN_VHCA_OP_MCAST_DETACH) &&
+	    lies("refuse", &number)) {
 		rsp.status = number;
 		rsp.hca_errno = number == XEN_VHCA_E_HCA ? EBUSY : 0;
 	}
@@ -152,7 +156,8 @@ static void *lie_on(void *unused)
 			transport->ops->notify(transport, CHANNEL_EVENTS);
 		pthread_mutex_unlock(&lock);
 		if (told)
-			snprintf(lie + LIE_COUNT, 32, "%lu\n", strtoul(lie + LIE_COUNT, NULL, 10) + told);
+			snprintf(lie + LIE_COUNT, 32, "%lu\n",
+				 strtoul(lie + LIE_COUNT, NULL, 10) + told);
 	}
 	return NULL;
 }
@@ -164,7 +169,8 @@ void __wrap_vhca_async_back_init(struct vhca_async_back *back, void *page)
 }
 
 /* The page of bits is mapped once more, as where the honest part has it is its own affair. */
-struct events *__wrap_events_new(struct vhca *v, const struct events_params *params, char *why, size_t size)
+struct events *__wrap_events_new(struct vhca *v, const struct events_params *params, char *why,
+				 size_t size)
 {
 	struct events *events = __real_events_new(v, params, why, size);
 	static pthread_t liar;

@@ -156,9 +156,15 @@ static int shm_uar_reset(struct transport *t)
 }
 
 static const struct transport_ops shm_ops = {
-	.map = shm_map, .bind = shm_bind, .fd = shm_fd, .notify = shm_notify,
-	.pending = shm_pending, .done = shm_done,
-	.uar_alloc = shm_uar_alloc, .uar_free = shm_uar_free, .uar_reset = shm_uar_reset,
+	.map = shm_map,
+	.bind = shm_bind,
+	.fd = shm_fd,
+	.notify = shm_notify,
+	.pending = shm_pending,
+	.done = shm_done,
+	.uar_alloc = shm_uar_alloc,
+	.uar_free = shm_uar_free,
+	.uar_reset = shm_uar_reset,
 };
 
 struct shm *shm_new(bool auto_translated)

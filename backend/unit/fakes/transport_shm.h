@@ -23,13 +23,13 @@ struct shm_uar {
 struct shm {
 	struct transport t;
 	int memory, to_back, to_front[CHANNELS];
-	uint8_t *guest;             /* all of the guest's memory, as the guest sees it */
-	int fail_in;                /* the n-th mapping or doorbell page from now fails; 0: none */
-	int took_reservation;       /* a failing map has unmapped what was there, as Linux does */
-	unsigned int allowed;       /* doorbell pages that the guest may map now */
-	unsigned int uars;          /* that have been used */
+	uint8_t *guest;       /* all of the guest's memory, as the guest sees it */
+	int fail_in;          /* the n-th mapping or doorbell page from now fails; 0: none */
+	int took_reservation; /* a failing map has unmapped what was there, as Linux does */
+	unsigned int allowed; /* doorbell pages that the guest may map now */
+	unsigned int uars;    /* that have been used */
 	struct shm_uar uar[SHM_UARS]; /* by index - 1 */
-	unsigned int done;          /* notifications that have been ended */
+	unsigned int done;            /* notifications that have been ended */
 };
 
 struct shm *shm_new(bool auto_translated);

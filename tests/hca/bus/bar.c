@@ -133,7 +133,8 @@ static void nic_interface_write(struct hca *hca, uint32_t value)
 	switch (nic) {
 	case NIC_FULL:
 		if (hca->faults.fatal) {
-			hca_log(hca, HCA_LOG_GUEST, "the command queue is set up while the firmware is down");
+			hca_log(hca, HCA_LOG_GUEST,
+				"the command queue is set up while the firmware is down");
 			return;
 		}
 		hca->bar.nic_interface = NIC_FULL;
@@ -220,8 +221,9 @@ void hca_bar_write(struct hca *hca, uint64_t off, const void *buf, uint32_t len)
 		return;
 	}
 	if (off & 3 || len & 3) {
-		hca_log(hca, HCA_LOG_GUEST, "write of %u bytes to register 0x%x: registers are words",
-			len, (unsigned int)off);
+		hca_log(hca, HCA_LOG_GUEST,
+			"write of %u bytes to register 0x%x: registers are words", len,
+			(unsigned int)off);
 		return;
 	}
 	for (uint32_t i = 0; i < len && off + i < HCA_UAR_FIRST * HCA_UAR_SIZE; i += 4)

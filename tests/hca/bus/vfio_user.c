@@ -355,7 +355,8 @@ static void listener_ready(struct loop_fd *fd, uint32_t events)
 	unplug_if_gone(v);
 	if (vfio_user_adopt(v, client)) {
 		hca_log(v->function.hca, HCA_LOG_ERROR,
-			"another machine is plugged in: a second one is turned away from %s", v->path);
+			"another machine is plugged in: a second one is turned away from %s",
+			v->path);
 		close(client);
 	}
 }

@@ -30,10 +30,8 @@ static uint32_t version_reply(char *out, size_t size, const char *asked)
 	static const struct {
 		const char *name, *value;
 	} ours[] = {
-		{ "max_msg_fds", "16" },
-		{ "max_data_xfer_size", "65536" },
-		{ "max_dma_maps", "16384" },
-		{ "pgsizes", "4096" },
+		{ "max_msg_fds", "16" },      { "max_data_xfer_size", "65536" },
+		{ "max_dma_maps", "16384" },  { "pgsizes", "4096" },
 		{ "write_multiple", "true" },
 	};
 	const char *separator = "";
@@ -47,8 +45,8 @@ static uint32_t version_reply(char *out, size_t size, const char *asked)
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (!strstr(asked, ours[i].name))
 			continue;
-		at += (size_t)snprintf(out + at, size - at, "%s\"%s\":%s", separator,
-				       ours[i].name, ours[i].value);
+		at += (size_t)snprintf(out + at, size - at, "%s\"%s\":%s", separator, ours[i].name,
+				       ours[i].value);
 		separator = ",";
 	}
 	at += (size_t)snprintf(out + at, size - at, "}}");
@@ -71,7 +69,8 @@ static int do_version(struct vfu_function *f, struct vfu_msg *msg)
 	}
 	if (!asked_len)
 		asked = "";
-	else if (asked_len > VERSION_TEXT_MAX || memchr(asked, 0, asked_len) != asked + asked_len - 1)
+	else if (asked_len > VERSION_TEXT_MAX ||
+		 memchr(asked, 0, asked_len) != asked + asked_len - 1)
 		return -EPROTO;
 
 	version.minor = 0;
@@ -280,7 +279,8 @@ static int do_set_irqs(struct vfu_function *f, struct vfu_msg *msg)
 	if (!set.count) {
 		if (action != VFIO_IRQ_SET_ACTION_TRIGGER || set.start)
 			return -EINVAL;
-		for (uint32_t i = 0; i < HCA_MSIX_VECTORS; i++) /* the whole index is switched off */
+		for (uint32_t i = 0; i < HCA_MSIX_VECTORS;
+		     i++) /* the whole index is switched off */
 			msix_set_fd(&f->msix, i, -1);
 		return 0;
 	}
@@ -427,7 +427,8 @@ static const struct command {
 	{ VFU_REGION_READ, 0, sizeof(struct vfu_region_access), sizeof(struct vfu_region_access),
 	  do_region_read },
 	{ VFU_REGION_WRITE_MULTI, 0, sizeof(uint64_t),
-	  sizeof(uint64_t) + VFU_MULTI_MAX * sizeof(struct vfu_multi_write), do_region_write_multi },
+	  sizeof(uint64_t) + VFU_MULTI_MAX * sizeof(struct vfu_multi_write),
+	  do_region_write_multi },
 	{ VFU_DMA_MAP, 1, sizeof(struct vfu_dma_map), sizeof(struct vfu_dma_map), do_dma_map },
 	{ VFU_DMA_UNMAP, 0, sizeof(struct vfu_dma_unmap), sizeof(struct vfu_dma_unmap),
 	  do_dma_unmap },
@@ -441,8 +442,8 @@ static const struct command {
 	{ VFU_GET_IRQ_INFO, 0, sizeof(struct vfio_irq_info), sizeof(struct vfio_irq_info),
 	  do_get_irq_info },
 	{ VFU_RESET, 0, 0, 0, do_reset },
-	{ VFU_VERSION, 0, sizeof(struct vfu_version),
-	  sizeof(struct vfu_version) + VERSION_TEXT_MAX, do_version },
+	{ VFU_VERSION, 0, sizeof(struct vfu_version), sizeof(struct vfu_version) + VERSION_TEXT_MAX,
+	  do_version },
 };
 
 int vfu_execute(struct vfu_function *f, struct vfu_msg *msg)

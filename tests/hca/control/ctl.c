@@ -93,7 +93,9 @@ static const char *parse(struct ctl_request *r, char *line)
 	char *next = NULL;
 
 	*r = (struct ctl_request){
-		.function = CTL_ALL_FUNCTIONS, .fail_count = 1, .fail_status = FAIL_STATUS_DEFAULT,
+		.function = CTL_ALL_FUNCTIONS,
+		.fail_count = 1,
+		.fail_status = FAIL_STATUS_DEFAULT,
 	};
 	for (char *w = strtok_r(line, " \t\r", &next); w; w = strtok_r(NULL, " \t\r", &next)) {
 		const char *error = NULL;

@@ -19,13 +19,32 @@ static const struct {
 } counters[] = {
 #define STAT(name) { #name, offsetof(struct hca, stats.name) }
 #define PORT_STAT(name) { "port_" #name, offsetof(struct hca, port.name) }
-	STAT(commands), STAT(commands_failed), STAT(doorbells), STAT(doorbells_refused),
-	STAT(messages_sent), STAT(messages_received), STAT(bytes_sent), STAT(bytes_received),
-	STAT(packets_sent), STAT(packets_received), STAT(packets_dropped), STAT(packets_retried),
-	STAT(cqes), STAT(cqe_errors), STAT(eqes), STAT(interrupts), STAT(umr),
-	STAT(rnr_naks_sent), STAT(access_errors), STAT(bad_wqes), STAT(bad_dma),
-	PORT_STAT(xmit_bytes), PORT_STAT(rcv_bytes), PORT_STAT(xmit_packets),
-	PORT_STAT(rcv_packets), PORT_STAT(xmit_discards),
+	STAT(commands),
+	STAT(commands_failed),
+	STAT(doorbells),
+	STAT(doorbells_refused),
+	STAT(messages_sent),
+	STAT(messages_received),
+	STAT(bytes_sent),
+	STAT(bytes_received),
+	STAT(packets_sent),
+	STAT(packets_received),
+	STAT(packets_dropped),
+	STAT(packets_retried),
+	STAT(cqes),
+	STAT(cqe_errors),
+	STAT(eqes),
+	STAT(interrupts),
+	STAT(umr),
+	STAT(rnr_naks_sent),
+	STAT(access_errors),
+	STAT(bad_wqes),
+	STAT(bad_dma),
+	PORT_STAT(xmit_bytes),
+	PORT_STAT(rcv_bytes),
+	PORT_STAT(xmit_packets),
+	PORT_STAT(rcv_packets),
+	PORT_STAT(xmit_discards),
 };
 
 static uint64_t *counter(struct hca *hca, size_t i)
@@ -44,7 +63,9 @@ const char *ctl_counters(struct fabric *fabric, const struct ctl_request *reques
 	ctl_print(out, "table counters\nfunction:d");
 	for (size_t i = 0; i < COUNTERS; i++)
 		ctl_print(out, "\t%s:d", counters[i].name);
-	ctl_print(out, "\tdma_reads:d\tdma_read_bytes:d\tdma_writes:d\tdma_write_bytes:d\tdma_faults:d\n");
+	ctl_print(
+		out,
+		"\tdma_reads:d\tdma_read_bytes:d\tdma_writes:d\tdma_write_bytes:d\tdma_faults:d\n");
 	while ((hca = ctl_next_function(fabric, request, &index))) {
 		const struct dma_stats *d = dma_stats(hca->dma);
 
@@ -219,14 +240,13 @@ static const struct {
 	const char *name;
 	const char *(*apply)(struct hca *hca, const char *value, const struct ctl_request *r);
 } faults[] = {
-	{ "drop", fault_drop },		{ "drop-rate", fault_drop_rate },
-	{ "delay", fault_delay },	{ "link", fault_link },
-	{ "fatal", fault_fatal },	{ "fail-command", fault_fail_command },
+	{ "drop", fault_drop },   { "drop-rate", fault_drop_rate },
+	{ "delay", fault_delay }, { "link", fault_link },
+	{ "fatal", fault_fatal }, { "fail-command", fault_fail_command },
 	{ "clear", fault_clear },
 };
 
-const char *ctl_fault(struct fabric *fabric, const struct ctl_request *request,
-		      struct ctl_out *out)
+const char *ctl_fault(struct fabric *fabric, const struct ctl_request *request, struct ctl_out *out)
 {
 	const char *name = request->count > 1 ? request->words[1] : "show";
 	const char *value = request->count > 2 ? request->words[2] : NULL;

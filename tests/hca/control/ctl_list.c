@@ -12,7 +12,7 @@
 #include "objects/srq.h"
 #include "objects/uar.h"
 
-#define ROW_ROOM 1024 /* more than any header or row needs */
+#define ROW_ROOM 1024     /* more than any header or row needs */
 #define IDS_PER_CALL 4096 /* rows before the others have their turn */
 
 static void row_plain(struct ctl_out *out, struct obj *obj)
@@ -46,9 +46,8 @@ static void row_mkey(struct ctl_out *out, struct obj *obj)
 	if (m->access & MKEY_REMOTE_ATOMIC)
 		strcat(access, "A");
 	ctl_print(out, "\t%u\t%u\t%s\t%s\t%llu\t%llu\t%u\t%u\t%u\t%u", obj->id << 8 | m->variant,
-		  m->pd, modes[m->mode & 3], access[0] ? access : "-",
-		  (unsigned long long)m->start, (unsigned long long)m->length, m->page_shift,
-		  m->capacity, m->qpn, m->free);
+		  m->pd, modes[m->mode & 3], access[0] ? access : "-", (unsigned long long)m->start,
+		  (unsigned long long)m->length, m->page_shift, m->capacity, m->qpn, m->free);
 }
 
 static void row_eq(struct ctl_out *out, struct obj *obj)
@@ -84,8 +83,8 @@ static void row_qp(struct ctl_out *out, struct obj *obj)
 	ctl_print(out, "\t%s\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%llu",
 		  qp_transport_name(q->transport), qp_state_name(q->state), q->pd,
 		  q->send_cq ? q->send_cq->obj.id : 0, q->recv_cq ? q->recv_cq->obj.id : 0,
-		  q->srq ? q->srq->obj.id : 0, q->xrcd, q->uar ? q->uar->obj.id : 0,
-		  q->remote_qpn, q->path.dlid, q->has_sq ? 1u << q->log_sq_size : 0,
+		  q->srq ? q->srq->obj.id : 0, q->xrcd, q->uar ? q->uar->obj.id : 0, q->remote_qpn,
+		  q->path.dlid, q->has_sq ? 1u << q->log_sq_size : 0,
 		  q->has_rq ? 1u << q->log_rq_size : 0, (unsigned long long)q->dbr);
 }
 
@@ -102,17 +101,20 @@ static const struct {
 	[OBJ_XRCD] = { "xrcd", "xrcd:x", "refs:d", row_plain },
 	[OBJ_MKEY] = { "mr", "index:x",
 		       "key:x\tpd:x\tmode:s\taccess:s\tstart:x\tlength:d\tpage_shift:d\tcapacity:d\t"
-		       "qpn:x\tfree:d", row_mkey },
+		       "qpn:x\tfree:d",
+		       row_mkey },
 	[OBJ_EQ] = { "eq", "eqn:d",
 		     "vector:d\tsize:d\tproduced:d\tconsumed:d\tarmed:d\toverflowed:d", row_eq },
 	[OBJ_CQ] = { "cq", "cqn:x",
-		     "eqn:d\tuar:d\tsize:d\tcqe_size:d\tproduced:d\tdbr:x\trefs:d\tstate:s", row_cq },
+		     "eqn:d\tuar:d\tsize:d\tcqe_size:d\tproduced:d\tdbr:x\trefs:d\tstate:s",
+		     row_cq },
 	[OBJ_SRQ] = { "srq", "srqn:x",
 		      "kind:s\tpd:x\txrcd:x\tcqn:x\tsize:d\ttaken:d\tlimit:d\tdbr:x\tstate:s",
 		      row_srq },
 	[OBJ_QP] = { "qp", "qpn:x",
 		     "transport:s\tstate:s\tpd:x\tsend_cq:x\trecv_cq:x\tsrq:x\txrcd:x\tuar:d\t"
-		     "remote_qpn:x\tdlid:d\tsq_blocks:d\trq_wqes:d\tdbr:x", row_qp },
+		     "remote_qpn:x\tdlid:d\tsq_blocks:d\trq_wqes:d\tdbr:x",
+		     row_qp },
 };
 
 bool ctl_list_start(struct ctl_list *list, const struct ctl_request *request, const char *type)

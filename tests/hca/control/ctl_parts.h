@@ -25,7 +25,7 @@ void ctl_print(struct ctl_out *out, const char *fmt, ...) __attribute__((format(
 struct ctl_request {
 	char *words[CTL_WORDS];
 	unsigned int count;
-	int function; /* --function, or CTL_ALL_FUNCTIONS */
+	int function;                     /* --function, or CTL_ALL_FUNCTIONS */
 	uint32_t fail_count, fail_status; /* --count, --status */
 };
 
@@ -60,8 +60,8 @@ static inline struct hca *ctl_next_function(struct fabric *fabric,
 	for (; *index < FABRIC_PORTS; (*index)++) {
 		struct hca *hca = fabric_port(fabric, *index);
 
-		if (!hca || (request->function != CTL_ALL_FUNCTIONS &&
-			     request->function != (int)*index))
+		if (!hca ||
+		    (request->function != CTL_ALL_FUNCTIONS && request->function != (int)*index))
 			continue;
 		(*index)++;
 		return hca;

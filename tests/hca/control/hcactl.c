@@ -312,7 +312,8 @@ static int print_answer(char *rest, bool json)
 		parse_columns(&t, columns);
 		while ((line = next_line(&rest)) && strncmp(line, "table ", 6) && !status)
 			if (!add_row(&t, line))
-				status = fail(EXIT_UNREACHABLE, "the answer is not understood", line);
+				status = fail(EXIT_UNREACHABLE, "the answer is not understood",
+					      line);
 		if (status)
 			break;
 		if (json)
@@ -404,10 +405,11 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind == argc)
-		return fail(EXIT_USAGE, "what shall be asked? hcactl --help tells what there is", NULL);
-	if (!path)
-		return fail(EXIT_USAGE, "--control PATH is needed (or HCA_CONTROL in the environment)",
+		return fail(EXIT_USAGE, "what shall be asked? hcactl --help tells what there is",
 			    NULL);
+	if (!path)
+		return fail(EXIT_USAGE,
+			    "--control PATH is needed (or HCA_CONTROL in the environment)", NULL);
 	for (; optind < argc; optind++) {
 		if (!add_word(request, argv[optind]))
 			return fail(EXIT_USAGE, "the request is too long, or has an odd word",

@@ -23,22 +23,26 @@
 #include "objects/mkey.h"
 #include "objects/qp.h"
 
-#define TURN_PACKETS 64u          /* that a QP sends in a turn */
-#define TURN_FLUSH 256u           /* WQEs that a QP flushes in a turn */
-#define TURN_NS 200000u           /* a turn that takes longer ends after the packet at hand */
-#define SEND_WINDOW 128u          /* packets that may be unacknowledged */
-#define SENT_MAX 128u             /* WQEs in flight; a power of two */
-#define ACK_EVERY 32u             /* packets of a message after which an acknowledgement is asked for */
-#define RESPONSES (1u << 4)       /* 1 << CAP_MAX_RD_ATOMIC */
+#define TURN_PACKETS 64u    /* that a QP sends in a turn */
+#define TURN_FLUSH 256u     /* WQEs that a QP flushes in a turn */
+#define TURN_NS 200000u     /* a turn that takes longer ends after the packet at hand */
+#define SEND_WINDOW 128u    /* packets that may be unacknowledged */
+#define SENT_MAX 128u       /* WQEs in flight; a power of two */
+#define ACK_EVERY 32u       /* packets of a message after which an acknowledgement is asked for */
+#define RESPONSES (1u << 4) /* 1 << CAP_MAX_RD_ATOMIC */
 #define ACK_TIMEOUT_MIN 1000000ull /* ns: this switch is no wire, below that all is noise */
-#define PAUSE_NS 100000u          /* before packets are asked for again when there were none */
-#define POLL_MIN_NS 500000u       /* of the doorbell record of a QP in error */
+#define PAUSE_NS 100000u           /* before packets are asked for again when there were none */
+#define POLL_MIN_NS 500000u        /* of the doorbell record of a QP in error */
 #define POLL_MAX_NS 16000000u
 
 /* MLX5_EVENT_TYPE_* of linux/mlx5/device.h */
 enum {
-	EVENT_COMM_EST = 0x02, EVENT_SQ_DRAINED = 0x03, EVENT_WQ_CATAS_ERROR = 0x05,
-	EVENT_WQ_INVAL_REQ_ERROR = 0x10, EVENT_WQ_ACCESS_ERROR = 0x11, EVENT_SRQ_LAST_WQE = 0x13,
+	EVENT_COMM_EST = 0x02,
+	EVENT_SQ_DRAINED = 0x03,
+	EVENT_WQ_CATAS_ERROR = 0x05,
+	EVENT_WQ_INVAL_REQ_ERROR = 0x10,
+	EVENT_WQ_ACCESS_ERROR = 0x11,
+	EVENT_SRQ_LAST_WQE = 0x13,
 };
 
 /* A WQE that was started and has not completed. */
@@ -48,8 +52,8 @@ struct sent {
 	uint32_t length;
 	uint16_t index, blocks;
 	uint8_t opcode;
-	uint8_t ce;       /* enum wqe_ce */
-	bool response;    /* READ, atomic: it is over when the answer is here */
+	uint8_t ce;    /* enum wqe_ce */
+	bool response; /* READ, atomic: it is over when the answer is here */
 	bool done;
 	uint8_t syndrome; /* done with an error */
 };
@@ -96,8 +100,8 @@ struct qp_engine {
 	/* Retries. */
 	uint8_t retries, rnr_retries; /* left */
 	bool rnr_wait;
-	bool rewound;         /* since una last moved: loss noticed twice is one loss */
-	uint64_t deadline;    /* of the acknowledgement; 0: none awaited */
+	bool rewound;      /* since una last moved: loss noticed twice is one loss */
+	uint64_t deadline; /* of the acknowledgement; 0: none awaited */
 
 	/* Responder. */
 	uint32_t epsn, msn;

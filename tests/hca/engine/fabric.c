@@ -34,7 +34,7 @@ struct attachment {
 struct fabric_port {
 	struct hca *hca;
 	struct packet_list ready;
-	struct packet *delayed; /* by due time */
+	struct packet *delayed;       /* by due time */
 	struct packet **delayed_last; /* where the latest one hangs: most go behind it */
 	unsigned int attachments;
 	uint16_t attached[256]; /* how many QPs of this low byte are attached: most are not */

@@ -159,8 +159,7 @@ static struct verdict execute_write(struct qp_engine *e, const struct packet *p)
 		if (v.kind)
 			return v;
 	}
-	if (p->len > e->write_length - e->offset ||
-	    last != (p->len == e->write_length - e->offset))
+	if (p->len > e->write_length - e->offset || last != (p->len == e->write_length - e->offset))
 		return invalid();
 	/* If nothing is there to receive the immediate nothing may be written either. */
 	if (in(immediates, p)) {
@@ -212,8 +211,13 @@ static struct verdict execute_read(struct qp_engine *e, const struct packet *p)
 	if (!r)
 		return invalid();
 	*r = (struct response){
-		.pending = true, .psn = p->psn, .packets = rc_request_psns(e, p), .va = p->va,
-		.rkey = p->rkey, .length = p->dma_len, .pd = user.pd,
+		.pending = true,
+		.psn = p->psn,
+		.packets = rc_request_psns(e, p),
+		.va = p->va,
+		.rkey = p->rkey,
+		.length = p->dma_len,
+		.pd = user.pd,
 	};
 	e->msn++;
 	return ok;
@@ -236,7 +240,11 @@ static struct verdict execute_atomic(struct qp_engine *e, const struct packet *p
 	if (mkey_atomic(&user, p->rkey, p->va, compare, p->swap_add, p->compare, &old))
 		return no_access(e);
 	*r = (struct response){
-		.pending = true, .atomic = true, .psn = p->psn, .packets = 1, .old = old,
+		.pending = true,
+		.atomic = true,
+		.psn = p->psn,
+		.packets = 1,
+		.old = old,
 	};
 	e->msn++;
 	return ok;

@@ -16,9 +16,9 @@
 static uint64_t rnr_delay(uint8_t timer)
 {
 	static const uint32_t units[32] = {
-		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
-		16384, 24576, 32768, 49152,
+		65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+		48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+		2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 	};
 
 	return units[timer & 31] * NS_PER_10_US;
@@ -290,8 +290,8 @@ static uint8_t place(struct qp_engine *e, const struct sent *s, const struct pac
 		status = engine_scatter(&user, w->segs, w->nsegs, s->received * qp_mtu(e->qp),
 					p->data, p->len);
 	else /* the driver has asked for its own byte order (atomic_req_8B_endianness_mode) */
-		status = engine_scatter(&user, w->segs, w->nsegs, 0, (const uint8_t *)&p->atomic_old,
-					sizeof(p->atomic_old));
+		status = engine_scatter(&user, w->segs, w->nsegs, 0,
+					(const uint8_t *)&p->atomic_old, sizeof(p->atomic_old));
 	return status ? MLX5_CQE_SYNDROME_LOCAL_PROT_ERR : 0;
 }
 

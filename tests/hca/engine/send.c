@@ -295,7 +295,8 @@ static enum mkey_status fill_payload(const struct qp *qp, struct packet *p, cons
 }
 
 /* 0, or the syndrome with which the WQE fails. */
-static uint8_t fill(struct qp_engine *e, struct packet *p, const struct sent *s, const struct wqe *w)
+static uint8_t fill(struct qp_engine *e, struct packet *p, const struct sent *s,
+		    const struct wqe *w)
 {
 	const struct qp *qp = e->qp;
 	uint32_t mtu = qp_mtu(qp), n = e->tx_packet;

@@ -8,9 +8,9 @@
 
 #define GRH_BYTES 40u
 #define GRH_VERSION 6u
-#define GRH_NEXT_HEADER 0x1b /* BTH */
+#define GRH_NEXT_HEADER 0x1b           /* BTH */
 #define LRH_LESS_BYTES (12u + 8u + 4u) /* BTH, DETH and ICRC are part of a GRH's payload length */
-#define QKEY_PRIVILEGED 0x80000000u /* means: the QP's own, not the WQE's (IBTA 10.2.5) */
+#define QKEY_PRIVILEGED 0x80000000u    /* means: the QP's own, not the WQE's (IBTA 10.2.5) */
 #define QKEY_QP1 0x80010000u
 
 static uint32_t own_qkey(const struct qp *qp)

@@ -150,7 +150,8 @@ static enum wqe_status parse_inline(struct wqe *w, struct cursor *c, struct wqe_
 
 	if (!take(c, room))
 		return WQE_MALFORMED;
-	*seg = (struct wqe_seg){ .bytes = bytes, .is_inline = true,
+	*seg = (struct wqe_seg){ .bytes = bytes,
+				 .is_inline = true,
 				 .addr = (uint64_t)(p + 4 - w->copy) };
 	return WQE_OK;
 }
@@ -282,7 +283,8 @@ void recv_wqe_parse(struct recv_wqe *w, const uint8_t *bytes, size_t len)
 
 	w->nsegs = 0;
 	for (size_t at = 0; at + UNIT <= len && w->nsegs < WQE_MAX_SEGS; at += UNIT) {
-		struct wqe_seg seg = { .bytes = be32_at(bytes + at), .lkey = be32_at(bytes + at + 4),
+		struct wqe_seg seg = { .bytes = be32_at(bytes + at),
+				       .lkey = be32_at(bytes + at + 4),
 				       .addr = be64_at(bytes + at + 8) };
 
 		if (!seg.bytes && seg.lkey == MKEY_TERMINATE)

@@ -14,15 +14,15 @@
 
 #include "objects/qp.h"
 
-#define WQE_BLOCK 64u     /* send queues are counted in these */
-#define WQE_MAX 1024u     /* bytes; 63 units of 16 are what the count in a WQE can say */
+#define WQE_BLOCK 64u /* send queues are counted in these */
+#define WQE_MAX 1024u /* bytes; 63 units of 16 are what the count in a WQE can say */
 #define WQE_MAX_SEGS 64u
 
 /* A piece of a message: memory under a key, or bytes in the WQE itself. */
 struct wqe_seg {
 	uint32_t bytes;
 	uint32_t lkey;
-	uint64_t addr;      /* inline: offset in the copy */
+	uint64_t addr; /* inline: offset in the copy */
 	bool is_inline;
 };
 
@@ -41,12 +41,15 @@ struct wqe_av {
 enum wqe_ce { WQE_CE_ERROR = 0, WQE_CE_FIRST_ERROR = 1, WQE_CE_ALWAYS = 2, WQE_CE_EVENT = 3 };
 /* What has to be over before a WQE starts (mlx5's FM field). */
 enum wqe_fence {
-	WQE_FENCE_NONE = 0, WQE_FENCE_SMALL = 1, WQE_FENCE_READS = 2, WQE_FENCE_STRONG = 3,
+	WQE_FENCE_NONE = 0,
+	WQE_FENCE_SMALL = 1,
+	WQE_FENCE_READS = 2,
+	WQE_FENCE_STRONG = 3,
 	WQE_FENCE_SMALL_AND_READS = 4,
 };
 
 struct wqe {
-	uint8_t opcode; /* MLX5_OPCODE_* */
+	uint8_t opcode;  /* MLX5_OPCODE_* */
 	uint16_t blocks; /* of WQE_BLOCK that it takes; 1 at least, even if malformed */
 	enum wqe_ce ce;
 	enum wqe_fence fence;

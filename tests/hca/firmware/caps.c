@@ -71,7 +71,7 @@ static void port(uint8_t *g)
 {
 	GENERAL(port_type, 0); /* InfiniBand */
 	GENERAL(num_ports, 1);
-	GENERAL(ib_virt, 1);   /* the port is asked by HCA_VPORT commands, not by MADs */
+	GENERAL(ib_virt, 1); /* the port is asked by HCA_VPORT commands, not by MADs */
 	GENERAL(vport_counters, 1);
 	GENERAL(gid_table_size, 0);  /* 8 entries */
 	GENERAL(pkey_table_size, 0); /* 128, of which PORT_PKEYS may be set */
@@ -95,8 +95,8 @@ static void registers(uint8_t *g)
 
 static void atomics(uint8_t *a)
 {
-	IFC_SET(atomic_caps, a, atomic_operations, 3);  /* compare-and-swap, fetch-and-add */
-	IFC_SET(atomic_caps, a, atomic_size_qp, 8);     /* of 8 bytes */
+	IFC_SET(atomic_caps, a, atomic_operations, 3); /* compare-and-swap, fetch-and-add */
+	IFC_SET(atomic_caps, a, atomic_size_qp, 8);    /* of 8 bytes */
 	IFC_SET(atomic_caps, a, supported_atomic_req_8B_endianness_mode_1, 1);
 }
 
@@ -158,7 +158,8 @@ int caps_set(struct caps *caps, enum caps_type type, const void *in)
 		/* The driver may ask for fewer QPs; all else stays as it is claimed. */
 		if (IFC_GET(cmd_hca_cap, g, log_max_qp) > CAP_MAX_QPS)
 			return -1;
-		IFC_SET(cmd_hca_cap, caps->general, log_max_qp, IFC_GET(cmd_hca_cap, g, log_max_qp));
+		IFC_SET(cmd_hca_cap, caps->general, log_max_qp,
+			IFC_GET(cmd_hca_cap, g, log_max_qp));
 		return 0;
 	case CAPS_ATOMIC:
 		if (IFC_GET(atomic_caps, g, atomic_req_8B_endianness_mode) > 1)

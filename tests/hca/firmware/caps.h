@@ -8,7 +8,7 @@
 
 /* log2, unless another unit is given */
 #define CAP_LOG_PAGE 12
-#define CAP_MAX_QP_WQES 15    /* send queue in 64-byte blocks, receive queue in WQEs */
+#define CAP_MAX_QP_WQES 15 /* send queue in 64-byte blocks, receive queue in WQEs */
 #define CAP_MAX_CQ_SIZE 18
 #define CAP_MAX_EQ_SIZE 22
 #define CAP_MAX_SRQ_SIZE 15
@@ -17,8 +17,8 @@
 #define CAP_MAX_SRQS 16
 #define CAP_MAX_MKEYS 18
 #define CAP_MAX_EQS 6
-#define CAP_EQS 32            /* in fact, not log2 */
-#define CAP_MAX_PDS 16        /* also XRC and transport domains */
+#define CAP_EQS 32     /* in fact, not log2 */
+#define CAP_MAX_PDS 16 /* also XRC and transport domains */
 #define CAP_MAX_UCTXS 10
 #define CAP_MAX_MCGS 8
 #define CAP_MAX_RD_ATOMIC 4   /* as requester and as responder */

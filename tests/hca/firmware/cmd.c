@@ -9,8 +9,8 @@
 #define CMD_SYNDROME_BASE 0x10000u
 
 static const struct cmd_desc *const tables[] = {
-	cmd_table_hca, cmd_table_res, cmd_table_mkey, cmd_table_eq, cmd_table_cq, cmd_table_srq,
-	cmd_table_qp, cmd_table_mcg, cmd_table_port,
+	cmd_table_hca, cmd_table_res, cmd_table_mkey, cmd_table_eq,   cmd_table_cq,
+	cmd_table_srq, cmd_table_qp,  cmd_table_mcg,  cmd_table_port,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -70,7 +70,8 @@ struct obj *cmd_obj(struct cmd *cmd, enum obj_type type, uint32_t id, enum cmd_s
 	struct obj *obj = obj_find(cmd->hca->objs[type], id);
 
 	if (!obj) {
-		*status = cmd_fail(cmd, CMD_BAD_RES, "there is no %s 0x%x", obj_type_name(type), id);
+		*status =
+			cmd_fail(cmd, CMD_BAD_RES, "there is no %s 0x%x", obj_type_name(type), id);
 		return NULL;
 	}
 	if (cmd->uid && cmd->uid != CMD_UID_SHARED && obj->uid != cmd->uid &&
@@ -130,8 +131,13 @@ static enum cmd_status dispatch(struct cmd *cmd)
 void cmd_run(struct hca *hca, const uint8_t *in, uint32_t in_len, uint8_t *out, uint32_t out_len)
 {
 	struct cmd cmd = {
-		.hca = hca, .opcode = be16_at(in + IN_OPCODE), .uid = be16_at(in + IN_UID),
-		.op_mod = be16_at(in + IN_OP_MOD), .in = in, .in_len = in_len, .out = out,
+		.hca = hca,
+		.opcode = be16_at(in + IN_OPCODE),
+		.uid = be16_at(in + IN_UID),
+		.op_mod = be16_at(in + IN_OP_MOD),
+		.in = in,
+		.in_len = in_len,
+		.out = out,
 		.out_len = out_len,
 	};
 	enum cmd_status status = dispatch(&cmd);

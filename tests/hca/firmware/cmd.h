@@ -12,10 +12,22 @@
 
 /* Delivery is of the transport, status of the command (driver: cmd.c, cmd_status_str). */
 enum cmd_status {
-	CMD_OK = 0x0, CMD_INT_ERR = 0x1, CMD_BAD_OP = 0x2, CMD_BAD_PARAM = 0x3,
-	CMD_BAD_SYS_STATE = 0x4, CMD_BAD_RES = 0x5, CMD_RES_BUSY = 0x6, CMD_LIM = 0x8,
-	CMD_BAD_RES_STATE = 0x9, CMD_IX = 0xa, CMD_NO_RES = 0xf, CMD_BAD_INP_LEN = 0x50,
-	CMD_BAD_OUTP_LEN = 0x51, CMD_BAD_QP_STATE = 0x10, CMD_BAD_PKT = 0x30, CMD_BAD_SIZE = 0x40,
+	CMD_OK = 0x0,
+	CMD_INT_ERR = 0x1,
+	CMD_BAD_OP = 0x2,
+	CMD_BAD_PARAM = 0x3,
+	CMD_BAD_SYS_STATE = 0x4,
+	CMD_BAD_RES = 0x5,
+	CMD_RES_BUSY = 0x6,
+	CMD_LIM = 0x8,
+	CMD_BAD_RES_STATE = 0x9,
+	CMD_IX = 0xa,
+	CMD_NO_RES = 0xf,
+	CMD_BAD_INP_LEN = 0x50,
+	CMD_BAD_OUTP_LEN = 0x51,
+	CMD_BAD_QP_STATE = 0x10,
+	CMD_BAD_PKT = 0x30,
+	CMD_BAD_SIZE = 0x40,
 };
 
 /* One command in work. in and out are whole, zero padded to what the layouts need. */
@@ -24,7 +36,7 @@ struct cmd {
 	uint16_t opcode, op_mod, uid;
 	const uint8_t *in;
 	uint32_t in_len;
-	uint8_t *out;      /* zeroed; status and syndrome are filled in by the caller */
+	uint8_t *out; /* zeroed; status and syndrome are filled in by the caller */
 	uint32_t out_len;
 	uint32_t syndrome; /* set by cmd_fail() */
 };
@@ -45,16 +57,16 @@ enum cmd_when { CMD_ALWAYS, CMD_ENABLED, CMD_INITIALIZED };
 struct cmd_desc {
 	uint16_t opcode;
 	const char *name;
-	uint32_t in_min, out_min; /* bytes; shorter ones are refused with BAD_INP_LEN, BAD_OUTP_LEN */
+	uint32_t in_min,
+		out_min; /* bytes; shorter ones are refused with BAD_INP_LEN, BAD_OUTP_LEN */
 	enum cmd_when when;
 	cmd_fn run;
 	bool user; /* may come with a uid, that is on behalf of a user context */
 };
 
 /* An entry of such a table; the layouts are mlx5_ifc_NAME_in_bits and mlx5_ifc_NAME_out_bits. */
-#define CMD_DESC(op, layout, when, fn, user)                                    \
-	{ MLX5_CMD_OP_##op, #op, IFC_SIZE(layout##_in), IFC_SIZE(layout##_out), \
-	  when, fn, user }
+#define CMD_DESC(op, layout, when, fn, user) \
+	{ MLX5_CMD_OP_##op, #op, IFC_SIZE(layout##_in), IFC_SIZE(layout##_out), when, fn, user }
 
 /* The kernel's too: of objects that it makes for all user contexts (MLX5_SHARED_RESOURCE_UID). */
 #define CMD_UID_SHARED 0xffffu

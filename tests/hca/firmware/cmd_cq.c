@@ -25,13 +25,16 @@ static enum cmd_status check(struct cmd *cmd, const uint8_t *cqc)
 	if (IFC_GET(create_cq_in, cmd->in, cq_umem_valid) || IFC_GET(cqc, cqc, dbr_umem_valid))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "memory by umem is not there");
 	if (IFC_GET(cqc, cqc, cc) || IFC_GET(cqc, cqc, cqe_comp_en) || IFC_GET(cqc, cqc, apu_cq))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "collapsed, compressed and APU CQs are not there");
+		return cmd_fail(cmd, CMD_BAD_PARAM,
+				"collapsed, compressed and APU CQs are not there");
 	if (IFC_GET(cqc, cqc, cq_period) || IFC_GET(cqc, cqc, cq_max_count))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "moderation is not there");
 	if (IFC_GET(cqc, cqc, cqe_sz) > CQE_SZ_PADDED)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "CQE size %u", (unsigned int)IFC_GET(cqc, cqc, cqe_sz));
+		return cmd_fail(cmd, CMD_BAD_PARAM, "CQE size %u",
+				(unsigned int)IFC_GET(cqc, cqc, cqe_sz));
 	if (IFC_GET(cqc, cqc, log_cq_size) > CAP_MAX_CQ_SIZE)
-		return cmd_fail(cmd, CMD_BAD_SIZE, "2^%u CQEs", (unsigned int)IFC_GET(cqc, cqc, log_cq_size));
+		return cmd_fail(cmd, CMD_BAD_SIZE, "2^%u CQEs",
+				(unsigned int)IFC_GET(cqc, cqc, log_cq_size));
 	return cmd_check_dbr(cmd, IFC_GET(cqc, cqc, dbr_addr));
 }
 
@@ -47,7 +50,8 @@ static enum cmd_status fill(struct cmd *cmd, struct cq *cq, const uint8_t *cqc)
 	cq->uar = (struct uar *)cmd_obj(cmd, OBJ_UAR, IFC_GET(cqc, cqc, uar_page), &status);
 	if (!cq->uar)
 		return status;
-	cq->eq = (struct eq *)cmd_obj(cmd, OBJ_EQ, IFC_GET(cqc, cqc, c_eqn_or_apu_element), &status);
+	cq->eq =
+		(struct eq *)cmd_obj(cmd, OBJ_EQ, IFC_GET(cqc, cqc, c_eqn_or_apu_element), &status);
 	if (!cq->eq)
 		return status;
 	return cmd_queue(cmd, &cq->buf, IFC_BYTE(create_cq_in, pas), page_shift,
@@ -92,14 +96,17 @@ static enum cmd_status query_cq(struct cmd *cmd)
 {
 	uint8_t *cqc = IFC_ADDR(query_cq_out, cmd->out, cq_context);
 	enum cmd_status status;
-	const struct cq *cq = (const struct cq *)
-		cmd_obj(cmd, OBJ_CQ, IFC_GET(query_cq_in, cmd->in, cqn), &status);
+	const struct cq *cq = (const struct cq *)cmd_obj(cmd, OBJ_CQ,
+							 IFC_GET(query_cq_in, cmd->in, cqn),
+							 &status);
 
 	if (!cq)
 		return status;
 	IFC_SET(cqc, cqc, status, cq->error ? STATUS_OVERFLOW : STATUS_OK);
-	IFC_SET(cqc, cqc, st, cq->arm == CQ_ARMED ? ST_ARMED :
-			      cq->arm == CQ_ARMED_SOLICITED ? ST_SOLICITED_ARMED : ST_FIRED);
+	IFC_SET(cqc, cqc, st,
+		cq->arm == CQ_ARMED           ? ST_ARMED :
+		cq->arm == CQ_ARMED_SOLICITED ? ST_SOLICITED_ARMED :
+						ST_FIRED);
 	IFC_SET(cqc, cqc, cqe_sz, cq->cqe_size_shift - CQE_SHIFT_64);
 	IFC_SET(cqc, cqc, oi, cq->ignore_overrun);
 	IFC_SET(cqc, cqc, log_cq_size, cq->log_size);

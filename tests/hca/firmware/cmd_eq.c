@@ -23,7 +23,8 @@ static enum cmd_status fill(struct cmd *cmd, struct eq *eq, const uint8_t *eqc)
 	if (eq->log_size > CAP_MAX_EQ_SIZE)
 		return cmd_fail(cmd, CMD_BAD_SIZE, "2^%u EQEs", eq->log_size);
 	if (IFC_GET(eqc, eqc, intr) >= HCA_MSIX_VECTORS)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "vector %u", (unsigned int)IFC_GET(eqc, eqc, intr));
+		return cmd_fail(cmd, CMD_BAD_PARAM, "vector %u",
+				(unsigned int)IFC_GET(eqc, eqc, intr));
 	eq->vector = (uint8_t)IFC_GET(eqc, eqc, intr);
 	for (unsigned int i = 0; i < 4; i++)
 		eq->event_mask[i] = be64_at(IFC_ADDR(create_eq_in, cmd->in, event_bitmask) + 8 * i);
@@ -71,8 +72,9 @@ static enum cmd_status query_eq(struct cmd *cmd)
 {
 	uint8_t *eqc = IFC_ADDR(query_eq_out, cmd->out, eq_context_entry);
 	enum cmd_status status;
-	const struct eq *eq = (const struct eq *)
-		cmd_obj(cmd, OBJ_EQ, IFC_GET(query_eq_in, cmd->in, eq_number), &status);
+	const struct eq *eq = (const struct eq *)cmd_obj(cmd, OBJ_EQ,
+							 IFC_GET(query_eq_in, cmd->in, eq_number),
+							 &status);
 
 	if (!eq)
 		return status;

@@ -121,7 +121,8 @@ static enum cmd_status pages_give(struct cmd *cmd, uint32_t n)
 		if (address & ((1u << CAP_LOG_PAGE) - 1) || page_known(hca, address) ||
 		    !dma_ptr(hca->dma, address, 1u << CAP_LOG_PAGE, DMA_PROT_WRITE)) {
 			hca->fw_pages.count = before;
-			return cmd_fail(cmd, CMD_BAD_PARAM, "page 0x%llx: not aligned, not in memory, or given twice",
+			return cmd_fail(cmd, CMD_BAD_PARAM,
+					"page 0x%llx: not aligned, not in memory, or given twice",
 					(unsigned long long)address);
 		}
 		addresses[hca->fw_pages.count++] = address;
@@ -189,8 +190,10 @@ static enum cmd_status set_hca_cap(struct cmd *cmd)
 {
 	if (cmd->hca->initialized)
 		return cmd_fail(cmd, CMD_BAD_SYS_STATE, "after INIT_HCA");
-	if (caps_set(cmd->hca->caps, cmd->op_mod >> 1, cmd->in + IFC_BYTE(set_hca_cap_in, capability)))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "type %u, or more than there is", cmd->op_mod >> 1);
+	if (caps_set(cmd->hca->caps, cmd->op_mod >> 1,
+		     cmd->in + IFC_BYTE(set_hca_cap_in, capability)))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "type %u, or more than there is",
+				cmd->op_mod >> 1);
 	return CMD_OK;
 }
 
@@ -207,9 +210,14 @@ static enum cmd_status nop(struct cmd *cmd)
 }
 
 /* Commands with lists or unions at their end: the least length is that of what comes before. */
-#define UPTO(op, layout, in_field, out_field, when, fn, user)                                      \
-	{ MLX5_CMD_OP_##op, #op, IFC_BYTE(layout##_in, in_field), IFC_BYTE(layout##_out, out_field), \
-	  when, fn, user }
+#define UPTO(op, layout, in_field, out_field, when, fn, user) \
+	{ MLX5_CMD_OP_##op, \
+	  #op, \
+	  IFC_BYTE(layout##_in, in_field), \
+	  IFC_BYTE(layout##_out, out_field), \
+	  when, \
+	  fn, \
+	  user }
 
 const struct cmd_desc cmd_table_hca[] = {
 	CMD_DESC(ENABLE_HCA, enable_hca, CMD_ALWAYS, enable_hca, false),
@@ -220,11 +228,14 @@ const struct cmd_desc cmd_table_hca[] = {
 	CMD_DESC(SET_ISSI, set_issi, CMD_ENABLED, set_issi, false),
 	CMD_DESC(QUERY_PAGES, query_pages, CMD_ENABLED, query_pages, false),
 	UPTO(MANAGE_PAGES, manage_pages, pas, pas, CMD_ENABLED, manage_pages, false),
-	CMD_DESC(SET_DRIVER_VERSION, set_driver_version, CMD_INITIALIZED, set_driver_version, false),
+	CMD_DESC(SET_DRIVER_VERSION, set_driver_version, CMD_INITIALIZED, set_driver_version,
+		 false),
 	CMD_DESC(QUERY_ADAPTER, query_adapter, CMD_ENABLED, query_adapter, false),
-	UPTO(QUERY_HCA_CAP, query_hca_cap, other_function, capability, CMD_ENABLED, query_hca_cap, true),
+	UPTO(QUERY_HCA_CAP, query_hca_cap, other_function, capability, CMD_ENABLED, query_hca_cap,
+	     true),
 	UPTO(SET_HCA_CAP, set_hca_cap, capability, syndrome, CMD_ENABLED, set_hca_cap, false),
-	CMD_DESC(QUERY_SPECIAL_CONTEXTS, query_special_contexts, CMD_ENABLED, query_special_contexts, true),
+	CMD_DESC(QUERY_SPECIAL_CONTEXTS, query_special_contexts, CMD_ENABLED,
+		 query_special_contexts, true),
 	CMD_DESC(NOP, nop, CMD_ALWAYS, nop, false),
 	{ 0 },
 };

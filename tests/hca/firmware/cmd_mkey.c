@@ -30,7 +30,8 @@ static enum cmd_status check(struct cmd *cmd, const uint8_t *mkc, uint32_t mode)
 	if (mode > MKEY_KSM)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "access mode %u", mode);
 	if (IFC_GET(mkc, mkc, bsf_en) || IFC_GET(mkc, mkc, ma_translation_mode))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "signatures and address translation services are not there");
+		return cmd_fail(cmd, CMD_BAD_PARAM,
+				"signatures and address translation services are not there");
 	/* A key without a table reaches all of the machine's memory. */
 	if (mode == MKEY_PA && cmd->uid)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "physical addresses for a user context");
@@ -101,7 +102,8 @@ static enum cmd_status load(struct cmd *cmd, struct mkey *m)
 static enum cmd_status create_mkey(struct cmd *cmd)
 {
 	const uint8_t *mkc = IFC_ADDR(create_mkey_in, cmd->in, memory_key_mkey_entry);
-	uint32_t mode = IFC_GET(mkc, mkc, access_mode_1_0) | IFC_GET(mkc, mkc, access_mode_4_2) << 2;
+	uint32_t mode = IFC_GET(mkc, mkc, access_mode_1_0) | IFC_GET(mkc, mkc, access_mode_4_2)
+								     << 2;
 	enum cmd_status status = check(cmd, mkc, mode);
 	struct mkey *m;
 
@@ -134,8 +136,9 @@ static enum cmd_status query_mkey(struct cmd *cmd)
 {
 	uint8_t *mkc = IFC_ADDR(query_mkey_out, cmd->out, memory_key_mkey_entry);
 	enum cmd_status status;
-	const struct mkey *m = (const struct mkey *)
-		cmd_obj(cmd, OBJ_MKEY, IFC_GET(query_mkey_in, cmd->in, mkey_index), &status);
+	const struct mkey *m =
+		(const struct mkey *)cmd_obj(cmd, OBJ_MKEY,
+					     IFC_GET(query_mkey_in, cmd->in, mkey_index), &status);
 
 	if (!m)
 		return status;

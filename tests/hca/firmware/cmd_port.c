@@ -11,10 +11,9 @@
 #define METHOD_TRAP_REPRESS 0x7u
 
 /* There is one port, with one vport. */
-#define ONLY_PORT(cmd, layout)                                     \
-	only_port((cmd), IFC_GET(layout, (cmd)->in, other_vport),  \
-		  IFC_GET(layout, (cmd)->in, vport_number),        \
-		  IFC_GET(layout, (cmd)->in, port_num))
+#define ONLY_PORT(cmd, layout) \
+	only_port((cmd), IFC_GET(layout, (cmd)->in, other_vport), \
+		  IFC_GET(layout, (cmd)->in, vport_number), IFC_GET(layout, (cmd)->in, port_num))
 
 static enum cmd_status only_port(struct cmd *cmd, bool other, uint32_t vport, uint32_t port)
 {
@@ -168,7 +167,8 @@ static enum cmd_status mad_ifc(struct cmd *cmd)
 	if (mad[MAD_METHOD] == METHOD_TRAP_REPRESS)
 		return CMD_OK; /* taken note of; there is no response to it */
 	return cmd_fail(cmd, CMD_BAD_PKT,
-			"class 0x%x, method 0x%x: not for an agent, or the M_Key is wrong", mad[1], mad[MAD_METHOD]);
+			"class 0x%x, method 0x%x: not for an agent, or the M_Key is wrong", mad[1],
+			mad[MAD_METHOD]);
 }
 
 /* Registers: data has the bytes that the layout needs; the answer is made in place. */

@@ -17,7 +17,15 @@
 #define RQ_STRIDE_SHIFT 4u
 
 /* MLX5_QP_ST_* and the types of receive queues, of linux/mlx5/qp.h and of the driver. */
-enum { ST_RC = 0x0, ST_UC = 0x1, ST_UD = 0x2, ST_XRC = 0x3, ST_QP0 = 0x7, ST_QP1 = 0x8, ST_REG_UMR = 0xc };
+enum {
+	ST_RC = 0x0,
+	ST_UC = 0x1,
+	ST_UD = 0x2,
+	ST_XRC = 0x3,
+	ST_QP0 = 0x7,
+	ST_QP1 = 0x8,
+	ST_REG_UMR = 0xc
+};
 enum { RQ_OWN = 0, RQ_SRQ = 1, RQ_NONE = 3 };
 
 static int transport_of(const uint8_t *qpc)
@@ -53,16 +61,21 @@ static enum cmd_status check(struct cmd *cmd, const uint8_t *qpc)
 	int transport = transport_of(qpc);
 
 	if (transport < 0)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "service type 0x%x", (unsigned int)IFC_GET(qpc, qpc, st));
+		return cmd_fail(cmd, CMD_BAD_PARAM, "service type 0x%x",
+				(unsigned int)IFC_GET(qpc, qpc, st));
 	if (cmd->uid && (transport >= QP_SMI || cmd_qp_of_kernel(qpc)))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "not for a user context");
 	if (IFC_GET(create_qp_in, cmd->in, wq_umem_valid) || IFC_GET(qpc, qpc, dbr_umem_valid) ||
 	    IFC_GET(create_qp_in, cmd->in, qpc_ext))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "memory by umem and extended contexts are not there");
-	if (IFC_GET(qpc, qpc, wq_signature) || IFC_GET(qpc, qpc, cs_req) || IFC_GET(qpc, qpc, cs_res) ||
-	    IFC_GET(qpc, qpc, offload_type) || IFC_GET(qpc, qpc, cd_master) ||
-	    IFC_GET(qpc, qpc, cd_slave_send) || IFC_GET(qpc, qpc, cd_slave_receive))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "signatures, scatter to CQE, offloads and cross channel are not there");
+		return cmd_fail(cmd, CMD_BAD_PARAM,
+				"memory by umem and extended contexts are not there");
+	if (IFC_GET(qpc, qpc, wq_signature) || IFC_GET(qpc, qpc, cs_req) ||
+	    IFC_GET(qpc, qpc, cs_res) || IFC_GET(qpc, qpc, offload_type) ||
+	    IFC_GET(qpc, qpc, cd_master) || IFC_GET(qpc, qpc, cd_slave_send) ||
+	    IFC_GET(qpc, qpc, cd_slave_receive))
+		return cmd_fail(
+			cmd, CMD_BAD_PARAM,
+			"signatures, scatter to CQE, offloads and cross channel are not there");
 	if (transport <= QP_UD || transport == QP_XRC_INI)
 		return CMD_OK;
 	if (transport != QP_UMR && transport != QP_XRC_TGT &&
@@ -87,15 +100,18 @@ static enum cmd_status receive_side(struct cmd *cmd, struct qp *qp, const uint8_
 		qp->log_rq_stride = (uint8_t)IFC_GET(qpc, qpc, log_rq_stride);
 		if (1u << (qp->log_rq_stride + RQ_STRIDE_SHIFT) > CAP_MAX_WQE / 2 ||
 		    qp->log_rq_size > CAP_MAX_QP_WQES)
-			return cmd_fail(cmd, CMD_BAD_SIZE, "receive queue of 2^%u WQEs of 2^%u bytes",
-					qp->log_rq_size, qp->log_rq_stride + RQ_STRIDE_SHIFT);
+			return cmd_fail(cmd, CMD_BAD_SIZE,
+					"receive queue of 2^%u WQEs of 2^%u bytes", qp->log_rq_size,
+					qp->log_rq_stride + RQ_STRIDE_SHIFT);
 		break;
 	case RQ_SRQ:
-		qp->srq = (struct srq *)cmd_obj(cmd, OBJ_SRQ, IFC_GET(qpc, qpc, srqn_rmpn_xrqn), &status);
+		qp->srq = (struct srq *)cmd_obj(cmd, OBJ_SRQ, IFC_GET(qpc, qpc, srqn_rmpn_xrqn),
+						&status);
 		if (!qp->srq)
 			return status;
 		if (qp->srq->xrc != (qp->transport == QP_XRC_TGT))
-			return cmd_fail(cmd, CMD_BAD_PARAM, "SRQ 0x%x is of the other kind", qp->srq->obj.id);
+			return cmd_fail(cmd, CMD_BAD_PARAM, "SRQ 0x%x is of the other kind",
+					qp->srq->obj.id);
 		if (!qp->srq->xrc && qp->srq->pd != qp->pd)
 			return cmd_fail(cmd, CMD_BAD_PARAM, "SRQ 0x%x is of PD 0x%x, not 0x%x",
 					qp->srq->obj.id, qp->srq->pd, qp->pd);
@@ -267,8 +283,9 @@ static enum cmd_status query_qp(struct cmd *cmd)
 	uint8_t *qpc = IFC_ADDR(query_qp_out, cmd->out, qpc);
 	struct qp_counters c;
 	enum cmd_status status;
-	const struct qp *qp = (const struct qp *)
-		cmd_obj(cmd, OBJ_QP, IFC_GET(query_qp_in, cmd->in, qpn), &status);
+	const struct qp *qp = (const struct qp *)cmd_obj(cmd, OBJ_QP,
+							 IFC_GET(query_qp_in, cmd->in, qpn),
+							 &status);
 
 	if (!qp)
 		return status;

@@ -12,8 +12,15 @@
 
 /* MLX5_QP_OPTPAR_* of linux/mlx5/qp.h */
 enum {
-	OPT_ALT_PATH = 1 << 0, OPT_RRE = 1 << 1, OPT_RAE = 1 << 2, OPT_RWE = 1 << 3, OPT_PKEY = 1 << 4,
-	OPT_QKEY = 1 << 5, OPT_RNR_TIMER = 1 << 6, OPT_PM_STATE = 1 << 10, OPT_PORT = 1 << 16,
+	OPT_ALT_PATH = 1 << 0,
+	OPT_RRE = 1 << 1,
+	OPT_RAE = 1 << 2,
+	OPT_RWE = 1 << 3,
+	OPT_PKEY = 1 << 4,
+	OPT_QKEY = 1 << 5,
+	OPT_RNR_TIMER = 1 << 6,
+	OPT_PM_STATE = 1 << 10,
+	OPT_PORT = 1 << 16,
 	OPT_ACCESS = OPT_RRE | OPT_RAE | OPT_RWE,
 };
 
@@ -46,7 +53,8 @@ static bool is_datagram(const struct qp *qp)
 }
 
 /* Finds the QP and checks its state and that the mask names only what this transition may set. */
-static enum cmd_status begin(struct cmd *cmd, struct modify *m, enum qp_state from, uint32_t allowed)
+static enum cmd_status begin(struct cmd *cmd, struct modify *m, enum qp_state from,
+			     uint32_t allowed)
 {
 	enum cmd_status status;
 
@@ -61,8 +69,8 @@ static enum cmd_status begin(struct cmd *cmd, struct modify *m, enum qp_state fr
 		return cmd_fail(cmd, CMD_BAD_QP_STATE, "QP 0x%x is in %s, not %s", m->qp->obj.id,
 				qp_state_name(m->qp->state), qp_state_name(from));
 	if (m->mask & ~allowed)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "QP 0x%x: optional parameters 0x%x", m->qp->obj.id,
-				m->mask & ~allowed);
+		return cmd_fail(cmd, CMD_BAD_PARAM, "QP 0x%x: optional parameters 0x%x",
+				m->qp->obj.id, m->mask & ~allowed);
 	return CMD_OK;
 }
 
@@ -71,7 +79,8 @@ static enum cmd_status set_pkey(struct modify *m)
 	uint32_t index = IFC_GET(ads, m->path, pkey_index);
 
 	if (index >= PORT_PKEYS)
-		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: P_Key index %u", m->qp->obj.id, index);
+		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: P_Key index %u", m->qp->obj.id,
+				index);
 	m->qp->path.pkey_index = (uint8_t)index;
 	COPY(m, primary_address_path.pkey_index);
 	return CMD_OK;
@@ -181,7 +190,8 @@ enum cmd_status cmd_rst2init_qp(struct cmd *cmd)
 enum cmd_status cmd_init2init_qp(struct cmd *cmd)
 {
 	struct modify m;
-	enum cmd_status status = begin(cmd, &m, QP_INIT, OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT);
+	enum cmd_status status =
+		begin(cmd, &m, QP_INIT, OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT);
 
 	if (!status)
 		status = set_optional(&m);
@@ -204,8 +214,8 @@ static enum cmd_status set_path(struct modify *m)
 		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: DLID 0x%x is not of a port",
 				m->qp->obj.id, dlid);
 	if (IFC_GET(ads, p, grh) && IFC_GET(ads, p, src_addr_index) >= PORT_GIDS)
-		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: source GID index %u", m->qp->obj.id,
-				(unsigned int)IFC_GET(ads, p, src_addr_index));
+		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: source GID index %u",
+				m->qp->obj.id, (unsigned int)IFC_GET(ads, p, src_addr_index));
 	path->dlid = dlid;
 	path->sl = (uint8_t)IFC_GET(ads, p, sl);
 	path->path_bits = (uint8_t)IFC_GET(ads, p, mlid);
@@ -229,8 +239,9 @@ static enum cmd_status connect_to(struct modify *m)
 	if (mtu < MTU_MIN || mtu > MTU_MAX)
 		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: MTU code %u", m->qp->obj.id, mtu);
 	if (log_rra > CAP_MAX_RD_ATOMIC)
-		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: 2^%u reads and atomics as responder",
-				m->qp->obj.id, log_rra);
+		return cmd_fail(m->cmd, CMD_BAD_PARAM,
+				"QP 0x%x: 2^%u reads and atomics as responder", m->qp->obj.id,
+				log_rra);
 	status = set_path(m);
 	if (status)
 		return status;
@@ -269,7 +280,8 @@ enum cmd_status cmd_init2rtr_qp(struct cmd *cmd)
 enum cmd_status cmd_rtr2rts_qp(struct cmd *cmd)
 {
 	struct modify m;
-	enum cmd_status status = begin(cmd, &m, QP_RTR, OPT_ACCESS | OPT_QKEY | OPT_PM_STATE | OPT_RNR_TIMER);
+	enum cmd_status status =
+		begin(cmd, &m, QP_RTR, OPT_ACCESS | OPT_QKEY | OPT_PM_STATE | OPT_RNR_TIMER);
 	uint32_t log_sra;
 
 	if (!status)

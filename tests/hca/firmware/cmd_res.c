@@ -66,9 +66,13 @@ static enum cmd_status destroy_uctx(struct cmd *cmd)
 }
 
 /* Objects that ALLOC makes and DEALLOC ends; where the answer and the request have their number. */
-#define KIND(name, layout, type, size)                                                      \
-	{ MLX5_CMD_OP_ALLOC_##name, MLX5_CMD_OP_DEALLOC_##name, type, size,                 \
-	  IFC_OFF(alloc_##layout##_out, layout), IFC_OFF(dealloc_##layout##_in, layout) }
+#define KIND(name, layout, type, size) \
+	{ MLX5_CMD_OP_ALLOC_##name, \
+	  MLX5_CMD_OP_DEALLOC_##name, \
+	  type, \
+	  size, \
+	  IFC_OFF(alloc_##layout##_out, layout), \
+	  IFC_OFF(dealloc_##layout##_in, layout) }
 #define NUMBER_BITS 24u
 
 static const struct kind {
@@ -127,9 +131,9 @@ static enum cmd_status dealloc(struct cmd *cmd)
 	return cmd_destroy(cmd, kind->type, id);
 }
 
-#define ALLOC_DEALLOC(name, layout)                                                \
-	CMD_DESC(ALLOC_##name, alloc_##layout, CMD_INITIALIZED, alloc, true),      \
-	CMD_DESC(DEALLOC_##name, dealloc_##layout, CMD_INITIALIZED, dealloc, true)
+#define ALLOC_DEALLOC(name, layout) \
+	CMD_DESC(ALLOC_##name, alloc_##layout, CMD_INITIALIZED, alloc, true), \
+		CMD_DESC(DEALLOC_##name, dealloc_##layout, CMD_INITIALIZED, dealloc, true)
 
 const struct cmd_desc cmd_table_res[] = {
 	CMD_DESC(CREATE_UCTX, create_uctx, CMD_INITIALIZED, create_uctx, false),

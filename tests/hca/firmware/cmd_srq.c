@@ -17,7 +17,7 @@
 #define XRC_STRIDE_SHIFT 4u /* log_rq_stride counts 16 bytes */
 #define OFFSET_SHIFT 6u     /* page_offset counts page_size / 64 */
 #define WQ_LINKED_LIST 0u
-#define ARM_XRC_SRQ 1u      /* op_mod */
+#define ARM_XRC_SRQ 1u /* op_mod */
 
 enum { RMP_READY = 1, RMP_ERROR = 3 };
 enum { XRC_SRQ_GOOD = 0, XRC_SRQ_ERROR = 1 };
@@ -33,7 +33,8 @@ struct layout {
 static enum cmd_status set_limit(struct cmd *cmd, struct srq *srq, uint32_t limit)
 {
 	if (limit >> srq->log_size)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "a limit of %u in 2^%u WQEs", limit, srq->log_size);
+		return cmd_fail(cmd, CMD_BAD_PARAM, "a limit of %u in 2^%u WQEs", limit,
+				srq->log_size);
 	srq->limit = (uint16_t)limit;
 	return CMD_OK;
 }
@@ -44,7 +45,8 @@ static enum cmd_status fill(struct cmd *cmd, struct srq *srq, const struct layou
 
 	if (srq->log_size > CAP_MAX_SRQ_SIZE || srq->log_stride < STRIDE_SHIFT_MIN ||
 	    1u << srq->log_stride > SRQ_MAX_STRIDE)
-		return cmd_fail(cmd, CMD_BAD_SIZE, "2^%u WQEs of 2^%u bytes", srq->log_size, srq->log_stride);
+		return cmd_fail(cmd, CMD_BAD_SIZE, "2^%u WQEs of 2^%u bytes", srq->log_size,
+				srq->log_stride);
 	if (!cmd_obj(cmd, OBJ_PD, l->pd, &status))
 		return status;
 	srq->pd = l->pd;
@@ -100,7 +102,8 @@ static enum cmd_status create_rmp(struct cmd *cmd)
 	const uint8_t *rmpc = IFC_ADDR(create_rmp_in, cmd->in, ctx);
 	const uint8_t *wq = IFC_ADDR(rmpc, rmpc, wq);
 	struct layout l = {
-		.pd = IFC_GET(wq, wq, pd), .page_offset = IFC_GET(wq, wq, page_offset),
+		.pd = IFC_GET(wq, wq, pd),
+		.page_offset = IFC_GET(wq, wq, page_offset),
 		.list_at = IFC_BYTE(create_rmp_in, ctx) + IFC_BYTE(rmpc, wq) + IFC_BYTE(wq, pas),
 		.page_shift = (uint8_t)(CAP_LOG_PAGE + IFC_GET(wq, wq, log_wq_pg_sz)),
 		.limit = (uint16_t)IFC_GET(wq, wq, lwm),
@@ -108,14 +111,16 @@ static enum cmd_status create_rmp(struct cmd *cmd)
 	enum cmd_status status;
 	struct srq *srq;
 
-	if (IFC_GET(wq, wq, wq_type) != WQ_LINKED_LIST || IFC_GET(rmpc, rmpc, basic_cyclic_rcv_wqe) ||
-	    IFC_GET(wq, wq, wq_signature) || IFC_GET(wq, wq, dbr_umem_valid) ||
-	    IFC_GET(wq, wq, wq_umem_valid))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "only linked lists, without signature and umem");
+	if (IFC_GET(wq, wq, wq_type) != WQ_LINKED_LIST ||
+	    IFC_GET(rmpc, rmpc, basic_cyclic_rcv_wqe) || IFC_GET(wq, wq, wq_signature) ||
+	    IFC_GET(wq, wq, dbr_umem_valid) || IFC_GET(wq, wq, wq_umem_valid))
+		return cmd_fail(cmd, CMD_BAD_PARAM,
+				"only linked lists, without signature and umem");
 	if (IFC_GET(wq, wq, end_padding_mode) || IFC_GET(wq, wq, cd_slave))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "padding and cross channel are not there");
 	if (IFC_GET(rmpc, rmpc, state) != RMP_READY)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "state %u", (unsigned int)IFC_GET(rmpc, rmpc, state));
+		return cmd_fail(cmd, CMD_BAD_PARAM, "state %u",
+				(unsigned int)IFC_GET(rmpc, rmpc, state));
 	srq = alloc(cmd);
 	if (!srq)
 		return cmd_fail(cmd, CMD_NO_RES, "no memory");
@@ -132,7 +137,8 @@ static enum cmd_status create_rmp(struct cmd *cmd)
 static enum cmd_status fill_xrc(struct cmd *cmd, struct srq *srq, const uint8_t *c)
 {
 	struct layout l = {
-		.pd = IFC_GET(xrc_srqc, c, pd), .page_offset = IFC_GET(xrc_srqc, c, page_offset),
+		.pd = IFC_GET(xrc_srqc, c, pd),
+		.page_offset = IFC_GET(xrc_srqc, c, page_offset),
 		.list_at = IFC_BYTE(create_xrc_srq_in, pas),
 		.page_shift = (uint8_t)(CAP_LOG_PAGE + IFC_GET(xrc_srqc, c, log_page_size)),
 		.limit = (uint16_t)IFC_GET(xrc_srqc, c, lwm),
@@ -161,11 +167,14 @@ static enum cmd_status create_xrc_srq(struct cmd *cmd)
 
 	if (IFC_GET(xrc_srqc, c, state) != XRC_SRQ_GOOD || IFC_GET(xrc_srqc, c, cont_srq) ||
 	    IFC_GET(xrc_srqc, c, rlky) || IFC_GET(xrc_srqc, c, user_index_equal_xrc_srqn))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "a state, a container, a reserved key or an index that are not there");
+		return cmd_fail(
+			cmd, CMD_BAD_PARAM,
+			"a state, a container, a reserved key or an index that are not there");
 	if (IFC_GET(xrc_srqc, c, wq_signature) || IFC_GET(xrc_srqc, c, basic_cyclic_rcv_wqe) ||
 	    IFC_GET(xrc_srqc, c, dbr_umem_valid) ||
 	    IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "only linked lists, without signature and umem");
+		return cmd_fail(cmd, CMD_BAD_PARAM,
+				"only linked lists, without signature and umem");
 	srq = alloc(cmd);
 	if (!srq)
 		return cmd_fail(cmd, CMD_NO_RES, "no memory");
@@ -201,7 +210,8 @@ static enum cmd_status modify_rmp(struct cmd *cmd)
 
 	if (!srq)
 		return status;
-	if (IFC_GET(modify_rmp_in, cmd->in, rmp_state) != RMP_READY || IFC_GET(rmpc, rmpc, state) != RMP_READY)
+	if (IFC_GET(modify_rmp_in, cmd->in, rmp_state) != RMP_READY ||
+	    IFC_GET(rmpc, rmpc, state) != RMP_READY)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "only from ready to ready");
 	/* The limit, bit 0, is all that may change. */
 	if (mask != IFC_GET(modify_rmp_in, cmd->in, bitmask.lwm))
@@ -235,7 +245,8 @@ static enum cmd_status query_rmp(struct cmd *cmd)
 	IFC_SET(rmpc, rmpc, wq.log_wq_stride, srq->log_stride);
 	IFC_SET(rmpc, rmpc, wq.log_wq_sz, srq->log_size);
 	IFC_SET(rmpc, rmpc, wq.log_wq_pg_sz, srq->buf.page_shift - CAP_LOG_PAGE);
-	IFC_SET(rmpc, rmpc, wq.page_offset, srq->buf.offset >> (srq->buf.page_shift - OFFSET_SHIFT));
+	IFC_SET(rmpc, rmpc, wq.page_offset,
+		srq->buf.offset >> (srq->buf.page_shift - OFFSET_SHIFT));
 	IFC_SET(rmpc, rmpc, wq.hw_counter, srq->taken);
 	return CMD_OK;
 }
@@ -244,7 +255,8 @@ static enum cmd_status query_xrc_srq(struct cmd *cmd)
 {
 	uint8_t *c = IFC_ADDR(query_xrc_srq_out, cmd->out, xrc_srq_context_entry);
 	enum cmd_status status;
-	const struct srq *srq = find(cmd, IFC_GET(query_xrc_srq_in, cmd->in, xrc_srqn), true, &status);
+	const struct srq *srq =
+		find(cmd, IFC_GET(query_xrc_srq_in, cmd->in, xrc_srqn), true, &status);
 
 	if (!srq)
 		return status;

@@ -23,8 +23,15 @@
 
 /* Offsets in an entry. */
 enum {
-	ENTRY_TYPE = 0x0, ENTRY_IN_LEN = 0x4, ENTRY_IN_PTR = 0x8, ENTRY_IN = 0x10, ENTRY_OUT = 0x20,
-	ENTRY_OUT_PTR = 0x30, ENTRY_OUT_LEN = 0x38, ENTRY_TOKEN = 0x3c, ENTRY_STATUS_OWN = 0x3f,
+	ENTRY_TYPE = 0x0,
+	ENTRY_IN_LEN = 0x4,
+	ENTRY_IN_PTR = 0x8,
+	ENTRY_IN = 0x10,
+	ENTRY_OUT = 0x20,
+	ENTRY_OUT_PTR = 0x30,
+	ENTRY_OUT_LEN = 0x38,
+	ENTRY_TOKEN = 0x3c,
+	ENTRY_STATUS_OWN = 0x3f,
 };
 #define OWNER_HW 1u
 
@@ -35,9 +42,15 @@ enum { BOX_NEXT = 0x230, BOX_NUMBER = 0x238, BOX_TOKEN = 0x23d, BOX_SIZE = 0x240
 
 /* MLX5_CMD_DELIVERY_STAT_* */
 enum delivery {
-	DELIVERY_OK = 0x0, DELIVERY_BAD_TOKEN = 0x2, DELIVERY_BAD_BLOCK = 0x3,
-	DELIVERY_OUT_ALIGN = 0x4, DELIVERY_IN_ALIGN = 0x5, DELIVERY_FW_ERROR = 0x6,
-	DELIVERY_IN_LENGTH = 0x7, DELIVERY_OUT_LENGTH = 0x8, DELIVERY_BAD_TYPE = 0x10,
+	DELIVERY_OK = 0x0,
+	DELIVERY_BAD_TOKEN = 0x2,
+	DELIVERY_BAD_BLOCK = 0x3,
+	DELIVERY_OUT_ALIGN = 0x4,
+	DELIVERY_IN_ALIGN = 0x5,
+	DELIVERY_FW_ERROR = 0x6,
+	DELIVERY_IN_LENGTH = 0x7,
+	DELIVERY_OUT_LENGTH = 0x8,
+	DELIVERY_BAD_TYPE = 0x10,
 };
 
 struct cmdq {
@@ -78,7 +91,8 @@ static enum delivery chain_copy(struct dma_space *dma, const struct chain *chain
 			return DELIVERY_BAD_BLOCK;
 		if (control[BOX_TOKEN - BOX_DATA] != chain->token)
 			return DELIVERY_BAD_TOKEN;
-		ret = to_machine ? dma_write(dma, at, data + pos, n) : dma_read(dma, at, data + pos, n);
+		ret = to_machine ? dma_write(dma, at, data + pos, n) :
+				   dma_read(dma, at, data + pos, n);
 		if (ret)
 			return DELIVERY_FW_ERROR;
 		at = be64_at(control + (BOX_NEXT - BOX_DATA));
@@ -107,12 +121,16 @@ static uint32_t room(uint32_t len)
 static enum delivery run_entry(struct cmdq *q, uint8_t *entry)
 {
 	struct chain in = {
-		.first = be64_at(entry + ENTRY_IN_PTR), .len = be32_at(entry + ENTRY_IN_LEN),
-		.token = entry[ENTRY_TOKEN], .misaligned = DELIVERY_IN_ALIGN,
+		.first = be64_at(entry + ENTRY_IN_PTR),
+		.len = be32_at(entry + ENTRY_IN_LEN),
+		.token = entry[ENTRY_TOKEN],
+		.misaligned = DELIVERY_IN_ALIGN,
 	};
 	struct chain out = {
-		.first = be64_at(entry + ENTRY_OUT_PTR), .len = be32_at(entry + ENTRY_OUT_LEN),
-		.token = entry[ENTRY_TOKEN], .misaligned = DELIVERY_OUT_ALIGN,
+		.first = be64_at(entry + ENTRY_OUT_PTR),
+		.len = be32_at(entry + ENTRY_OUT_LEN),
+		.token = entry[ENTRY_TOKEN],
+		.misaligned = DELIVERY_OUT_ALIGN,
 	};
 	enum delivery ret = check_entry(entry, &in, &out);
 	uint8_t *in_data, *out_data;
@@ -173,8 +191,8 @@ static void run_slot(struct cmdq *q, unsigned int slot)
 		return;
 	}
 	if (!(entry[ENTRY_STATUS_OWN] & OWNER_HW)) {
-		hca_log(hca, HCA_LOG_GUEST, "doorbell for command entry %u, which is not handed over",
-			slot);
+		hca_log(hca, HCA_LOG_GUEST,
+			"doorbell for command entry %u, which is not handed over", slot);
 		return;
 	}
 	/* The driver polls for the command that makes the EQ for commands: no event in that one. */

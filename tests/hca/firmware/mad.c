@@ -9,8 +9,14 @@
 #include "objects/eq.h"
 
 enum { METHOD_GET = 0x1, METHOD_SET = 0x2, METHOD_TRAP_REPRESS = 0x7, METHOD_RESPONSE = 0x81 };
-enum { ATTR_NODE_DESC = 0x10, ATTR_NODE_INFO = 0x11, ATTR_GUID_INFO = 0x14, ATTR_PORT_INFO = 0x15,
-       ATTR_PKEY_TABLE = 0x16, ATTR_SL_TO_VL = 0x17 };
+enum {
+	ATTR_NODE_DESC = 0x10,
+	ATTR_NODE_INFO = 0x11,
+	ATTR_GUID_INFO = 0x14,
+	ATTR_PORT_INFO = 0x15,
+	ATTR_PKEY_TABLE = 0x16,
+	ATTR_SL_TO_VL = 0x17
+};
 
 #define NODE_CHANNEL_ADAPTER 1
 #define DEVICE_CONNECTX5 0x1017u
@@ -26,7 +32,7 @@ static void get_node_info(const struct hca *hca, uint8_t *d)
 	d[0] = 1; /* base version */
 	d[1] = 1; /* class version */
 	d[2] = NODE_CHANNEL_ADAPTER;
-	d[3] = 1; /* ports */
+	d[3] = 1;                             /* ports */
 	put_be64(d + 4, hca->port.node_guid); /* of the system */
 	put_be64(d + 12, hca->port.node_guid);
 	put_be64(d + 20, hca->port.port_guid);

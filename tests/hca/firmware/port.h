@@ -18,11 +18,11 @@ enum port_physical { PORT_POLLING = 2, PORT_DISABLED = 3, PORT_LINK_UP = 5 };
 #define PORT_DESC_LEN 64u
 
 /* What the hardware is: 4x EDR, one data VL. As the PTYS register and PortInfo say it. */
-#define PORT_WIDTHS 0x3u        /* 1x, 4x */
+#define PORT_WIDTHS 0x3u /* 1x, 4x */
 #define PORT_WIDTH_ACTIVE 0x2u
-#define PORT_SPEEDS 0x7u        /* SDR, DDR, QDR */
+#define PORT_SPEEDS 0x7u /* SDR, DDR, QDR */
 #define PORT_SPEED_ACTIVE 0x4u
-#define PORT_EXT_SPEEDS 0x3u    /* FDR, EDR */
+#define PORT_EXT_SPEEDS 0x3u /* FDR, EDR */
 #define PORT_EXT_SPEED_ACTIVE 0x2u
 #define PORT_VLS 1u
 
@@ -40,9 +40,9 @@ enum {
 	PORT_CAP_CLIENT_REREGISTER = 1u << 25,
 };
 /* These say what runs on the host, so its driver may change them. */
-#define PORT_CAP_OF_HOST                                                                 \
-	(PORT_CAP_SM | PORT_CAP_SM_DISABLED | PORT_CAP_CM | PORT_CAP_SNMP |              \
-	 PORT_CAP_DEVICE_MGMT | PORT_CAP_VENDOR_CLASS)
+#define PORT_CAP_OF_HOST \
+	(PORT_CAP_SM | PORT_CAP_SM_DISABLED | PORT_CAP_CM | PORT_CAP_SNMP | PORT_CAP_DEVICE_MGMT | \
+	 PORT_CAP_VENDOR_CLASS)
 
 struct port {
 	uint64_t node_guid, port_guid, gid_prefix;
@@ -55,8 +55,8 @@ struct port {
 	uint64_t mkey;
 	uint16_t mkey_lease, mkey_violations;
 	uint8_t mkey_protect;
-	uint64_t lease_end; /* 0: nobody has tried to get in without the key */
-	uint8_t neighbor_mtu;   /* IBTA code; 5 is 4096 bytes */
+	uint64_t lease_end;   /* 0: nobody has tried to get in without the key */
+	uint8_t neighbor_mtu; /* IBTA code; 5 is 4096 bytes */
 	uint8_t subnet_timeout, init_type_reply, vl_high_limit;
 	uint16_t pkeys[PORT_PKEYS]; /* full members have bit 15 */
 	char node_desc[PORT_DESC_LEN];

@@ -12,7 +12,8 @@
 #include "hca.h"
 
 #define MEMORY_SIZE (16u * 4096)
-#define COPIES 3u /* of the memory, one behind the other: the firmware wants many pages and uses none */
+#define COPIES \
+	3u /* of the memory, one behind the other: the firmware wants many pages and uses none */
 #define IOVA 0x10000000ull
 #define PAGES (COPIES * MEMORY_SIZE / 4096)
 #define FW_PAGES 32u

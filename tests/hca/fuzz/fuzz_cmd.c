@@ -70,16 +70,25 @@ static void set_up(void)
 		uint16_t opcode;
 		uint8_t input[8];
 	} first[] = {
-		{ MLX5_CMD_OP_ENABLE_HCA, { 0 } }, { MLX5_CMD_OP_INIT_HCA, { 0 } },
-		{ MLX5_CMD_OP_CREATE_UCTX, { 0 } }, { MLX5_CMD_OP_ALLOC_UAR, { 0 } },
-		{ MLX5_CMD_OP_ALLOC_PD, { 0 } }, { MLX5_CMD_OP_ALLOC_XRCD, { 0 } },
-		{ MLX5_CMD_OP_CREATE_EQ, { 0 } }, { MLX5_CMD_OP_CREATE_CQ, { 0 } },
-		{ MLX5_CMD_OP_CREATE_MKEY, { 0 } }, { MLX5_CMD_OP_CREATE_RMP, { 0 } },
-		{ MLX5_CMD_OP_CREATE_XRC_SRQ, { 0 } }, { MLX5_CMD_OP_CREATE_QP, { 0 } },
+		{ MLX5_CMD_OP_ENABLE_HCA, { 0 } },
+		{ MLX5_CMD_OP_INIT_HCA, { 0 } },
+		{ MLX5_CMD_OP_CREATE_UCTX, { 0 } },
+		{ MLX5_CMD_OP_ALLOC_UAR, { 0 } },
+		{ MLX5_CMD_OP_ALLOC_PD, { 0 } },
+		{ MLX5_CMD_OP_ALLOC_XRCD, { 0 } },
+		{ MLX5_CMD_OP_CREATE_EQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_CQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_MKEY, { 0 } },
+		{ MLX5_CMD_OP_CREATE_RMP, { 0 } },
+		{ MLX5_CMD_OP_CREATE_XRC_SRQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_QP, { 0 } },
 		/* A second QP, with a UAR, a PD, two CQs and an SRQ that it has to itself. */
-		{ MLX5_CMD_OP_ALLOC_UAR, { 0 } }, { MLX5_CMD_OP_ALLOC_PD, { 0 } },
-		{ MLX5_CMD_OP_CREATE_CQ, { 0 } }, { MLX5_CMD_OP_CREATE_CQ, { 0 } },
-		{ MLX5_CMD_OP_CREATE_RMP, { 1 } }, { MLX5_CMD_OP_CREATE_MKEY, { 1 } },
+		{ MLX5_CMD_OP_ALLOC_UAR, { 0 } },
+		{ MLX5_CMD_OP_ALLOC_PD, { 0 } },
+		{ MLX5_CMD_OP_CREATE_CQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_CQ, { 0 } },
+		{ MLX5_CMD_OP_CREATE_RMP, { 1 } },
+		{ MLX5_CMD_OP_CREATE_MKEY, { 1 } },
 		{ MLX5_CMD_OP_CREATE_QP, { 0, 1, 1, 1, 2, 1, 2, 0 } },
 	};
 
@@ -289,7 +298,8 @@ static void post_recv(struct qp *qp)
 	if (srq) {
 		put_be16(wqe + 2, (uint16_t)((srq->head + 1) % (1u << srq->log_size)));
 		put_sge(wqe + 16);
-		wqbuf_write(&srq->buf, hca->dma, (uint64_t)srq->head << srq->log_stride, wqe, sizeof(wqe));
+		wqbuf_write(&srq->buf, hca->dma, (uint64_t)srq->head << srq->log_stride, wqe,
+			    sizeof(wqe));
 		put_be32(record, srq->taken + 1u);
 		dma_write(hca->dma, srq->dbr, record, sizeof(record));
 		return;
@@ -391,8 +401,8 @@ static void step(void)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static const struct cmd_desc *const tables[] = {
-		cmd_table_hca, cmd_table_res, cmd_table_mkey, cmd_table_eq, cmd_table_cq,
-		cmd_table_srq, cmd_table_qp, cmd_table_mcg, cmd_table_port,
+		cmd_table_hca, cmd_table_res, cmd_table_mkey, cmd_table_eq,   cmd_table_cq,
+		cmd_table_srq, cmd_table_qp,  cmd_table_mcg,  cmd_table_port,
 	};
 
 	(void)argc;

@@ -26,7 +26,8 @@ __attribute__((weak)) struct obj *obj_next(const struct obj_table *t, uint32_t i
 	return t && id < OBJECTS ? &pds[id] : NULL;
 }
 
-__attribute__((weak)) void obj_each(struct obj_table *t, void (*fn)(struct obj *, void *), void *arg)
+__attribute__((weak)) void obj_each(struct obj_table *t, void (*fn)(struct obj *, void *),
+				    void *arg)
 {
 	(void)t;
 	(void)fn;

@@ -129,9 +129,10 @@ static void post_umr(struct input *in, struct fixture_qp *q)
 static void post_likely(struct input *in)
 {
 	static const uint8_t opcodes[] = {
-		MLX5_OPCODE_NOP, MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM, MLX5_OPCODE_SEND_INVAL,
-		MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_RDMA_READ,
-		MLX5_OPCODE_ATOMIC_CS, MLX5_OPCODE_ATOMIC_FA, MLX5_OPCODE_UMR,
+		MLX5_OPCODE_NOP,        MLX5_OPCODE_SEND,       MLX5_OPCODE_SEND_IMM,
+		MLX5_OPCODE_SEND_INVAL, MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM,
+		MLX5_OPCODE_RDMA_READ,  MLX5_OPCODE_ATOMIC_CS,  MLX5_OPCODE_ATOMIC_FA,
+		MLX5_OPCODE_UMR,
 	};
 	struct fixture_qp *q = take_qp(in);
 	unsigned int side = side_of(q);
@@ -164,7 +165,7 @@ static void post_likely(struct input *in)
 	wr.sges = take(in, 1) % (FIXTURE_SEGS + 1);
 	for (unsigned int i = 0; i < wr.sges; i++)
 		wr.sge[i] = (struct fixture_sge){ take_address(in, side), take_length(in),
-					      take_key(in, side) };
+						  take_key(in, side) };
 	fixture_send(q, &wr);
 }
 
@@ -176,7 +177,7 @@ static void post_receive(struct input *in)
 
 	for (unsigned int i = 0; i < sges; i++)
 		sge[i] = (struct fixture_sge){ take_address(in, side), take_length(in),
-					   take_key(in, side) };
+					       take_key(in, side) };
 	if (q->qp.has_rq)
 		fixture_recv(q, sge, sges);
 	else
@@ -209,7 +210,9 @@ static void poke(struct input *in)
 		srqs[side_of(q)]->srq.limit = (uint16_t)take(in, 1);
 		break;
 	default: /* the links of the SRQ */
-		put_be16(fixture_wq(q->side, &srqs[side_of(q)]->srq.buf, take(in, 1) % FIXTURE_WQES * 128) + 2,
+		put_be16(fixture_wq(q->side, &srqs[side_of(q)]->srq.buf,
+				    take(in, 1) % FIXTURE_WQES * 128) +
+				 2,
 			 (uint16_t)take(in, 2));
 		break;
 	}
@@ -225,7 +228,8 @@ static void change_state(struct input *in)
 	/* The firmware lets no others through (IBTA figure 124). */
 	if (to != QP_RST && to != QP_ERR && !(to == QP_INIT && from == QP_RST) &&
 	    !(to == QP_RTR && from == QP_INIT) &&
-	    !(to == QP_RTS && (from == QP_RTR || from == QP_SQD || from == QP_SQER || from == QP_RTS)) &&
+	    !(to == QP_RTS &&
+	      (from == QP_RTR || from == QP_SQD || from == QP_SQER || from == QP_RTS)) &&
 	    !(to == QP_SQD && from == QP_RTS))
 		return;
 	fixture_state(q, to);
@@ -244,7 +248,8 @@ static void forge(struct input *in)
 		return;
 	p->opcode = (uint8_t)take(in, 1);
 	if (p->opcode & 1)
-		p->opcode = (uint8_t)((p->opcode & 0x1f) | (uint32_t[]){ 0, 0x20, 0x60, 0xa0 }[p->opcode >> 6]);
+		p->opcode = (uint8_t)((p->opcode & 0x1f) |
+				      (uint32_t[]){ 0, 0x20, 0x60, 0xa0 }[p->opcode >> 6]);
 	p->slid = (uint16_t)(2 - to);
 	p->dlid = (uint16_t)(to + 1);
 	p->pkey = 0xffff;
@@ -277,7 +282,8 @@ static void doorbell(struct input *in)
 	else if (which & 4)
 		eq_doorbell(s->hca, FIXTURE_UAR, which & 8, s->eq->obj.id << 24 | (cmd & 0xffffff));
 	else /* all events are seen */
-		eq_doorbell(s->hca, FIXTURE_UAR, which & 8, s->eq->obj.id << 24 | (s->eq->pi & 0xffffff));
+		eq_doorbell(s->hca, FIXTURE_UAR, which & 8,
+			    s->eq->obj.id << 24 | (s->eq->pi & 0xffffff));
 }
 
 static void put_held(void)
@@ -352,8 +358,9 @@ static void consume(struct input *in)
 }
 
 static void (*const actions[])(struct input *in) = {
-	post_likely, post_likely, post_receive, post_likely, post_receive, post_random, poke,
-	change_state, forge, doorbell, memory, faults, time_passes, time_passes, consume, consume,
+	post_likely, post_likely,  post_receive, post_likely, post_receive, post_random,
+	poke,        change_state, forge,        doorbell,    memory,       faults,
+	time_passes, time_passes,  consume,      consume,
 };
 
 /* --- What it is done to --- */
@@ -378,9 +385,11 @@ static void make_keys(unsigned int side)
 
 		m->mode = i == 2 ? MKEY_KLM : MKEY_KSM;
 		for (unsigned int j = 0; j < m->count; j++)
-			m->table[j] = (struct mkey_entry){ .address = buffers[side] + j * 64,
-							   .key = fixture_key(mkeys[side][i == 2 ? 0 : 2]),
-							   .bytes = 1000 };
+			m->table[j] = (struct mkey_entry){
+				.address = buffers[side] + j * 64,
+				.key = fixture_key(mkeys[side][i == 2 ? 0 : 2]),
+				.bytes = 1000
+			};
 		mkey_index(m);
 	}
 }
@@ -390,8 +399,9 @@ enum { PAIR_SRQ = 4, PAIR_SMI };
 static void make_pair(unsigned int i)
 {
 	static const enum qp_transport transports[PAIRS][2] = {
-		{ QP_RC, QP_RC }, { QP_UC, QP_UC }, { QP_UD, QP_UD }, { QP_XRC_INI, QP_XRC_TGT },
-		{ QP_RC, QP_RC }, { QP_SMI, QP_SMI }, { QP_GSI, QP_GSI },
+		{ QP_RC, QP_RC },           { QP_UC, QP_UC }, { QP_UD, QP_UD },
+		{ QP_XRC_INI, QP_XRC_TGT }, { QP_RC, QP_RC }, { QP_SMI, QP_SMI },
+		{ QP_GSI, QP_GSI },
 	};
 
 	for (unsigned int side = 0; side < 2; side++) {

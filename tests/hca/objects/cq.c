@@ -11,10 +11,10 @@
 #include "objects/eq.h"
 #include "objects/uar.h"
 
-#define CI_MASK 0xffffffu       /* consumer indexes have 24 bits in records and doorbells */
+#define CI_MASK 0xffffffu        /* consumer indexes have 24 bits in records and doorbells */
 #define ARM_SOLICITED (1u << 24) /* MLX5_CQ_DB_REQ_NOT_SOL */
-#define EVENT_COMP 0x0          /* MLX5_EVENT_TYPE_COMP */
-#define EVENT_CQN 24            /* offset of the CQN in its data, struct mlx5_eqe_comp */
+#define EVENT_COMP 0x0           /* MLX5_EVENT_TYPE_COMP */
+#define EVENT_CQN 24             /* offset of the CQN in its data, struct mlx5_eqe_comp */
 
 /* MLX5_CQ_ERROR_SYNDROME_* of the kernel's eqe for CQ errors. */
 enum { CQ_ERROR_OVERRUN = 1, CQ_ERROR_ACCESS = 2 };

@@ -14,23 +14,23 @@ struct cq {
 	struct wqbuf buf;
 	struct eq *eq;
 	struct uar *uar;
-	uint64_t dbr; /* doorbell record: [0] consumer index, [1] arm */
+	uint64_t dbr;                     /* doorbell record: [0] consumer index, [1] arm */
 	uint8_t log_size, cqe_size_shift; /* 6 or 7 */
 	bool ignore_overrun;
-	bool error; /* overrun or unreachable: nothing is posted any more */
-	uint32_t pi; /* CQEs written, free running */
+	bool error;     /* overrun or unreachable: nothing is posted any more */
+	uint32_t pi;    /* CQEs written, free running */
 	uint8_t events; /* sent so far, mod 4: what the next arm must carry */
 	enum { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED } arm;
-	uint32_t arm_ci; /* consumer index of the arm: a CQE beyond it fires at once */
+	uint32_t arm_ci;       /* consumer index of the arm: a CQE beyond it fires at once */
 	uint32_t solicited_pi; /* pi after the last solicited (or error) CQE */
 	uint32_t notified_pi;  /* pi at the last event */
 };
 
 /* What a CQE says; cq_post() lays it out (struct mlx5_cqe64, mlx5_err_cqe). */
 struct completion {
-	uint8_t opcode; /* MLX5_CQE_* */
+	uint8_t opcode;                    /* MLX5_CQE_* */
 	uint8_t syndrome, vendor_syndrome; /* error CQEs: MLX5_CQE_SYNDROME_* */
-	uint8_t send_opcode; /* the WQE's opcode, for requester CQEs */
+	uint8_t send_opcode;               /* the WQE's opcode, for requester CQEs */
 	uint16_t wqe_counter;
 	uint32_t qpn, srqn;
 	uint32_t user_index; /* of the QP, or the SRQ */

@@ -11,7 +11,13 @@ enum { EQE_TYPE = 1, EQE_SUBTYPE = 3, EQE_DATA = 32, EQE_DATA_LEN = 28, EQE_OWNE
 #define CI_MASK 0xffffffu /* what a doorbell carries of the consumer index */
 
 /* Offsets in the event data. */
-enum { QP_SRQ_TYPE = 20, QP_SRQ_NUMBER = 24, CQ_ERR_CQN = 0, CQ_ERR_SYNDROME = 11, PORT_NUMBER = 8 };
+enum {
+	QP_SRQ_TYPE = 20,
+	QP_SRQ_NUMBER = 24,
+	CQ_ERR_CQN = 0,
+	CQ_ERR_SYNDROME = 11,
+	PORT_NUMBER = 8
+};
 #define PORT_1 (1u << 4)
 
 static void fire(struct eq *eq)

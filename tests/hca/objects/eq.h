@@ -29,7 +29,8 @@ void eq_post(struct eq *eq, uint8_t type, uint8_t subtype, const void *data, uns
 /* Is there an EQ whose mask has the type? */
 bool eq_wanted(const struct hca *hca, uint8_t type);
 /* To the EQs whose mask has the type (command, asynchronous, page events). */
-void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data, unsigned int len);
+void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data,
+		   unsigned int len);
 
 /* Event data for objects, ready made. */
 void eq_qp_event(struct hca *hca, uint8_t type, uint32_t qpn);

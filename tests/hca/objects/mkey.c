@@ -125,8 +125,8 @@ static enum mkey_status page_of(const struct mkey *m, uint64_t va, struct piece 
 		return MKEY_BAD_BOUNDS;
 	if (offset >> m->page_shift >= m->count)
 		return MKEY_BAD_DMA;
-	piece->iova = (m->table[offset >> m->page_shift].address & ~(page - 1)) +
-		      (offset & (page - 1));
+	piece->iova =
+		(m->table[offset >> m->page_shift].address & ~(page - 1)) + (offset & (page - 1));
 	if (piece->len > page - (offset & (page - 1)))
 		piece->len = page - (offset & (page - 1));
 	return MKEY_OK;

@@ -27,16 +27,16 @@ struct mkey {
 	enum mkey_mode mode;
 	uint8_t variant; /* low 8 bits of the key */
 	uint8_t access;
-	bool free;       /* not usable until a UMR says so */
+	bool free; /* not usable until a UMR says so */
 	bool umr_enabled;
 	bool remote_invalidate; /* en_rinval */
-	bool length64;   /* the whole address space */
-	uint32_t qpn;    /* 0xffffff: any QP */
+	bool length64;          /* the whole address space */
+	uint32_t qpn;           /* 0xffffff: any QP */
 	uint32_t pd;
 	uint64_t start, length;
 	uint8_t page_shift;
-	uint32_t capacity; /* entries the table may hold, fixed at creation */
-	uint32_t count;    /* entries allocated */
+	uint32_t capacity;        /* entries the table may hold, fixed at creation */
+	uint32_t count;           /* entries allocated */
 	struct mkey_entry *table; /* owned; MTT tables use .address only */
 };
 
@@ -51,12 +51,12 @@ struct mkey_user {
 /* Why an access was refused. */
 enum mkey_status {
 	MKEY_OK,
-	MKEY_BAD_KEY,    /* no such key, wrong variant, free */
+	MKEY_BAD_KEY, /* no such key, wrong variant, free */
 	MKEY_BAD_PD,
-	MKEY_BAD_QP,     /* key bound to another QP */
+	MKEY_BAD_QP, /* key bound to another QP */
 	MKEY_BAD_BOUNDS,
 	MKEY_BAD_ACCESS,
-	MKEY_BAD_DMA,    /* the page is not the machine's memory, or an indirection is broken */
+	MKEY_BAD_DMA, /* the page is not the machine's memory, or an indirection is broken */
 };
 
 /*

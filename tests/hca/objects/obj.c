@@ -20,7 +20,7 @@ struct obj_table {
 	uint32_t next; /* where the search for a free number starts */
 	uint32_t count;
 	uint32_t n_blocks;
-	uint32_t made; /* blocks from here on were never used */
+	uint32_t made;          /* blocks from here on were never used */
 	struct block *blocks[]; /* index: number >> BLOCK_SHIFT; NULL: never used */
 };
 
@@ -166,8 +166,8 @@ const char *obj_type_name(enum obj_type type)
 {
 	static const char *const names[OBJ_TYPES] = {
 		[OBJ_UCTX] = "uctx", [OBJ_UAR] = "uar", [OBJ_PD] = "pd", [OBJ_TD] = "td",
-		[OBJ_XRCD] = "xrcd", [OBJ_MKEY] = "mr",
-		[OBJ_EQ] = "eq", [OBJ_CQ] = "cq", [OBJ_SRQ] = "srq", [OBJ_QP] = "qp",
+		[OBJ_XRCD] = "xrcd", [OBJ_MKEY] = "mr", [OBJ_EQ] = "eq", [OBJ_CQ] = "cq",
+		[OBJ_SRQ] = "srq",   [OBJ_QP] = "qp",
 	};
 
 	return type < OBJ_TYPES ? names[type] : "?";

@@ -24,8 +24,8 @@ const char *qp_state_name(enum qp_state state)
 
 const char *qp_transport_name(enum qp_transport transport)
 {
-	static const char *const names[] = { "RC", "UC", "UD", "XRC_INI", "XRC_TGT", "SMI", "GSI",
-					     "UMR" };
+	static const char *const names[] = { "RC",      "UC",  "UD",  "XRC_INI",
+					     "XRC_TGT", "SMI", "GSI", "UMR" };
 
 	return transport < sizeof(names) / sizeof(names[0]) ? names[transport] : "?";
 }
@@ -58,7 +58,9 @@ void engine_pause(struct qp_engine *e)
 
 struct mkey_user engine_user(const struct qp *qp)
 {
-	return (struct mkey_user){ .hca = qp->obj.hca, .pd = qp->pd, .qpn = qp->obj.id,
+	return (struct mkey_user){ .hca = qp->obj.hca,
+				   .pd = qp->pd,
+				   .qpn = qp->obj.id,
 				   .reserved_lkey = qp->reserved_lkey };
 }
 
@@ -154,7 +156,8 @@ enum mkey_status engine_scatter(const struct mkey_user *user, const struct wqe_s
 			continue;
 		}
 		run = seg->bytes - offset < len ? seg->bytes - offset : len;
-		status = mkey_write(user, seg->lkey, seg->addr + offset, src, run, MKEY_LOCAL_WRITE);
+		status =
+			mkey_write(user, seg->lkey, seg->addr + offset, src, run, MKEY_LOCAL_WRITE);
 		src += run;
 		len -= run;
 		offset = 0;
@@ -240,8 +243,11 @@ void qp_engine_fini(struct qp *qp)
 /* As after qp_engine_init(). */
 static void forget(struct qp_engine *e)
 {
-	struct qp_engine fresh = { .qp = e->qp, .work.handler = turn, .retry.handler = retry_due,
-				   .pause.handler = pause_over, .sent = e->sent };
+	struct qp_engine fresh = { .qp = e->qp,
+				   .work.handler = turn,
+				   .retry.handler = retry_due,
+				   .pause.handler = pause_over,
+				   .sent = e->sent };
 
 	stop(e);
 	*e = fresh;

@@ -20,7 +20,11 @@ struct uar;
 enum qp_state { QP_RST, QP_INIT, QP_RTR, QP_RTS, QP_SQER, QP_SQD, QP_ERR };
 
 enum qp_transport {
-	QP_RC, QP_UC, QP_UD, QP_XRC_INI, QP_XRC_TGT,
+	QP_RC,
+	QP_UC,
+	QP_UD,
+	QP_XRC_INI,
+	QP_XRC_TGT,
 	QP_SMI, /* QP0 */
 	QP_GSI, /* QP1 */
 	QP_UMR, /* MLX5_QP_ST_REG_UMR: the kernel's, changes memory keys of any PD, sends nothing */
@@ -44,25 +48,26 @@ struct qp {
 
 	/* Fixed at creation. */
 	uint32_t pd, user_index;
-	struct uar *uar;         /* NULL: none (XRC target) */
+	struct uar *uar; /* NULL: none (XRC target) */
 	struct cq *send_cq, *recv_cq;
-	struct srq *srq;         /* NULL: own receive queue, if any */
-	uint32_t xrcd;           /* XRC target */
-	struct wqbuf buf;        /* receive queue at 0, send queue at sq_offset */
+	struct srq *srq;  /* NULL: own receive queue, if any */
+	uint32_t xrcd;    /* XRC target */
+	struct wqbuf buf; /* receive queue at 0, send queue at sq_offset */
 	uint32_t sq_offset;
-	uint64_t dbr;            /* doorbell record: [0] receive, [1] send */
-	uint8_t log_rq_size, log_rq_stride, log_sq_size; /* stride in bytes: 1 << (log_rq_stride + 4) */
+	uint64_t dbr; /* doorbell record: [0] receive, [1] send */
+	uint8_t log_rq_size, log_rq_stride,
+		log_sq_size; /* stride in bytes: 1 << (log_rq_stride + 4) */
 	bool has_rq, has_sq;
-	bool reserved_lkey;      /* may use MKEY_RESERVED_LKEY (kernel QPs) */
-	bool fast_register;      /* may change keys that are not indirect by UMR (kernel QPs) */
-	uint32_t deth_sqpn;      /* UD: source QPN to claim; 0: own */
+	bool reserved_lkey; /* may use MKEY_RESERVED_LKEY (kernel QPs) */
+	bool fast_register; /* may change keys that are not indirect by UMR (kernel QPs) */
+	uint32_t deth_sqpn; /* UD: source QPN to claim; 0: own */
 	uint8_t qpc[232]; /* struct mlx5_ifc_qpc_bits: what QUERY_QP answers with; firmware/cmd_qp.c alone */
 
 	/* Set by the modify commands. */
 	struct qp_path path, alt_path;
 	uint32_t remote_qpn, send_psn, recv_psn; /* as given to modify */
 	uint32_t qkey;
-	uint16_t mtu;            /* bytes */
+	uint16_t mtu;                                  /* bytes */
 	uint8_t retry_count, rnr_retry, min_rnr_timer; /* rnr_retry 7: for ever */
 	uint8_t max_rd_atomic, max_dest_rd_atomic;     /* already 1 << log */
 	bool remote_read, remote_write, remote_atomic;

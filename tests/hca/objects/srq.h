@@ -12,14 +12,14 @@ struct srq {
 	struct obj obj;
 	bool xrc;
 	struct wqbuf buf;
-	uint64_t dbr; /* counter of WQEs posted, 16 bits */
+	uint64_t dbr;                 /* counter of WQEs posted, 16 bits */
 	uint8_t log_size, log_stride; /* WQEs; stride in bytes: 1 << log_stride, 5 to 9 */
 	uint32_t pd, user_index;
-	uint32_t xrcd;    /* XRC */
-	struct cq *cq;    /* XRC */
-	uint16_t taken;   /* WQEs consumed, modulo 2^16 as the record */
-	uint16_t head;    /* index of the WQE to take next */
-	uint16_t limit;   /* armed limit; 0: none */
+	uint32_t xrcd;  /* XRC */
+	struct cq *cq;  /* XRC */
+	uint16_t taken; /* WQEs consumed, modulo 2^16 as the record */
+	uint16_t head;  /* index of the WQE to take next */
+	uint16_t limit; /* armed limit; 0: none */
 	bool error;
 };
 

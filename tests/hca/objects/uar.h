@@ -9,7 +9,8 @@ struct uar {
 	struct obj obj; /* id is the page's index in the BAR */
 	uint64_t sq_doorbells, cq_arms, eq_doorbells;
 	uint64_t refused; /* rung for an object that does not belong to this page, or for none */
-	uint32_t half, half_off; /* the first half of a doorbell stored in two: value, offset; 0: none */
+	uint32_t half,
+		half_off; /* the first half of a doorbell stored in two: value, offset; 0: none */
 };
 
 /*

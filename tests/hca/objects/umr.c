@@ -40,7 +40,7 @@ enum {
 #define MASK_A (1ull << 21)
 #define MASK_SMALL_FENCE (1ull << 23) /* no effect: writes are never out of order here */
 #define MASK_FREE (1ull << 29)
-#define MASK_KNOWN                                                                            \
+#define MASK_KNOWN \
 	(MASK_LEN | MASK_PAGE_SIZE | MASK_START | MASK_PD | MASK_RINVAL | MASK_KEY | MASK_QPN | \
 	 MASK_LR | MASK_LW | MASK_RR | MASK_RW | MASK_A | MASK_SMALL_FENCE | MASK_FREE)
 
@@ -64,7 +64,9 @@ static uint8_t refuse(const struct umr *u, const char *why)
 
 static struct mkey_user user_of(const struct umr *u)
 {
-	return (struct mkey_user){ .hca = u->qp->obj.hca, .pd = u->qp->pd, .qpn = u->qp->obj.id,
+	return (struct mkey_user){ .hca = u->qp->obj.hca,
+				   .pd = u->qp->pd,
+				   .qpn = u->qp->obj.id,
 				   .reserved_lkey = u->qp->reserved_lkey,
 				   .any_pd = u->qp->transport == QP_UMR };
 }

@@ -332,7 +332,8 @@ static inline void drv_start(void)
 	drv_need(drv.memory, "memory");
 	memset(drv.memory, 0, DRV_MEMORY);
 	drv_need(!dma_map_memory(drv.hca->dma, DRV_IOVA, DRV_MEMORY, drv.memory,
-				 DMA_PROT_READ | DMA_PROT_WRITE), "dma_map_memory");
+				 DMA_PROT_READ | DMA_PROT_WRITE),
+		 "dma_map_memory");
 	drv_init();
 }
 

@@ -23,8 +23,8 @@
 #include "objects/uar.h"
 
 #define FIXTURE_MEMORY (16u << 20)
-#define FIXTURE_IOVA 0x100000ull      /* where a machine's memory starts */
-#define FIXTURE_VA 0x7f0000000000ull  /* virtual addresses are this much higher */
+#define FIXTURE_IOVA 0x100000ull     /* where a machine's memory starts */
+#define FIXTURE_VA 0x7f0000000000ull /* virtual addresses are this much higher */
 #define FIXTURE_PAGE 4096u
 #define FIXTURE_OBJS 64u
 #define FIXTURE_WQES 64u
@@ -127,7 +127,8 @@ static inline void *fixture_obj(struct fixture_side *s, enum obj_type type, size
 	return obj;
 }
 
-static inline struct mkey *fixture_mkey(struct fixture_side *s, uint64_t iova, uint32_t size, unsigned int access)
+static inline struct mkey *fixture_mkey(struct fixture_side *s, uint64_t iova, uint32_t size,
+					unsigned int access)
 {
 	struct mkey *m = fixture_obj(s, OBJ_MKEY, sizeof(*m));
 	uint32_t pages = (size + FIXTURE_PAGE - 1) / FIXTURE_PAGE;
@@ -185,12 +186,13 @@ static inline struct fixture_srq *fixture_srq(struct fixture_side *s, struct fix
 		r->srq.cq = &xrc_cq->cq;
 	}
 	for (uint32_t i = 0; i < FIXTURE_WQES; i++) /* linked in steps of 5, modulo 64 */
-		put_be16(fixture_wq(s, &r->srq.buf, i * 128u) + 2, (uint16_t)((i + 5) % FIXTURE_WQES));
+		put_be16(fixture_wq(s, &r->srq.buf, i * 128u) + 2,
+			 (uint16_t)((i + 5) % FIXTURE_WQES));
 	return r;
 }
 
-static inline struct fixture_qp *fixture_qp(struct fixture_side *s, enum qp_transport t, struct fixture_cq *cq,
-					    struct fixture_srq *srq)
+static inline struct fixture_qp *fixture_qp(struct fixture_side *s, enum qp_transport t,
+					    struct fixture_cq *cq, struct fixture_srq *srq)
 {
 	struct fixture_qp *q = fixture_obj(s, OBJ_QP, sizeof(*q));
 	struct qp *qp = &q->qp;
@@ -298,7 +300,8 @@ static inline uint32_t fixture_put_av(const struct fixture_wr *wr, uint8_t *at)
 	return 48;
 }
 
-static inline uint32_t fixture_put_data(const struct fixture_qp *q, const struct fixture_wr *wr, uint8_t *at)
+static inline uint32_t fixture_put_data(const struct fixture_qp *q, const struct fixture_wr *wr,
+					uint8_t *at)
 {
 	uint32_t len = 0;
 
@@ -306,7 +309,8 @@ static inline uint32_t fixture_put_data(const struct fixture_qp *q, const struct
 		const struct fixture_sge *sge = &wr->sge[i];
 
 		if (wr->inline_data) {
-			memcpy(at + 4 + len, fixture_at(q->side, sge->addr - FIXTURE_VA), sge->length);
+			memcpy(at + 4 + len, fixture_at(q->side, sge->addr - FIXTURE_VA),
+			       sge->length);
 			len += sge->length;
 		} else {
 			put_be32(at + len, sge->length);
@@ -322,7 +326,8 @@ static inline uint32_t fixture_put_data(const struct fixture_qp *q, const struct
 }
 
 /* Builds the WQE in bytes[1024]; returns its length. */
-static inline uint32_t fixture_build(const struct fixture_qp *q, const struct fixture_wr *wr, uint8_t *bytes)
+static inline uint32_t fixture_build(const struct fixture_qp *q, const struct fixture_wr *wr,
+				     uint8_t *bytes)
 {
 	uint32_t at = 16;
 
@@ -399,7 +404,8 @@ static inline void fixture_put_list(uint8_t *at, const struct fixture_sge *sge, 
 	put_be64(at + 8, 0);
 }
 
-static inline uint16_t fixture_recv(struct fixture_qp *q, const struct fixture_sge *sge, unsigned int sges)
+static inline uint16_t fixture_recv(struct fixture_qp *q, const struct fixture_sge *sge,
+				    unsigned int sges)
 {
 	uint16_t index = q->rq_pi++;
 
@@ -408,7 +414,8 @@ static inline uint16_t fixture_recv(struct fixture_qp *q, const struct fixture_s
 	return index;
 }
 
-static inline uint16_t fixture_srq_recv(struct fixture_srq *r, const struct fixture_sge *sge, unsigned int sges)
+static inline uint16_t fixture_srq_recv(struct fixture_srq *r, const struct fixture_sge *sge,
+					unsigned int sges)
 {
 	uint16_t index = r->head;
 
@@ -438,8 +445,8 @@ static inline uint8_t fixture_syndrome(const struct mlx5_cqe64 *cqe)
 
 static inline void fixture_arm(struct fixture_cq *c, unsigned int sn, bool solicited)
 {
-	cq_doorbell(c->side->hca, FIXTURE_UAR, sn << 28 | (uint32_t)solicited << 24 | (c->ci & 0xffffff),
-		    c->cq.obj.id);
+	cq_doorbell(c->side->hca, FIXTURE_UAR,
+		    sn << 28 | (uint32_t)solicited << 24 | (c->ci & 0xffffff), c->cq.obj.id);
 }
 
 /* How many events of a type were reported so far. */

@@ -6,14 +6,16 @@
 #include "fixture.h"
 #include "unit.h"
 
-#define ALL (MKEY_LOCAL_READ | MKEY_LOCAL_WRITE | MKEY_REMOTE_READ | MKEY_REMOTE_WRITE | MKEY_REMOTE_ATOMIC)
+#define ALL \
+	(MKEY_LOCAL_READ | MKEY_LOCAL_WRITE | MKEY_REMOTE_READ | MKEY_REMOTE_WRITE | \
+	 MKEY_REMOTE_ATOMIC)
 #define BUFFER (2u << 20)
 
 /* A connected pair: a requests, b answers. */
 static struct fixture_qp *a, *b;
 static struct fixture_cq *cq_a, *cq_b;
 static struct mkey *mr_a, *mr_b;
-static uint64_t buf_a, buf_b; /* virtual addresses */
+static uint64_t buf_a, buf_b;   /* virtual addresses */
 static struct fixture_srq *srq; /* of b, or NULL */
 
 static inline uint8_t *mem(struct fixture_qp *q, uint64_t va)
@@ -83,13 +85,18 @@ static inline void recv_b(uint32_t off, uint32_t len)
 
 static inline struct fixture_wr wr_send(uint32_t off, uint32_t len)
 {
-	return (struct fixture_wr){ .opcode = MLX5_OPCODE_SEND, .sges = 1, .sge = { sge_a(off, len) } };
+	return (struct fixture_wr){ .opcode = MLX5_OPCODE_SEND,
+				    .sges = 1,
+				    .sge = { sge_a(off, len) } };
 }
 
 static inline struct fixture_wr wr_rdma(uint8_t opcode, uint32_t off, uint32_t roff, uint32_t len)
 {
-	return (struct fixture_wr){ .opcode = opcode, .raddr = buf_b + roff, .rkey = fixture_key(mr_b),
-				.sges = 1, .sge = { sge_a(off, len) } };
+	return (struct fixture_wr){ .opcode = opcode,
+				    .raddr = buf_b + roff,
+				    .rkey = fixture_key(mr_b),
+				    .sges = 1,
+				    .sge = { sge_a(off, len) } };
 }
 
 static inline bool good(struct fixture_cq *cq, uint8_t opcode, uint16_t counter)

@@ -359,7 +359,8 @@ TEST(a_context_takes_all_with_it)
 	drv_begin(destroy_uctx, DESTROY_UCTX);
 	IN(destroy_uctx, uid, uid);
 	CHECK_EQ(drv_run(), CMD_OK);
-	CHECK_EQ(count(OBJ_QP) + count(OBJ_CQ) + count(OBJ_MKEY) + count(OBJ_PD) + count(OBJ_UCTX), 0);
+	CHECK_EQ(count(OBJ_QP) + count(OBJ_CQ) + count(OBJ_MKEY) + count(OBJ_PD) + count(OBJ_UCTX),
+		 0);
 	CHECK_EQ(count(OBJ_UAR), 1);
 	CHECK_EQ(count(OBJ_EQ), 1);
 	CHECK_EQ(drv.hca->mkey_tables, 0);
@@ -462,12 +463,12 @@ TEST(malformed_event_queues)
 
 /* --- CQs --- */
 
-#define REFUSED_CQ(field, value, status)                     \
-	do {                                                 \
-		drv_cq_begin(uar, eq);                       \
-		IN(create_cq, field, value);                 \
-		CHECK_EQ(drv_run(), status);                 \
-		CHECK_EQ(count(OBJ_CQ), 0);                  \
+#define REFUSED_CQ(field, value, status) \
+	do { \
+		drv_cq_begin(uar, eq); \
+		IN(create_cq, field, value); \
+		CHECK_EQ(drv_run(), status); \
+		CHECK_EQ(count(OBJ_CQ), 0); \
 	} while (0)
 
 TEST(malformed_completion_queues)

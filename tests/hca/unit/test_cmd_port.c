@@ -177,7 +177,7 @@ TEST(registers_of_the_link)
 	CHECK_EQ(drv_run(), CMD_OK);
 	CHECK_EQ(IFC_GET(ptys_reg, reg_answer(), ib_link_width_oper), 2);
 	CHECK_EQ(IFC_GET(ptys_reg, reg_answer(), ib_proto_oper), 1 << 5); /* EDR */
-	IFC_SET(ptys_reg, reg_data(), proto_mask, 4); /* Ethernet */
+	IFC_SET(ptys_reg, reg_data(), proto_mask, 4);                     /* Ethernet */
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
 	reg_begin(0x5003, true, IFC_SIZE(pmtu_reg));
 	IFC_SET(pmtu_reg, reg_data(), local_port, 1);

@@ -7,7 +7,14 @@
 
 enum { RC = 0, UC = 1, UD = 2, XRC = 3, SMI = 7, GSI = 8, UMR = 0xc };
 enum { RQ_OWN = 0, RQ_SRQ = 1, RQ_NONE = 3 };
-enum { OPT_ALT_PATH = 1 << 0, OPT_RRE = 1 << 1, OPT_RAE = 1 << 2, OPT_RWE = 1 << 3, OPT_RNR = 1 << 6, OPT_PM = 1 << 10 };
+enum {
+	OPT_ALT_PATH = 1 << 0,
+	OPT_RRE = 1 << 1,
+	OPT_RAE = 1 << 2,
+	OPT_RWE = 1 << 3,
+	OPT_RNR = 1 << 6,
+	OPT_PM = 1 << 10
+};
 
 static uint32_t uar, eq, cq, pd;
 
@@ -139,9 +146,9 @@ TEST(each_command_has_its_state)
 		uint16_t opcode;
 		enum qp_state from;
 	} commands[] = {
-		{ MLX5_CMD_OP_RST2INIT_QP, QP_RST }, { MLX5_CMD_OP_INIT2INIT_QP, QP_INIT },
+		{ MLX5_CMD_OP_RST2INIT_QP, QP_RST },  { MLX5_CMD_OP_INIT2INIT_QP, QP_INIT },
 		{ MLX5_CMD_OP_INIT2RTR_QP, QP_INIT }, { MLX5_CMD_OP_RTR2RTS_QP, QP_RTR },
-		{ MLX5_CMD_OP_RTS2RTS_QP, QP_RTS }, { MLX5_CMD_OP_SQERR2RTS_QP, QP_SQER },
+		{ MLX5_CMD_OP_RTS2RTS_QP, QP_RTS },   { MLX5_CMD_OP_SQERR2RTS_QP, QP_SQER },
 		{ MLX5_CMD_OP_SQD_RTS_QP, QP_SQD },
 	};
 	static const enum qp_state states[] = { QP_RST, QP_INIT, QP_RTR, QP_RTS, QP_ERR };

@@ -227,19 +227,19 @@ TEST(limits)
 }
 
 /* A creation that would do but for what is changed: its status, and a syndrome of its own. */
-#define REFUSED(begin, layout, field, value, status)                 \
-	do {                                                         \
-		begin;                                               \
-		IN(layout, field, value);                            \
-		CHECK_EQ(drv_run(), status);                         \
-		CHECK(drv_syndrome() >> 16);                         \
-		CHECK_EQ(obj_count(drv.hca->objs[OBJ_SRQ]), 0);      \
+#define REFUSED(begin, layout, field, value, status) \
+	do { \
+		begin; \
+		IN(layout, field, value); \
+		CHECK_EQ(drv_run(), status); \
+		CHECK(drv_syndrome() >> 16); \
+		CHECK_EQ(obj_count(drv.hca->objs[OBJ_SRQ]), 0); \
 	} while (0)
 #define REFUSED_RMP(field, value, status) \
 	REFUSED(drv_rmp_begin(pd), create_rmp, ctx.field, value, status)
-#define REFUSED_XRC(field, value, status)                                          \
-	REFUSED(drv_xrc_srq_begin(pd, xrcd, cq), create_xrc_srq,                   \
-		xrc_srq_context_entry.field, value, status)
+#define REFUSED_XRC(field, value, status) \
+	REFUSED(drv_xrc_srq_begin(pd, xrcd, cq), create_xrc_srq, xrc_srq_context_entry.field, \
+		value, status)
 
 TEST(malformed_rmps)
 {
@@ -282,7 +282,8 @@ TEST(malformed_xrc_srqs)
 	REFUSED_XRC(cqn, cq + 1, CMD_BAD_RES);
 	REFUSED_XRC(db_record_addr_h, 1, CMD_BAD_PARAM);
 	REFUSED_XRC(log_xrc_srq_size, 15, CMD_BAD_PARAM);
-	REFUSED(drv_xrc_srq_begin(pd, xrcd, cq), create_xrc_srq, xrc_srq_umem_valid, 1, CMD_BAD_PARAM);
+	REFUSED(drv_xrc_srq_begin(pd, xrcd, cq), create_xrc_srq, xrc_srq_umem_valid, 1,
+		CMD_BAD_PARAM);
 	drv_stop();
 }
 

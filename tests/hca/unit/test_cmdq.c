@@ -13,8 +13,17 @@
 #define TOKEN 0x3c
 
 /* Delivery status, as deliv_status_to_str() of the driver names them. */
-enum { DELIVERED = 0, TOKEN_ERR = 2, BLOCK_ERR = 3, OUT_ALIGN_ERR = 4, IN_ALIGN_ERR = 5, FW_ERR = 6,
-       IN_LENGTH_ERR = 7, OUT_LENGTH_ERR = 8, DESCR_ERR = 0x10 };
+enum {
+	DELIVERED = 0,
+	TOKEN_ERR = 2,
+	BLOCK_ERR = 3,
+	OUT_ALIGN_ERR = 4,
+	IN_ALIGN_ERR = 5,
+	FW_ERR = 6,
+	IN_LENGTH_ERR = 7,
+	OUT_LENGTH_ERR = 8,
+	DESCR_ERR = 0x10
+};
 #define STILL_OWNED 0xff
 
 static uint64_t queue, in_boxes, out_boxes;

@@ -14,9 +14,15 @@ static void open_cq(void)
 
 static bool post(uint16_t counter, bool solicited)
 {
-	const struct completion c = { .opcode = MLX5_CQE_RESP_SEND, .wqe_counter = counter, .qpn = 0x123456,
-				      .user_index = 0xabcdef, .byte_count = 77, .imm_inval_pkey = 5,
-				      .slid = 9, .flags_rqpn = 0x1200beef, .solicited = solicited };
+	const struct completion c = { .opcode = MLX5_CQE_RESP_SEND,
+				      .wqe_counter = counter,
+				      .qpn = 0x123456,
+				      .user_index = 0xabcdef,
+				      .byte_count = 77,
+				      .imm_inval_pkey = 5,
+				      .slid = 9,
+				      .flags_rqpn = 0x1200beef,
+				      .solicited = solicited };
 
 	return cq_post(&cq->cq, &c);
 }

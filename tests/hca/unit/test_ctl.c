@@ -42,7 +42,8 @@ __attribute__((weak)) struct obj *obj_next(const struct obj_table *t, uint32_t i
 	return NULL;
 }
 
-__attribute__((weak)) void obj_each(struct obj_table *t, void (*fn)(struct obj *, void *), void *arg)
+__attribute__((weak)) void obj_each(struct obj_table *t, void (*fn)(struct obj *, void *),
+				    void *arg)
 {
 	const __typeof__(store[0][0]) *s = (const void *)t;
 
@@ -189,21 +190,43 @@ TEST(ping_and_nonsense)
 
 TEST(lists_objects)
 {
-	struct uar uar = { .obj = { .id = 20, .uid = 3, .refs = 2 }, .sq_doorbells = 7, .refused = 1 };
+	struct uar uar = { .obj = { .id = 20, .uid = 3, .refs = 2 },
+			   .sq_doorbells = 7,
+			   .refused = 1 };
 	struct eq eq = { .obj = { .id = 4 }, .log_size = 8, .vector = 2, .armed = true };
-	struct cq cq = { .obj = { .id = 9, .uid = 3, .refs = 2 }, .eq = &eq, .uar = &uar,
-			 .log_size = 4, .cqe_size_shift = 6, .pi = 5, .dbr = 4096 };
+	struct cq cq = { .obj = { .id = 9, .uid = 3, .refs = 2 },
+			 .eq = &eq,
+			 .uar = &uar,
+			 .log_size = 4,
+			 .cqe_size_shift = 6,
+			 .pi = 5,
+			 .dbr = 4096 };
 	struct srq srq = { .obj = { .id = 11 }, .log_size = 5, .pd = 6 };
-	struct qp qp = { .obj = { .id = 100, .uid = 3 }, .transport = QP_RC, .state = QP_RTS,
-			 .pd = 6, .uar = &uar, .send_cq = &cq, .recv_cq = &cq, .remote_qpn = 101,
-			 .path.dlid = 2, .has_sq = true, .log_sq_size = 6, .dbr = 8192 };
-	struct mkey mkey = { .obj = { .id = 5, .uid = 3 }, .variant = 0x42, .mode = MKEY_MTT,
-			     .access = MKEY_LOCAL_WRITE | MKEY_REMOTE_READ, .pd = 6,
-			     .start = 65536, .length = 8192, .page_shift = 12, .qpn = 0xffffff };
+	struct qp qp = { .obj = { .id = 100, .uid = 3 },
+			 .transport = QP_RC,
+			 .state = QP_RTS,
+			 .pd = 6,
+			 .uar = &uar,
+			 .send_cq = &cq,
+			 .recv_cq = &cq,
+			 .remote_qpn = 101,
+			 .path.dlid = 2,
+			 .has_sq = true,
+			 .log_sq_size = 6,
+			 .dbr = 8192 };
+	struct mkey mkey = { .obj = { .id = 5, .uid = 3 },
+			     .variant = 0x42,
+			     .mode = MKEY_MTT,
+			     .access = MKEY_LOCAL_WRITE | MKEY_REMOTE_READ,
+			     .pd = 6,
+			     .start = 65536,
+			     .length = 8192,
+			     .page_shift = 12,
+			     .qpn = 0xffffff };
 	struct obj pd = { .id = 6, .uid = 3, .refs = 2 };
 	struct obj *o[] = { &uar.obj, &eq.obj, &cq.obj, &srq.obj, &qp.obj, &mkey.obj, &pd };
-	static const enum obj_type types[] = { OBJ_UAR, OBJ_EQ, OBJ_CQ, OBJ_SRQ, OBJ_QP,
-					       OBJ_MKEY, OBJ_PD };
+	static const enum obj_type types[] = { OBJ_UAR, OBJ_EQ,   OBJ_CQ, OBJ_SRQ,
+					       OBJ_QP,  OBJ_MKEY, OBJ_PD };
 
 	fresh();
 	for (unsigned int i = 0; i < 7; i++) {
@@ -213,13 +236,15 @@ TEST(lists_objects)
 	ANSWERS("list uar", "ok\ntable uar\nfunction:d\tpage:d\tuid:d\trefs:d\tsq_doorbells:d\t"
 			    "cq_arms:d\teq_doorbells:d\trefused:d\n1\t20\t3\t2\t7\t0\t0\t1\n");
 	CHECK(!strcmp(ask("uars"), ask("list uar")));
-	CHECK(strstr(ask("list qp"), "\n1\t100\t3\tRC\tRTS\t6\t9\t9\t0\t0\t20\t101\t2\t64\t0\t8192\n"));
+	CHECK(strstr(ask("list qp"),
+		     "\n1\t100\t3\tRC\tRTS\t6\t9\t9\t0\t0\t20\t101\t2\t64\t0\t8192\n"));
 	CHECK(!strstr(ask("list qp --function 0"), "\t100\t"));
 	CHECK(strstr(ask("list qp --function 1"), "\t100\t"));
 	CHECK(strstr(ask("list cq"), "\n1\t9\t3\t4\t20\t16\t64\t5\t4096\t2\tok\n"));
 	CHECK(strstr(ask("list srq"), "\n1\t11\t0\tbasic\t6\t0\t0\t32\t0\t0\t0\tok\n"));
 	CHECK(strstr(ask("list eq"), "\n1\t4\t0\t2\t256\t0\t0\t1\t0\n"));
-	CHECK(strstr(ask("list mr"), "\n1\t5\t3\t1346\t6\tmtt\twR\t65536\t8192\t12\t0\t16777215\t0\n"));
+	CHECK(strstr(ask("list mr"),
+		     "\n1\t5\t3\t1346\t6\tmtt\twR\t65536\t8192\t12\t0\t16777215\t0\n"));
 	CHECK(strstr(ask("list pd"), "\n1\t6\t3\t2\n"));
 	ask("list all");
 	for (const char *t = strstr(text, "table"), *n; t; t = n) {
@@ -314,8 +339,9 @@ TEST(faults_are_set_shown_and_cleared)
 	ANSWERS("fault clear", "ok\n");
 	CHECK_EQ(link_set, 1);
 	CHECK_EQ(fatal_set, 0);
-	CHECK_EQ(hcas[0].faults.delay_ns + hcas[0].faults.drop_permille +
-			 hcas[1].faults.drop_next + hcas[0].faults.command[1].opcode, 0);
+	CHECK_EQ(hcas[0].faults.delay_ns + hcas[0].faults.drop_permille + hcas[1].faults.drop_next +
+			 hcas[0].faults.command[1].opcode,
+		 0);
 
 	REFUSES("fault drop");
 	REFUSES("fault drop many");

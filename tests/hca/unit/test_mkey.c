@@ -42,23 +42,30 @@ TEST(klm_gathers_pieces)
 	u = user();
 	pattern(mem(a, buf_a), 65536, 0);
 	m = indirect(MKEY_KLM, 4);
-	m->table[0] = (struct mkey_entry){ .address = buf_a + 4000, .key = fixture_key(mr_a), .bytes = 100 };
+	m->table[0] = (struct mkey_entry){ .address = buf_a + 4000,
+					   .key = fixture_key(mr_a),
+					   .bytes = 100 };
 	m->table[1] = (struct mkey_entry){ .bytes = 0 };
-	m->table[2] = (struct mkey_entry){ .address = buf_a, .key = fixture_key(mr_a), .bytes = 100 };
-	m->table[3] = (struct mkey_entry){ .address = buf_a + 4090, .key = fixture_key(mr_a), .bytes = 100 };
+	m->table[2] =
+		(struct mkey_entry){ .address = buf_a, .key = fixture_key(mr_a), .bytes = 100 };
+	m->table[3] = (struct mkey_entry){ .address = buf_a + 4090,
+					   .key = fixture_key(mr_a),
+					   .bytes = 100 };
 	m->length = 300;
 	mkey_index(m);
 	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_LOCAL_READ), MKEY_OK);
 	CHECK(!memcmp(bytes, mem(a, buf_a + 4000), 100));
 	CHECK(!memcmp(bytes + 100, mem(a, buf_a), 100));
 	CHECK(!memcmp(bytes + 200, mem(a, buf_a + 4090), 100));
-	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ),
+		 MKEY_BAD_BOUNDS);
 	m->length = 301;
 	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10001, bytes, 300, MKEY_LOCAL_READ), MKEY_BAD_DMA);
 	/* What is below must allow it locally, whatever the key on top allows to others. */
 	mr_a->access = MKEY_LOCAL_READ;
 	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_OK);
-	CHECK_EQ(mkey_write(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_WRITE), MKEY_BAD_ACCESS);
+	CHECK_EQ(mkey_write(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_WRITE),
+		 MKEY_BAD_ACCESS);
 	mr_a->pd++;
 	CHECK_EQ(mkey_read(&u, fixture_key(m), 0x10000, bytes, 300, MKEY_REMOTE_READ), MKEY_BAD_PD);
 	fixture_free();
@@ -94,7 +101,8 @@ TEST(keys_in_a_circle)
 	u = user();
 	m = indirect(MKEY_KLM, 1);
 	m->length = 16;
-	m->table[0] = (struct mkey_entry){ .address = m->start, .key = fixture_key(m), .bytes = 16 };
+	m->table[0] =
+		(struct mkey_entry){ .address = m->start, .key = fixture_key(m), .bytes = 16 };
 	mkey_index(m);
 	CHECK_EQ(mkey_read(&u, fixture_key(m), m->start, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
 	fixture_free();
@@ -107,10 +115,13 @@ TEST(reserved_key_is_local_and_kernels)
 
 	open_pair(false);
 	u = user();
-	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_LOCAL_READ),
+		 MKEY_BAD_KEY);
 	u.reserved_lkey = true;
-	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_LOCAL_READ), MKEY_OK);
-	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_LOCAL_READ),
+		 MKEY_OK);
+	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, FIXTURE_IOVA, &byte, 1, MKEY_REMOTE_READ),
+		 MKEY_BAD_KEY);
 	CHECK_EQ(mkey_read(&u, MKEY_RESERVED_LKEY, 0x10, &byte, 1, MKEY_LOCAL_READ), MKEY_BAD_DMA);
 	fixture_free();
 }
@@ -125,10 +136,13 @@ TEST(offset_in_the_first_page)
 	pattern(mem(a, buf_a), 65536, 0);
 	mr_a->start += 100; /* the region begins in the middle of its first page */
 	mr_a->length = 8000;
-	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 100, bytes, 4096, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 100, bytes, 4096, MKEY_LOCAL_READ),
+		 MKEY_OK);
 	CHECK(!memcmp(bytes, mem(a, buf_a + 100), 4096));
-	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 99, bytes, 1, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
-	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 8099, bytes, 2, MKEY_LOCAL_READ), MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 99, bytes, 1, MKEY_LOCAL_READ),
+		 MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_read(&u, fixture_key(mr_a), buf_a + 8099, bytes, 2, MKEY_LOCAL_READ),
+		 MKEY_BAD_BOUNDS);
 	fixture_free();
 }
 
@@ -156,7 +170,9 @@ static uint8_t *context(struct umr_wqe *u)
 
 static void umr_post(const struct umr_wqe *u, uint32_t key)
 {
-	struct fixture_wr wr = { .opcode = MLX5_OPCODE_UMR, .imm = key, .umr = u->bytes, .umr_len = u->len };
+	struct fixture_wr wr = {
+		.opcode = MLX5_OPCODE_UMR, .imm = key, .umr = u->bytes, .umr_len = u->len
+	};
 
 	fixture_send(a, &wr);
 	fixture_run();
@@ -184,7 +200,8 @@ TEST(fast_registration)
 {
 	struct umr_wqe u = umr_new(INLINE | CHECK_NOT_FREE,
 				   MASK_LEN | MASK_PAGE_SIZE | MASK_START | MASK_KEY | MASK_LR |
-				   MASK_RR | MASK_FREE, 4);
+					   MASK_RR | MASK_FREE,
+				   4);
 	struct mkey_user who;
 	struct mkey *m;
 	uint8_t bytes[5000];
@@ -248,8 +265,9 @@ TEST(entries_in_memory)
 /* As libmlx5 binds a window of type 2: one KLM, bound to the QP, checked to be free before. */
 TEST(memory_window)
 {
-	struct umr_wqe u = umr_new(INLINE | OFFSET | CHECK_NOT_FREE,
-				   MASK_FREE | MASK_KEY | MASK_QPN | MASK_LEN | MASK_START | MASK_RW, 4);
+	struct umr_wqe u =
+		umr_new(INLINE | OFFSET | CHECK_NOT_FREE,
+			MASK_FREE | MASK_KEY | MASK_QPN | MASK_LEN | MASK_START | MASK_RW, 4);
 	struct mkey_user who;
 	struct mkey *m;
 	uint8_t byte = 0x3c;
@@ -370,7 +388,8 @@ TEST(umr_that_may_not_be)
 TEST(umr_of_users)
 {
 	const enum mkey_mode modes[] = { MKEY_PA, MKEY_MTT, MKEY_KSM };
-	const uint64_t masks[] = { 0, MASK_FREE, MASK_LEN, MASK_START, MASK_PAGE_SIZE, MASK_LR | MASK_RW };
+	const uint64_t masks[] = { 0,          MASK_FREE,      MASK_LEN,
+				   MASK_START, MASK_PAGE_SIZE, MASK_LR | MASK_RW };
 	struct umr_wqe u;
 	struct mkey *m;
 

@@ -178,7 +178,8 @@ TEST(copies_go_across_pages)
 
 	REQUIRE(dma);
 	REQUIRE_EQ(dma_map_memory(dma, 0x20000, sizeof(memory), memory,
-				  DMA_PROT_READ | DMA_PROT_WRITE), 0);
+				  DMA_PROT_READ | DMA_PROT_WRITE),
+		   0);
 	REQUIRE_EQ(wqbuf_init(&b, pages, 2, 12, 128, 2 * PAGE - 128), 0);
 	for (unsigned int i = 0; i < sizeof(out); i++)
 		out[i] = (uint8_t)i;

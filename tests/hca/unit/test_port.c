@@ -8,8 +8,15 @@
 #include "loop.h"
 #include "objects/eq.h"
 
-enum { EVENT_DOWN = 1, EVENT_ACTIVE = 4, EVENT_INITIALIZED = 5, EVENT_LID = 6, EVENT_PKEY = 7,
-       EVENT_GUID = 8, EVENT_REREGISTER = 9 };
+enum {
+	EVENT_DOWN = 1,
+	EVENT_ACTIVE = 4,
+	EVENT_INITIALIZED = 5,
+	EVENT_LID = 6,
+	EVENT_PKEY = 7,
+	EVENT_GUID = 8,
+	EVENT_REREGISTER = 9
+};
 
 static struct hca hca;
 static uint8_t mad[256];

@@ -185,7 +185,8 @@ TEST(local_keys)
 	for (unsigned int i = 0; i < 3; i++) {
 		open_pair(false);
 		wr = wr_rdma(MLX5_OPCODE_RDMA_WRITE, 0, 0, 8);
-		wrong = wr_rdma(i == 1 ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE, 0, 0, 3000);
+		wrong = wr_rdma(i == 1 ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE, 0, 0,
+				3000);
 		if (i == 2)
 			wrong.sge[0].addr = buf_a + BUFFER - 2999; /* found after two packets */
 		else

@@ -203,8 +203,9 @@ TEST(delays_reorder)
 {
 	open_pair(false);
 	for (unsigned int i = 0; i < 40; i++) {
-		struct fixture_wr wr = wr_rdma(i & 1 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ,
-					       0, 0, 20000);
+		struct fixture_wr wr =
+			wr_rdma(i & 1 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ, 0, 0,
+				20000);
 		uint32_t seed = i * 3;
 
 		pattern(i & 1 ? mem(a, buf_a) : mem(b, buf_b), 20000, seed);
@@ -247,7 +248,7 @@ struct op {
 static void post_random(struct op *op, unsigned int i)
 {
 	static const uint8_t opcodes[] = {
-		MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM, MLX5_OPCODE_RDMA_WRITE,
+		MLX5_OPCODE_SEND,           MLX5_OPCODE_SEND_IMM,  MLX5_OPCODE_RDMA_WRITE,
 		MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_RDMA_READ, MLX5_OPCODE_ATOMIC_FA,
 	};
 	struct fixture_wr wr;
@@ -264,7 +265,8 @@ static void post_random(struct op *op, unsigned int i)
 	if (op->opcode == MLX5_OPCODE_SEND || op->opcode == MLX5_OPCODE_SEND_IMM)
 		wr.raddr = wr.rkey = 0;
 	pattern(op->opcode == MLX5_OPCODE_RDMA_READ ? mem(b, buf_b + i * SLOT) :
-						      mem(a, buf_a + i * SLOT), op->length, i);
+						      mem(a, buf_a + i * SLOT),
+		op->length, i);
 	if (op->opcode == MLX5_OPCODE_SEND || op->opcode == MLX5_OPCODE_SEND_IMM ||
 	    op->opcode == MLX5_OPCODE_RDMA_WRITE_IMM)
 		recv_b(i * SLOT, SLOT);

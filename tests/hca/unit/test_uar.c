@@ -8,8 +8,13 @@
 #include "objects/uar.h"
 
 enum { REG_CQ = 0x20, REG_EQ_ARM = 0x40, REG_EQ = 0x48, REG_BF = 0x800, REG_BF2 = 0x900 };
-enum { EVENT_PATH_MIG = 0x01, EVENT_COMM_EST = 0x02, EVENT_CQ_ERROR = 0x04, EVENT_PORT = 0x09,
-       EVENT_SRQ_LIMIT = 0x14 };
+enum {
+	EVENT_PATH_MIG = 0x01,
+	EVENT_COMM_EST = 0x02,
+	EVENT_CQ_ERROR = 0x04,
+	EVENT_PORT = 0x09,
+	EVENT_SRQ_LIMIT = 0x14
+};
 #define EQES (1u << DRV_LOG_EQ)
 
 static uint32_t uar, other_uar, eqn, cqn, pd;

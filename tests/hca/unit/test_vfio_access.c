@@ -44,7 +44,8 @@ TEST(multiple_writes_are_all_or_nothing)
 	struct {
 		uint64_t count;
 		struct vfu_multi_write w[3];
-	} m = { 3, { { 0x10800, 0, 8, { 1 } }, { 0x10900, 0, 4, { 2 } }, { 0x10a00, 0, 8, { 3 } } } };
+	} m = { 3,
+		{ { 0x10800, 0, 8, { 1 } }, { 0x10900, 0, 4, { 2 } }, { 0x10a00, 0, 8, { 3 } } } };
 
 	fresh();
 	hello();
@@ -87,7 +88,7 @@ TEST(memory_is_mapped_and_goes_with_the_machine)
 	CHECK_EQ(call_fds(VFU_DMA_MAP, &map, sizeof(map), &fd, 1), EINVAL);
 	map = (struct vfu_dma_map){ 32, 3, 0, 0x800000, 0x20000 };
 	CHECK_EQ(call_fds(VFU_DMA_MAP, &map, sizeof(map), &fd, 1), EINVAL); /* beyond the file */
-	CHECK_EQ(call(VFU_DMA_MAP, &map, sizeof(map)), 0);		     /* no memory behind it */
+	CHECK_EQ(call(VFU_DMA_MAP, &map, sizeof(map)), 0); /* no memory behind it */
 	during = open_fds();
 	CHECK_EQ(before, during);
 

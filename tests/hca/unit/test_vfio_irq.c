@@ -10,8 +10,8 @@ static struct {
 	uint8_t data[40];
 } irqs;
 
-static int set_irqs(uint32_t flags, uint32_t index, uint32_t start, uint32_t count,
-		    const int *fds, unsigned int fd_count, uint32_t data_len)
+static int set_irqs(uint32_t flags, uint32_t index, uint32_t start, uint32_t count, const int *fds,
+		    unsigned int fd_count, uint32_t data_len)
 {
 	irqs.argsz = 20 + data_len;
 	irqs.flags = flags;
@@ -82,7 +82,8 @@ TEST(vectors_signal_their_eventfds)
 	irqs.data[0] = 0;
 	irqs.data[1] = 1;
 	CHECK_EQ(set_irqs(VFIO_IRQ_SET_ACTION_TRIGGER | VFIO_IRQ_SET_DATA_BOOL, MSIX, 4, 2, NULL, 0,
-			  2), 0);
+			  2),
+		 0);
 	CHECK_EQ(count_of(fds[2]), 0);
 	CHECK_EQ(count_of(fds[3]), 1);
 
@@ -116,7 +117,8 @@ TEST(bad_irq_sets_are_refused)
 	CHECK_EQ(set_irqs(TRIGGER, MSIX, 0, 1, fds, 1, 0), EINVAL);
 	CHECK_EQ(set_irqs(TRIGGER | VFIO_IRQ_SET_ACTION_MASK, MSIX, 0, 1, NULL, 0, 0), EINVAL);
 	CHECK_EQ(set_irqs(VFIO_IRQ_SET_ACTION_MASK | VFIO_IRQ_SET_DATA_EVENTFD, MSIX, 0, 1, fds, 1,
-			  0), EINVAL);
+			  0),
+		 EINVAL);
 	CHECK_EQ(set_irqs(TRIGGER, MSIX, 0, 1, NULL, 0, 1), EINVAL);
 	CHECK_EQ(set_irqs(1 << 20, MSIX, 0, 1, NULL, 0, 0), EINVAL);
 	CHECK_EQ(set_irqs(TRIGGER, VFIO_PCI_INTX_IRQ_INDEX, 0, 0, NULL, 0, 0), 0);

@@ -52,7 +52,8 @@ TEST(tells_of_the_device)
 	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)), 0);
 	CHECK_EQ(irq.count, HCA_MSIX_VECTORS);
 	irq = (struct vfio_irq_info){ .argsz = sizeof(irq), .index = VFIO_PCI_ERR_IRQ_INDEX };
-	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)), EINVAL); /* QEMU warns at a count of 0 */
+	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)),
+		 EINVAL); /* QEMU warns at a count of 0 */
 	irq = (struct vfio_irq_info){ .argsz = 12, .index = VFIO_PCI_MSIX_IRQ_INDEX };
 	CHECK_EQ(call(VFU_GET_IRQ_INFO, &irq, sizeof(irq)), EINVAL);
 	CHECK_EQ(call(VFU_GET_REGION_IO_FDS, &io, sizeof(io)), 0);

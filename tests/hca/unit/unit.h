@@ -35,14 +35,14 @@ static struct unit_test *unit_first, **unit_last = &unit_first;
 static unsigned int unit_failures; /* of the test that runs */
 static jmp_buf unit_out;
 
-#define TEST(fn)                                                                   \
-	static void fn(void);                                                      \
-	static struct unit_test fn##_test = { #fn, fn, NULL };                     \
-	__attribute__((constructor)) static void fn##_register(void)               \
-	{                                                                          \
-		*unit_last = &fn##_test;                                           \
-		unit_last = &fn##_test.next;                                       \
-	}                                                                          \
+#define TEST(fn) \
+	static void fn(void); \
+	static struct unit_test fn##_test = { #fn, fn, NULL }; \
+	__attribute__((constructor)) static void fn##_register(void) \
+	{ \
+		*unit_last = &fn##_test; \
+		unit_last = &fn##_test.next; \
+	} \
 	static void fn(void)
 
 static inline bool unit_check(bool ok, const char *file, int line, const char *what)
@@ -67,19 +67,18 @@ static inline bool unit_check_eq(long long a, long long b, const char *file, int
 
 /* Note a failure and go on. */
 #define CHECK(cond) unit_check((cond), __FILE__, __LINE__, #cond)
-#define CHECK_EQ(a, b) \
-	unit_check_eq((long long)(a), (long long)(b), __FILE__, __LINE__, #a, #b)
+#define CHECK_EQ(a, b) unit_check_eq((long long)(a), (long long)(b), __FILE__, __LINE__, #a, #b)
 
 /* Where going on makes no sense: leaves the test. */
-#define REQUIRE(cond)                               \
-	do {                                        \
-		if (!CHECK(cond))                   \
-			longjmp(unit_out, 1);       \
+#define REQUIRE(cond) \
+	do { \
+		if (!CHECK(cond)) \
+			longjmp(unit_out, 1); \
 	} while (0)
-#define REQUIRE_EQ(a, b)                            \
-	do {                                        \
-		if (!CHECK_EQ(a, b))                \
-			longjmp(unit_out, 1);       \
+#define REQUIRE_EQ(a, b) \
+	do { \
+		if (!CHECK_EQ(a, b)) \
+			longjmp(unit_out, 1); \
 	} while (0)
 
 static inline struct unit_test *unit_find(const char *name)

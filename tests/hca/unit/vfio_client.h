@@ -140,7 +140,7 @@ static inline int reply(uint16_t command, void *out, uint32_t *len)
 }
 
 static inline int call_fds(uint16_t command, void *payload, uint32_t len, const int *fds,
-		    unsigned int count)
+			   unsigned int count)
 {
 	static uint8_t out[VFU_MAX_MESSAGE];
 	uint32_t out_len = 0;

@@ -34,29 +34,31 @@
 #define ANY4 ANY, ANY, ANY, ANY
 
 static const short wanted[] = {
-	0x41, 0x0f, 0xb6, 0xf4,			    /* movzbl %r12b,%esi: the vector */
-	0x44, 0x89, 0xab, ANY4,			    /* mov    %r13d,error_code(%rbx) */
-	0x89, 0xb3, ANY4,			    /* mov    %esi,exception_index(%rbx): the store */
-	0xc7, 0x83, ANY4, 0x00, 0x00, 0x00, 0x00,	    /* movl   $0,exception_is_int(%rbx) */
+	0x41, 0x0f, 0xb6, 0xf4,                   /* movzbl %r12b,%esi: the vector */
+	0x44, 0x89, 0xab, ANY4,                   /* mov    %r13d,error_code(%rbx) */
+	0x89, 0xb3, ANY4,                         /* mov    %esi,exception_index(%rbx): the store */
+	0xc7, 0x83, ANY4, 0x00, 0x00, 0x00, 0x00, /* movl   $0,exception_is_int(%rbx) */
 	0x48, 0xc7, 0x83, ANY4, 0xff, 0xff, 0xff, 0xff, /* movq   $-1,exception_next_eip(%rbx) */
-	0xf6, 0x05, ANY4, 0x02,			    /* testb  $2,qemu_loglevel(%rip) */
-	0x0f, 0x85, ANY4,			    /* jne    to what logs it */
-	0xba, 0x01, 0x00, 0x00, 0x00,		    /* mov    $1,%edx */
-	0x48, 0x89, 0xdf,			    /* mov    %rbx,%rdi */
-	0xe8, ANY4,				    /* call   do_interrupt_x86_hardirq */
+	0xf6, 0x05, ANY4, 0x02,                         /* testb  $2,qemu_loglevel(%rip) */
+	0x0f, 0x85, ANY4,                               /* jne    to what logs it */
+	0xba, 0x01, 0x00, 0x00, 0x00,                   /* mov    $1,%edx */
+	0x48, 0x89, 0xdf,                               /* mov    %rbx,%rdi */
+	0xe8, ANY4,                                     /* call   do_interrupt_x86_hardirq */
 };
 
 enum {
 	LENGTH = sizeof(wanted) / sizeof(wanted[0]),
 	ERROR_CODE = 7, /* where these offsets are in it */
-	STORE = 11,	/* six octets */
+	STORE = 11,     /* six octets */
 	INDEX = STORE + 2,
 	IS_INT = 19,
 	NEXT_EIP = 30,
 	CALL = LENGTH - 4,
 };
 
-static const unsigned char nothing[6] = { 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00 }; /* one nop of six octets */
+static const unsigned char nothing[6] = {
+	0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00
+}; /* one nop of six octets */
 
 static int32_t offset_at(const unsigned char *code)
 {
@@ -74,7 +76,8 @@ static bool is_case(const unsigned char *code, const unsigned char *callee)
 	for (int i = 0; i < LENGTH; i++)
 		if (wanted[i] != ANY && wanted[i] != code[i])
 			return false;
-	return offset_at(code + IS_INT) == error_code + 4 && offset_at(code + NEXT_EIP) == error_code + 8 &&
+	return offset_at(code + IS_INT) == error_code + 4 &&
+	       offset_at(code + NEXT_EIP) == error_code + 8 &&
 	       offset_at(code + INDEX) < 0 && /* the generic part of a CPU is before env */
 	       code + LENGTH + offset_at(code + CALL) == callee;
 }
@@ -114,11 +117,12 @@ static const char *deliver_once(void)
 {
 	unsigned char *vmrun = dlsym(RTLD_DEFAULT, "helper_vmrun");
 	unsigned char *callee = dlsym(RTLD_DEFAULT, "do_interrupt_x86_hardirq");
-	const ElfW(Sym) *symbol;
+	const ElfW(Sym) * symbol;
 	unsigned char *code;
 	Dl_info info;
 
-	if (!vmrun || !callee || !dladdr1(vmrun, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+	if (!vmrun || !callee || !dladdr1(vmrun, &info, (void **)&symbol, RTLD_DL_SYMENT) ||
+	    !symbol)
 		return "there is no helper_vmrun";
 	code = find_case(vmrun, symbol->st_size, callee);
 	if (!code)
@@ -136,7 +140,9 @@ __attribute__((constructor)) static void start(void)
 		return;
 	complaint = deliver_once();
 	if (complaint)
-		fprintf(stderr, "vmrun-once: QEMU is left as it is, and PVH guests may panic now and then: %s\n", complaint);
+		fprintf(stderr,
+			"vmrun-once: QEMU is left as it is, and PVH guests may panic now and then: %s\n",
+			complaint);
 	else if (getenv("VMRUN_ONCE_SAY")) /* for the test */
 		fprintf(stderr, "vmrun-once: done\n");
 }

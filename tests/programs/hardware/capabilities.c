@@ -81,11 +81,14 @@ static void show_verbs(struct ibv_context *ctx, uint8_t port_num)
 	if (!ibv_query_device_ex(ctx, NULL, &attr)) {
 		printf("vendor_part_id %u\n", attr.orig_attr.vendor_part_id);
 		printf("fw_ver %s\n", attr.orig_attr.fw_ver);
-		printf("windows_1 %d\n", !!(attr.orig_attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW));
-		printf("windows_2 %d\n", !!(attr.orig_attr.device_cap_flags &
-					    (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)));
+		printf("windows_1 %d\n",
+		       !!(attr.orig_attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW));
+		printf("windows_2 %d\n",
+		       !!(attr.orig_attr.device_cap_flags &
+			  (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)));
 		printf("odp %d\n", !!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT));
-		printf("odp_implicit %d\n", !!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT));
+		printf("odp_implicit %d\n",
+		       !!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT));
 		printf("odp_rc %#x\n", attr.odp_caps.per_transport_caps.rc_odp_caps);
 		printf("atomic_cap %d\n", attr.orig_attr.atomic_cap);
 	}

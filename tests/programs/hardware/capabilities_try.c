@@ -17,7 +17,9 @@
 #define MAX_PIECES 4u
 #define POLL_SECONDS 10
 #define WRITES 16
-#define ALL_REMOTE (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_MW_BIND)
+#define ALL_REMOTE \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | \
+	 IBV_ACCESS_MW_BIND)
 
 struct ends {
 	struct ibv_context *ctx;
@@ -70,7 +72,8 @@ static struct ibv_qp *make_qp(struct ends *ends)
 	return mlx5dv_create_qp(ends->ctx, &attr, &mlx5);
 }
 
-static int connect_qp(const struct ends *ends, struct ibv_qp *qp, const struct ibv_qp *peer, uint8_t rate)
+static int connect_qp(const struct ends *ends, struct ibv_qp *qp, const struct ibv_qp *peer,
+		      uint8_t rate)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -79,7 +82,8 @@ static int connect_qp(const struct ends *ends, struct ibv_qp *qp, const struct i
 	};
 	int err;
 
-	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	err = ibv_modify_qp(qp, &attr,
+			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	if (err)
 		return err;
 	attr = (struct ibv_qp_attr){
@@ -88,10 +92,14 @@ static int connect_qp(const struct ends *ends, struct ibv_qp *qp, const struct i
 		.dest_qp_num = peer->qp_num,
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,
-		.ah_attr = { .dlid = ends->port.lid, .port_num = ends->port_num, .static_rate = rate },
+		.ah_attr = { .dlid = ends->port.lid,
+			     .port_num = ends->port_num,
+			     .static_rate = rate },
 	};
-	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	err = ibv_modify_qp(qp, &attr,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				    IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				    IBV_QP_MIN_RNR_TIMER);
 	if (err)
 		return err;
 	attr = (struct ibv_qp_attr){
@@ -101,8 +109,9 @@ static int connect_qp(const struct ends *ends, struct ibv_qp *qp, const struct i
 		.rnr_retry = 7,
 		.max_rd_atomic = 4,
 	};
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	return ibv_modify_qp(qp, &attr,
+			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 static void drop_qps(struct ends *ends)
@@ -148,8 +157,10 @@ static bool bind_pieces(struct ends *ends, uint32_t rkey, unsigned int pieces)
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(ends->qp[0]);
 	uint64_t mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE | MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY |
 			MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN | MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR | MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE |
-			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ | MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ |
+			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE |
 			MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_ATOMIC;
 	struct bind_wqe wqe = {
 		.umr = {
@@ -171,8 +182,8 @@ static bool bind_pieces(struct ends *ends, uint32_t rkey, unsigned int pieces)
 		wqe.entries[i].mkey = htobe32(ends->mr->lkey);
 		wqe.entries[i].address = htobe64((uintptr_t)piece(ends, i));
 	}
-	mlx5dv_set_ctrl_seg(&wqe.ctrl, 0, MLX5_OPCODE_UMR, 0, ends->qp[0]->qp_num, MLX5_WQE_CTRL_CQ_UPDATE,
-			    sizeof(wqe) / 16, 0, htobe32(rkey));
+	mlx5dv_set_ctrl_seg(&wqe.ctrl, 0, MLX5_OPCODE_UMR, 0, ends->qp[0]->qp_num,
+			    MLX5_WQE_CTRL_CQ_UPDATE, sizeof(wqe) / 16, 0, htobe32(rkey));
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
 	mlx5dv_wr_raw_wqe(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), &wqe);
@@ -183,7 +194,9 @@ static bool bind_pieces(struct ends *ends, uint32_t rkey, unsigned int pieces)
 static bool read_through(struct ends *ends, uint32_t rkey, unsigned int pieces)
 {
 	uint8_t *here = ends->buf + BUF_SIZE / 2;
-	struct ibv_sge sge = { .addr = (uintptr_t)here, .length = pieces * PIECE, .lkey = ends->mr->lkey };
+	struct ibv_sge sge = { .addr = (uintptr_t)here,
+			       .length = pieces * PIECE,
+			       .lkey = ends->mr->lkey };
 	struct ibv_send_wr *bad, wr = {
 		.opcode = IBV_WR_RDMA_READ,
 		.send_flags = IBV_SEND_SIGNALED,
@@ -222,12 +235,15 @@ static void try_window(struct ends *ends, unsigned int pieces)
 /* Seconds for WRITES writes at that rate; below 0: they fail. */
 static double write_time(struct ends *ends)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)ends->buf, .length = BUF_SIZE / 2, .lkey = ends->mr->lkey };
+	struct ibv_sge sge = { .addr = (uintptr_t)ends->buf,
+			       .length = BUF_SIZE / 2,
+			       .lkey = ends->mr->lkey };
 	struct ibv_send_wr *bad, wr = {
 		.opcode = IBV_WR_RDMA_WRITE,
 		.sg_list = &sge,
 		.num_sge = 1,
-		.wr.rdma = { .remote_addr = (uintptr_t)ends->buf + BUF_SIZE / 2, .rkey = ends->mr->rkey },
+		.wr.rdma = { .remote_addr = (uintptr_t)ends->buf + BUF_SIZE / 2,
+			     .rkey = ends->mr->rkey },
 	};
 	double start = now();
 	int i;
@@ -249,7 +265,8 @@ static void try_rate(struct ends *ends, uint8_t rate, const char *name)
 		return;
 	}
 	seconds = write_time(ends);
-	printf("%s %.2f Gbit/s\n", name, seconds > 0 ? WRITES * (BUF_SIZE / 2) * 8 / seconds / 1e9 : 0);
+	printf("%s %.2f Gbit/s\n", name,
+	       seconds > 0 ? WRITES * (BUF_SIZE / 2) * 8 / seconds / 1e9 : 0);
 	drop_qps(ends);
 }
 

@@ -18,7 +18,8 @@ void ask_setup(int *argc, char **argv)
 	if (i == *argc)
 		return;
 	answered = true;
-	memmove(&argv[i], &argv[i + 1], (*argc - i) * sizeof(argv[0])); /* with the NULL at the end */
+	memmove(&argv[i], &argv[i + 1],
+		(*argc - i) * sizeof(argv[0])); /* with the NULL at the end */
 	--*argc;
 }
 

@@ -45,7 +45,8 @@ static void mind_own_business(struct beside_shared *shared)
 
 void beside_start(struct beside *b)
 {
-	b->shared = mmap(NULL, sizeof(*b->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	b->shared = mmap(NULL, sizeof(*b->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	require(b->shared != MAP_FAILED, "memory shared with the process beside");
 	b->pid = check_fork();
 	if (!b->pid) {
@@ -62,7 +63,8 @@ void beside_works(struct beside *b, const char *after)
 
 	/* The round that is under way began before. */
 	while (atomic_load(&b->shared->rounds) < from + 2) {
-		require(waitpid(b->pid, &status, WNOHANG) == 0, "the process beside lives after %s", after);
+		require(waitpid(b->pid, &status, WNOHANG) == 0, "the process beside lives after %s",
+			after);
 		require(now_ms() < until, "the process beside goes on after %s", after);
 		usleep(PAUSE_US);
 	}
@@ -74,6 +76,7 @@ void beside_stop(struct beside *b)
 
 	atomic_store(&b->shared->stop, true);
 	require(waitpid(b->pid, &status, 0) == b->pid, "wait for the process beside");
-	check(WIFEXITED(status) && !WEXITSTATUS(status), "the process beside ends well (status %#x)", status);
+	check(WIFEXITED(status) && !WEXITSTATUS(status),
+	      "the process beside ends well (status %#x)", status);
 	munmap(b->shared, sizeof(*b->shared));
 }

@@ -88,7 +88,8 @@ static void make_and_unmake(struct vp_dev *dev)
 	require(mr, "register memory");
 	cq = ibv_create_cq(dev->ctx, 16, NULL, NULL, 0);
 	require(cq, "create a CQ");
-	require(!ibv_destroy_cq(cq) && !ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd), "destroy all of it");
+	require(!ibv_destroy_cq(cq) && !ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd),
+		"destroy all of it");
 }
 
 static void run_commands(const void *arg)
@@ -106,7 +107,8 @@ static void ask_for_qkey(struct vp_dev *dev)
 
 	if (!end.qp)
 		vp_end_make(&end, dev, NULL, &conf);
-	require(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+	require(ibv_modify_qp(end.qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
 		"a controlled Q_Key is refused");
 }
 
@@ -171,8 +173,9 @@ static unsigned long write_nodes(void *xs)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(writes); i++)
-		require(xs_write(xs, XBT_NULL, writes[i].node, writes[i].value, strlen(writes[i].value)), "write %s",
-			writes[i].node);
+		require(xs_write(xs, XBT_NULL, writes[i].node, writes[i].value,
+				 strlen(writes[i].value)),
+			"write %s", writes[i].node);
 	return ARRAY_SIZE(writes);
 }
 
@@ -215,9 +218,12 @@ static const struct check_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	const struct check_table tables[] = { { cases, ARRAY_SIZE(cases) }, flood_front, flood_log };
+	const struct check_table tables[] = { { cases, ARRAY_SIZE(cases) },
+					      flood_front,
+					      flood_log };
 
 	vp_load_providers();
-	return check_main_tables(argc, argv, "Does one thing as fast as possible until standard input ends.", tables,
-				 ARRAY_SIZE(tables));
+	return check_main_tables(argc, argv,
+				 "Does one thing as fast as possible until standard input ends.",
+				 tables, ARRAY_SIZE(tables));
 }

@@ -102,7 +102,8 @@ static void run_nothing_at_all(const void *arg)
 static const struct check_case cases[] = {
 	FLOOD_CASE("kicks", run_kicks, "notifications without a request"),
 	FLOOD_CASE("requests", run_requests, "a ring full of requests that are refused"),
-	FLOOD_CASE("nothing-at-all", run_nothing_at_all, "is connected, and looks at nothing any more"),
+	FLOOD_CASE("nothing-at-all", run_nothing_at_all,
+		   "is connected, and looks at nothing any more"),
 	FLOOD_CASE("connections", run_connections, "connects and disconnects"),
 };
 

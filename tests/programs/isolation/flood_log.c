@@ -18,7 +18,8 @@
 #define AT_ONCE 64
 #define EACH_MS 250
 
-static const union ibv_gid group = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xa5, 0x5a, 0x78 } };
+static const union ibv_gid group = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0,
+					      0, 0xa5, 0x5a, 0x78 } };
 
 /* Groups */
 
@@ -35,7 +36,8 @@ static struct vp_conf small_conf(void)
 
 static unsigned long join(void *end)
 {
-	require(ibv_attach_mcast(((struct vp_end *)end)->qp, &group, MLID), "a QP too many in a group is refused");
+	require(ibv_attach_mcast(((struct vp_end *)end)->qp, &group, MLID),
+		"a QP too many in a group is refused");
 	return 1;
 }
 
@@ -102,7 +104,8 @@ static struct ibv_ah *ah_to_self(struct vp_dev *dev, struct ibv_pd *pd)
 	return ah;
 }
 
-static void make_ready(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd, const struct vp_conf *conf)
+static void make_ready(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd,
+		       const struct vp_conf *conf)
 {
 	vp_end_make(end, dev, pd, conf);
 	end->peer = end;
@@ -176,7 +179,8 @@ static void run_queues(const void *arg)
 	printf("%d queues broken in %llu ms\n", SOME, took);
 	for (i = 1; i < SOME; i++)
 		vp_end_free(&ends[i]);
-	require(took >= (2 * SOME - AT_ONCE - 1) * EACH_MS, "the guest waits for the errors of CQs and QPs");
+	require(took >= (2 * SOME - AT_ONCE - 1) * EACH_MS,
+		"the guest waits for the errors of CQs and QPs");
 	require(!ibv_destroy_ah(b.ah) && !ibv_dealloc_pd(b.pd), "destroy AH and PD");
 	vp_close(&b.dev);
 }
@@ -196,7 +200,8 @@ static void run_many_queues(const void *arg)
 	for (i = 0; i < MANY; i++)
 		overrun(&ends[i], b.ah);
 	do
-		require(vp_async(&b.dev, &event, opt.deadline_ms), "the device reports that it is gone");
+		require(vp_async(&b.dev, &event, opt.deadline_ms),
+			"the device reports that it is gone");
 	while (event.event_type != IBV_EVENT_DEVICE_FATAL);
 }
 
@@ -204,7 +209,8 @@ static const struct check_case cases[] = {
 	FLOOD_CASE("groups", run_groups, "QPs into a multicast group that is full"),
 	FLOOD_CASE("creates", run_creates, "QPs that the HCA does not make"),
 	FLOOD_CASE("queues", run_queues, "CQs that overrun, for which the guest waits"),
-	FLOOD_CASE("many-queues", run_many_queues, "many CQs that overrun, which ends the connection"),
+	FLOOD_CASE("many-queues", run_many_queues,
+		   "many CQs that overrun, which ends the connection"),
 };
 
 const struct check_table flood_log = { cases, ARRAY_SIZE(cases) };

@@ -38,7 +38,8 @@ static int compare(const void *a, const void *b)
 static void say(const char *what, struct samples *s)
 {
 	qsort(s->us, s->n, sizeof(s->us[0]), compare);
-	printf("%s %u p50 %.0f p99 %.0f max %.0f\n", what, s->n, s->us[s->n / 2], s->us[s->n * 99 / 100], s->us[s->n - 1]);
+	printf("%s %u p50 %.0f p99 %.0f max %.0f\n", what, s->n, s->us[s->n / 2],
+	       s->us[s->n * 99 / 100], s->us[s->n - 1]);
 }
 
 static double registration(struct vp_end *end)
@@ -94,11 +95,13 @@ static void run(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("latency", run, "microseconds of --count commands and messages, or as many as there are in 20 s",
+	CHECK_CASE("latency", run,
+		   "microseconds of --count commands and messages, or as many as there are in 20 s",
 		   .seconds = 120),
 };
 
 int main(int argc, char **argv)
 {
-	return check_main(argc, argv, "How long commands and messages take.", cases, ARRAY_SIZE(cases));
+	return check_main(argc, argv, "How long commands and messages take.", cases,
+			  ARRAY_SIZE(cases));
 }

@@ -10,7 +10,8 @@
 #define ROUNDS 20
 #define PAUSE_MS 200 /* a neighbour is no flood */
 #define HELD_BYTES (2 << 20)
-#define TOLD_SECONDS 300 /* for a round of one who works until he is told; all of them last as long as what is beside them */
+#define TOLD_SECONDS \
+	300 /* for a round of one who works until he is told; all of them last as long as what is beside them */
 
 /* Registered all the time, and so hundreds of grant references, which somebody else may try. */
 static uint8_t held[HELD_BYTES];
@@ -58,11 +59,13 @@ static void run_until_told(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("rounds", run_rounds, "--count exchanges, each with a registration of memory"),
-	CHECK_CASE("until-told", run_until_told, "the same until standard input has something or ends",
-		   .seconds = TOLD_SECONDS, .on_demand = true),
+	CHECK_CASE("until-told", run_until_told,
+		   "the same until standard input has something or ends", .seconds = TOLD_SECONDS,
+		   .on_demand = true),
 };
 
 int main(int argc, char **argv)
 {
-	return check_main(argc, argv, "Honest traffic of one process, every byte compared.", cases, ARRAY_SIZE(cases));
+	return check_main(argc, argv, "Honest traffic of one process, every byte compared.", cases,
+			  ARRAY_SIZE(cases));
 }

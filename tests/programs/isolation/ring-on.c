@@ -40,7 +40,8 @@ static struct bar ask_bar(void)
 	char *answer;
 
 	answer = ask("bar");
-	require(sscanf(answer, "%llu %u", &first, &bar.pages) == 2 && bar.pages, "the HCA's frames");
+	require(sscanf(answer, "%llu %u", &first, &bar.pages) == 2 && bar.pages,
+		"the HCA's frames");
 	bar.first = first;
 	free(answer);
 	return bar;
@@ -104,8 +105,8 @@ static void use_device(void)
 		check_end_case();
 	}
 	require(waitpid(pid, &status, 0) == pid, "wait for the process");
-	check(WIFEXITED(status) && !WEXITSTATUS(status), "another process of this guest is not disturbed (status %#x)",
-	      status);
+	check(WIFEXITED(status) && !WEXITSTATUS(status),
+	      "another process of this guest is not disturbed (status %#x)", status);
 }
 
 /* Doorbells of a page of the HCA: rung for a queue of the page, and refused. */
@@ -144,8 +145,9 @@ static const struct doorbell *on_page(const struct doorbells *d, unsigned int pa
 }
 
 /* Nobody heard the ringing: each doorbell on these pages was refused, and none on any other. */
-static void nobody_heard(const struct frames *f, const struct bar *bar, const struct doorbells *before,
-			 const struct doorbells *after, const char *when)
+static void nobody_heard(const struct frames *f, const struct bar *bar,
+			 const struct doorbells *before, const struct doorbells *after,
+			 const char *when)
 {
 	const struct doorbell *was, *is;
 	unsigned int i, page;
@@ -154,7 +156,8 @@ static void nobody_heard(const struct frames *f, const struct bar *bar, const st
 		page = f->frame[i] - bar->first;
 		was = on_page(before, page);
 		is = on_page(after, page);
-		check(is->refused > was->refused, "%s: the HCA hears the ringing on page %u", when, page);
+		check(is->refused > was->refused, "%s: the HCA hears the ringing on page %u", when,
+		      page);
 		check(is->rung == was->rung, "%s: and refuses all of it on page %u", when, page);
 	}
 	for (i = 0; i < after->pages; i++) {
@@ -213,7 +216,9 @@ static void run(const void *arg)
 	/* Another guest opens the device, many times: it gets pages, and never one of these. */
 	ask_doorbells(&before);
 	other_guest_works(OTHER_PROGRAM " rounds", "one process");
-	other_guest_works("for i in 1 2 3 4 5 6 7 8; do " OTHER_PROGRAM " --count 3 rounds & done; wait", "eight processes");
+	other_guest_works("for i in 1 2 3 4 5 6 7 8; do " OTHER_PROGRAM
+			  " --count 3 rounds & done; wait",
+			  "eight processes");
 	ring_for(&r, 1);
 	ask_doorbells(&after);
 	nobody_heard(&own, &bar, &before, &after, "beside another guest");
@@ -242,7 +247,9 @@ static void run_reload(const void *arg)
 	frames_of_owner(&own, &bar);
 
 	answer = ask("reload");
-	require(strstr(answer, "exit 0"), "the HCA's driver is reloaded, and both guests have their devices again: %s", answer);
+	require(strstr(answer, "exit 0"),
+		"the HCA's driver is reloaded, and both guests have their devices again: %s",
+		answer);
 	free(answer);
 	frames_map(&again, bar.first, bar.pages);
 	check(!again.count, "no frame can be mapped (%u can)", again.count);
@@ -250,7 +257,9 @@ static void run_reload(const void *arg)
 
 	ask_doorbells(&before);
 	ring_start(&r, &own);
-	other_guest_works("for i in 1 2 3 4 5 6 7 8; do " OTHER_PROGRAM " --count 3 rounds & done; wait", "eight processes");
+	other_guest_works("for i in 1 2 3 4 5 6 7 8; do " OTHER_PROGRAM
+			  " --count 3 rounds & done; wait",
+			  "eight processes");
 	ring_for(&r, 1);
 	ask_doorbells(&after);
 	nobody_heard(&own, &bar, &before, &after, "after the reload");
@@ -260,14 +269,18 @@ static void run_reload(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("ring-on", run, "a doorbell page that is kept reaches nobody (--answers)", .seconds = 300),
-	CHECK_CASE("reload", run_reload, "nor after the HCA's driver was reloaded (--answers)", .seconds = 300),
+	CHECK_CASE("ring-on", run, "a doorbell page that is kept reaches nobody (--answers)",
+		   .seconds = 300),
+	CHECK_CASE("reload", run_reload, "nor after the HCA's driver was reloaded (--answers)",
+		   .seconds = 300),
 };
 
 int main(int argc, char **argv)
 {
 	ask_setup(&argc, argv);
-	return check_main(argc, argv,
-			  "Keeps the doorbell pages of a process that is gone, and rings on. Runs in a PV guest, with\n"
-			  "modprobe xen-privcmd unrestricted=1, and by tests/programs/isolation/answering.", cases, ARRAY_SIZE(cases));
+	return check_main(
+		argc, argv,
+		"Keeps the doorbell pages of a process that is gone, and rings on. Runs in a PV guest, with\n"
+		"modprobe xen-privcmd unrestricted=1, and by tests/programs/isolation/answering.",
+		cases, ARRAY_SIZE(cases));
 }

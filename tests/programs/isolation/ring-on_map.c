@@ -35,7 +35,11 @@ static void map_batch(struct frames *f, int privcmd, uint64_t first, unsigned in
 	xen_pfn_t frames[BATCH];
 	int errors[BATCH] = { 0 };
 	privcmd_mmapbatch_v2_t map = {
-		.num = n, .dom = DOMID_SELF, .addr = (uintptr_t)at, .arr = frames, .err = errors,
+		.num = n,
+		.dom = DOMID_SELF,
+		.addr = (uintptr_t)at,
+		.arr = frames,
+		.err = errors,
 	};
 	unsigned int i;
 	int ret;
@@ -51,7 +55,8 @@ static void map_batch(struct frames *f, int privcmd, uint64_t first, unsigned in
 	for (i = 0; i < n; i++) {
 		if (errors[i])
 			continue;
-		require(f->count < FRAMES_MAX, "not more than %d frames are this domain's", FRAMES_MAX);
+		require(f->count < FRAMES_MAX, "not more than %d frames are this domain's",
+			FRAMES_MAX);
 		f->frame[f->count] = frames[i];
 		f->page[f->count++] = at + i * PAGE;
 	}
@@ -109,7 +114,8 @@ static void store64(uint8_t *page, unsigned int reg, uint32_t high, uint32_t low
 
 static void store32(uint8_t *page, unsigned int reg, uint32_t value)
 {
-	atomic_store_explicit((_Atomic uint32_t *)(page + reg), htobe32(value), memory_order_release);
+	atomic_store_explicit((_Atomic uint32_t *)(page + reg), htobe32(value),
+			      memory_order_release);
 }
 
 static void ring_all(uint8_t *page)

@@ -18,7 +18,9 @@ int main(int argc, char **argv)
 		argv += 2;
 		argc -= 2;
 	}
-	return check_main_tables(argc, argv,
-				 "Uses keys of another process's memory; with --peer HOST as the first arguments, of one in\n"
-				 "another guest, where \"steal serve\" runs.", &steal_rkey, 1);
+	return check_main_tables(
+		argc, argv,
+		"Uses keys of another process's memory; with --peer HOST as the first arguments, of one in\n"
+		"another guest, where \"steal serve\" runs.",
+		&steal_rkey, 1);
 }

@@ -21,11 +21,11 @@
 const char *steal_host;
 
 enum way {
-	WAY_OWN,	/* through a pair of the thief's own: its responder is in the thief's PD */
-	WAY_VICTIM,	/* through a QP that the victim has connected to the thief's, in another PD than its memory */
-	WAY_UNWANTED,	/* to a QP of the victim that is not connected, and does not listen yet */
-	WAY_NOWHERE,	/* to a QP that does not exist */
-	WAY_LOCAL,	/* as the thief's own memory */
+	WAY_OWN, /* through a pair of the thief's own: its responder is in the thief's PD */
+	WAY_VICTIM, /* through a QP that the victim has connected to the thief's, in another PD than its memory */
+	WAY_UNWANTED, /* to a QP of the victim that is not connected, and does not listen yet */
+	WAY_NOWHERE,  /* to a QP that does not exist */
+	WAY_LOCAL,    /* as the thief's own memory */
 };
 
 struct attempt {
@@ -38,11 +38,11 @@ struct scene {
 	struct vp_dev dev;
 	struct vp_conf conf;
 	struct beside beside;
-	struct vp_pair own;	/* WAY_OWN and WAY_LOCAL */
-	struct vp_end thief;	/* the others */
+	struct vp_pair own;  /* WAY_OWN and WAY_LOCAL */
+	struct vp_end thief; /* the others */
 	struct steal_peer victim;
 	int fd;
-	pid_t pid;		/* of a victim in this guest, 0: in another */
+	pid_t pid; /* of a victim in this guest, 0: in another */
 };
 
 static int dial(const char *host)
@@ -84,14 +84,16 @@ static void find_victim(struct scene *s)
 	s->fd = pair[0];
 }
 
-static struct steal_answer ask(struct scene *s, enum steal_ask what, const struct steal_numbers *thief)
+static struct steal_answer ask(struct scene *s, enum steal_ask what,
+			       const struct steal_numbers *thief)
 {
 	struct steal_request request = { .ask = what };
 	struct steal_answer answer;
 
 	if (thief)
 		request.thief = *thief;
-	require(steal_write(s->fd, &request, sizeof(request)) && steal_read(s->fd, &answer, sizeof(answer)),
+	require(steal_write(s->fd, &request, sizeof(request)) &&
+			steal_read(s->fd, &answer, sizeof(answer)),
 		"the victim answers");
 	return answer;
 }
@@ -172,7 +174,8 @@ static struct vp_end *connect_way(struct scene *s, enum way way)
 
 static void build(struct scene *s, struct vp_end *from, const struct attempt *a, struct vp_wr *w)
 {
-	bool atomic = a->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || a->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	bool atomic = a->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		      a->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 
 	vp_wr(w, from, a->opcode, 0, atomic ? 8 : 4096);
 	if (atomic) {
@@ -202,27 +205,34 @@ static void steal_run(const void *arg)
 	vp_send(from, &w.wr);
 	vp_expect(&from->scq, w.wr.wr_id, a->status, "the theft");
 	check(vp_differs(from->buf, from->len, pattern) < 0, "the thief has nothing of it");
-	check(!s.own.b.dev || vp_differs(s.own.b.buf, s.own.b.len, pattern) < 0, "nor has its accomplice");
+	check(!s.own.b.dev || vp_differs(s.own.b.buf, s.own.b.len, pattern) < 0,
+	      "nor has its accomplice");
 	vp_expect_state(from, IBV_QPS_ERR, "the thief's QP");
 	end(&s);
 }
 
 #define CASE(name, what, opcode, way, status) \
 	CHECK_CASE(name, steal_run, what, \
-		   .arg = (&(const struct attempt){ IBV_WR_##opcode, WAY_##way, IBV_WC_##status }))
+		   .arg = (&(const struct attempt){ IBV_WR_##opcode, WAY_##way, \
+						    IBV_WC_##status }))
 #define CASES(name, opcode) \
 	CASE(name "-own-qp", "through a pair of the thief's own", opcode, OWN, REM_ACCESS_ERR), \
-	CASE(name "-other-pd", "through the victim's QP of another PD", opcode, VICTIM, REM_ACCESS_ERR), \
-	CASE(name "-unwanted", "to a QP of the victim that is not connected", opcode, UNWANTED, RETRY_EXC_ERR), \
-	CASE(name "-nowhere", "to a QP that does not exist", opcode, NOWHERE, RETRY_EXC_ERR)
+		CASE(name "-other-pd", "through the victim's QP of another PD", opcode, VICTIM, \
+		     REM_ACCESS_ERR), \
+		CASE(name "-unwanted", "to a QP of the victim that is not connected", opcode, \
+		     UNWANTED, RETRY_EXC_ERR), \
+		CASE(name "-nowhere", "to a QP that does not exist", opcode, NOWHERE, \
+		     RETRY_EXC_ERR)
 
 static const struct check_case cases[] = {
 	CASES("write", RDMA_WRITE),
 	CASES("read", RDMA_READ),
 	CASES("cas", ATOMIC_CMP_AND_SWP),
 	CASES("faa", ATOMIC_FETCH_AND_ADD),
-	CASE("lkey-send", "the victim's memory as the source of a write", RDMA_WRITE, LOCAL, LOC_PROT_ERR),
-	CASE("lkey-read", "the victim's memory as the target of a read", RDMA_READ, LOCAL, LOC_PROT_ERR),
+	CASE("lkey-send", "the victim's memory as the source of a write", RDMA_WRITE, LOCAL,
+	     LOC_PROT_ERR),
+	CASE("lkey-read", "the victim's memory as the target of a read", RDMA_READ, LOCAL,
+	     LOC_PROT_ERR),
 };
 
 const struct check_table steal_rkey = { cases, ARRAY_SIZE(cases) };

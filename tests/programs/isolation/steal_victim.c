@@ -39,9 +39,14 @@ bool steal_write(int fd, const void *from, size_t len)
 struct steal_numbers steal_numbers(const struct vp_end *end, const struct ibv_mr *memory)
 {
 	return (struct steal_numbers){
-		.addr = (uintptr_t)memory->addr, .rkey = memory->rkey, .lkey = memory->lkey,
-		.qpn = end->qp->qp_num, .psn = end->psn, .lid = end->dev->port.lid,
-		.mtu = end->dev->port.active_mtu, .gid = end->dev->gid,
+		.addr = (uintptr_t)memory->addr,
+		.rkey = memory->rkey,
+		.lkey = memory->lkey,
+		.qpn = end->qp->qp_num,
+		.psn = end->psn,
+		.lid = end->dev->port.lid,
+		.mtu = end->dev->port.active_mtu,
+		.gid = end->dev->gid,
 	};
 }
 
@@ -55,8 +60,12 @@ void steal_peer(struct steal_peer *peer, const struct steal_numbers *numbers)
 	peer->mr.rkey = numbers->rkey;
 	peer->mr.lkey = numbers->lkey;
 	peer->end = (struct vp_end){
-		.dev = &peer->dev, .qp = &peer->qp, .mr = &peer->mr, .psn = numbers->psn,
-		.buf = (uint8_t *)(uintptr_t)numbers->addr, .len = STEAL_LEN,
+		.dev = &peer->dev,
+		.qp = &peer->qp,
+		.mr = &peer->mr,
+		.psn = numbers->psn,
+		.buf = (uint8_t *)(uintptr_t)numbers->addr,
+		.len = STEAL_LEN,
 	};
 }
 
@@ -66,7 +75,8 @@ static void victim_make(struct victim *v)
 	v->conf = vp_conf(IBV_QPT_RC);
 	v->vault = ibv_alloc_pd(v->dev.ctx);
 	require(v->vault, "the victim's PD");
-	v->memory = mmap(NULL, STEAL_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	v->memory =
+		mmap(NULL, STEAL_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	require(v->memory != MAP_FAILED, "the victim's memory");
 	v->mr = ibv_reg_mr(v->vault, v->memory, STEAL_LEN, VP_ACCESS_ALL);
 	require(v->mr, "the victim's MR");
@@ -123,7 +133,9 @@ void steal_be_victim(int fd)
 
 static int listen_on(uint16_t port)
 {
-	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any };
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(port),
+				   .sin6_addr = in6addr_any };
 	int fd = socket(AF_INET6, SOCK_STREAM, 0), one = 1;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));

@@ -17,14 +17,17 @@
 
 /* A command with a response, which is looked at, or not. */
 #define CALL(fd, command, req, driver, rsp, rsp_driver) \
-	uverbs_write(fd, IB_USER_VERBS_CMD_##command, &(struct uverbs_msg){ (req), sizeof(*(req)), driver }, \
+	uverbs_write(fd, IB_USER_VERBS_CMD_##command, \
+		     &(struct uverbs_msg){ (req), sizeof(*(req)), driver }, \
 		     &(struct uverbs_msg){ (rsp), sizeof(*(rsp)), rsp_driver })
 #define CALL_QUIET(fd, command, req) \
-	uverbs_write(fd, IB_USER_VERBS_CMD_##command, &(struct uverbs_msg){ (req), sizeof(*(req)), NONE }, NULL)
+	uverbs_write(fd, IB_USER_VERBS_CMD_##command, \
+		     &(struct uverbs_msg){ (req), sizeof(*(req)), NONE }, NULL)
 #define NONE NULL, 0
 #define PART(part) (void *)(part), sizeof(*(part))
 
-int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req, struct xenib_alloc_ucontext_resp *resp)
+int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req,
+		 struct xenib_alloc_ucontext_resp *resp)
 {
 	uint32_t vectors;
 	struct uverbs_arg args[] = {
@@ -35,7 +38,8 @@ int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *re
 
 	if (len <= sizeof(args[1].data)) /* then the value itself goes with the attribute */
 		memcpy(&args[1].data, req, len);
-	return uverbs_ioctl(fd, DRIVER, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, args, ARRAY_SIZE(args));
+	return uverbs_ioctl(fd, DRIVER, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, args,
+			    ARRAY_SIZE(args));
 }
 
 int uabi_open(const char *ibdev)
@@ -84,7 +88,8 @@ int uabi_alloc_mw(int fd, uint32_t pd, uint32_t *mw)
 	return err;
 }
 
-int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core, const struct xenib_create_cq_req *driver, uint32_t *cq)
+int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core,
+		   const struct xenib_create_cq_req *driver, uint32_t *cq)
 {
 	struct ib_uverbs_create_cq req = *core;
 	struct ib_uverbs_create_cq_resp rsp = { 0 };
@@ -95,8 +100,8 @@ int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core, const struct 
 	return err;
 }
 
-int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core, const struct xenib_create_srq_req *driver,
-		    uint32_t *srq)
+int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core,
+		    const struct xenib_create_srq_req *driver, uint32_t *srq)
 {
 	struct ib_uverbs_create_srq req = *core;
 	struct ib_uverbs_create_srq_resp rsp = { 0 };
@@ -107,7 +112,8 @@ int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core, const struc
 	return err;
 }
 
-int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core, const struct xenib_create_qp_req *driver, uint32_t *qp)
+int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core,
+		   const struct xenib_create_qp_req *driver, uint32_t *qp)
 {
 	struct ib_uverbs_create_qp req = *core;
 	struct ib_uverbs_create_qp_resp rsp = { 0 };
@@ -119,7 +125,8 @@ int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core, const struct 
 
 int uabi_create_ah(int fd, uint32_t pd, uint32_t *ah)
 {
-	struct ib_uverbs_create_ah req = { .pd_handle = pd, .attr = { .dlid = 1, .port_num = UABI_PORT } };
+	struct ib_uverbs_create_ah req = { .pd_handle = pd,
+					   .attr = { .dlid = 1, .port_num = UABI_PORT } };
 	struct ib_uverbs_create_ah_resp rsp = { 0 };
 	int err = CALL(fd, CREATE_AH, &req, NONE, &rsp, NONE);
 
@@ -150,8 +157,10 @@ int uabi_free_uar(int fd, uint32_t uar)
 int uabi_modify_qp(int fd, uint32_t qp)
 {
 	struct ib_uverbs_modify_qp req = {
-		.qp_handle = qp, .attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-		.qp_state = IBV_QPS_INIT, .port_num = UABI_PORT,
+		.qp_handle = qp,
+		.attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+		.qp_state = IBV_QPS_INIT,
+		.port_num = UABI_PORT,
 	};
 
 	return CALL_QUIET(fd, MODIFY_QP, &req);
@@ -175,21 +184,27 @@ int uabi_query_srq(int fd, uint32_t srq)
 
 int uabi_modify_srq(int fd, uint32_t srq)
 {
-	struct ib_uverbs_modify_srq req = { .srq_handle = srq, .attr_mask = IBV_SRQ_LIMIT, .srq_limit = 1 };
+	struct ib_uverbs_modify_srq req = { .srq_handle = srq,
+					    .attr_mask = IBV_SRQ_LIMIT,
+					    .srq_limit = 1 };
 
 	return CALL_QUIET(fd, MODIFY_SRQ, &req);
 }
 
 int uabi_attach(int fd, uint32_t qp)
 {
-	struct ib_uverbs_attach_mcast req = { .gid = { 0xff, 0x12 }, .qp_handle = qp, .mlid = 0xc001 };
+	struct ib_uverbs_attach_mcast req = { .gid = { 0xff, 0x12 },
+					      .qp_handle = qp,
+					      .mlid = 0xc001 };
 
 	return CALL_QUIET(fd, ATTACH_MCAST, &req);
 }
 
 int uabi_destroy(int fd, uint32_t command, uint32_t handle)
 {
-	struct ib_uverbs_destroy_qp with_response = { .qp_handle = handle }; /* that of CQs and SRQs is the same */
+	struct ib_uverbs_destroy_qp with_response = {
+		.qp_handle = handle
+	}; /* that of CQs and SRQs is the same */
 	struct ib_uverbs_destroy_cq_resp rsp;
 	struct uverbs_msg req = { &handle, sizeof(handle), NONE }, to = { &rsp, sizeof(rsp), NONE };
 
@@ -217,38 +232,57 @@ static uint64_t page(const struct uabi_set *set, unsigned int n)
 void uabi_good_mr(const struct uabi_set *set, struct ib_uverbs_reg_mr *req)
 {
 	*req = (struct ib_uverbs_reg_mr){
-		.start = page(set, UABI_DATA), .length = UABI_PAGE, .hca_va = page(set, UABI_DATA),
-		.pd_handle = set->pd, .access_flags = IBV_ACCESS_LOCAL_WRITE,
+		.start = page(set, UABI_DATA),
+		.length = UABI_PAGE,
+		.hca_va = page(set, UABI_DATA),
+		.pd_handle = set->pd,
+		.access_flags = IBV_ACCESS_LOCAL_WRITE,
 	};
 }
 
-void uabi_good_cq(const struct uabi_set *set, struct ib_uverbs_create_cq *core, struct xenib_create_cq_req *driver)
+void uabi_good_cq(const struct uabi_set *set, struct ib_uverbs_create_cq *core,
+		  struct xenib_create_cq_req *driver)
 {
 	*core = (struct ib_uverbs_create_cq){ .cqe = UABI_CQE, .comp_channel = -1 };
 	*driver = (struct xenib_create_cq_req){
-		.buf_addr = page(set, UABI_SPARE), .db_addr = page(set, UABI_RECORDS) + 8 * UABI_SPARE,
-		.cqe_size = UABI_CQE_SIZE, .uar = set->uar_index,
+		.buf_addr = page(set, UABI_SPARE),
+		.db_addr = page(set, UABI_RECORDS) + 8 * UABI_SPARE,
+		.cqe_size = UABI_CQE_SIZE,
+		.uar = set->uar_index,
 	};
 }
 
-void uabi_good_srq(const struct uabi_set *set, struct ib_uverbs_create_srq *core, struct xenib_create_srq_req *driver)
+void uabi_good_srq(const struct uabi_set *set, struct ib_uverbs_create_srq *core,
+		   struct xenib_create_srq_req *driver)
 {
-	*core = (struct ib_uverbs_create_srq){ .pd_handle = set->pd, .max_wr = UABI_SRQ_WR, .max_sge = 1 };
+	*core = (struct ib_uverbs_create_srq){ .pd_handle = set->pd,
+					       .max_wr = UABI_SRQ_WR,
+					       .max_sge = 1 };
 	*driver = (struct xenib_create_srq_req){
-		.buf_addr = page(set, UABI_SPARE), .db_addr = page(set, UABI_RECORDS) + 8 * UABI_SPARE,
+		.buf_addr = page(set, UABI_SPARE),
+		.db_addr = page(set, UABI_RECORDS) + 8 * UABI_SPARE,
 	};
 }
 
-void uabi_good_qp(const struct uabi_set *set, struct ib_uverbs_create_qp *core, struct xenib_create_qp_req *driver)
+void uabi_good_qp(const struct uabi_set *set, struct ib_uverbs_create_qp *core,
+		  struct xenib_create_qp_req *driver)
 {
 	*core = (struct ib_uverbs_create_qp){
-		.pd_handle = set->pd, .send_cq_handle = set->scq, .recv_cq_handle = set->rcq,
-		.max_send_wr = UABI_SQ_BLOCKS, .max_recv_wr = UABI_RQ_WQES, .max_send_sge = 1, .max_recv_sge = 1,
+		.pd_handle = set->pd,
+		.send_cq_handle = set->scq,
+		.recv_cq_handle = set->rcq,
+		.max_send_wr = UABI_SQ_BLOCKS,
+		.max_recv_wr = UABI_RQ_WQES,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
 		.qp_type = IBV_QPT_RC,
 	};
 	*driver = (struct xenib_create_qp_req){
-		.buf_addr = page(set, UABI_SPARE), .db_addr = page(set, UABI_RECORDS) + 8 * UABI_SPARE,
-		.sq_wqe_count = UABI_SQ_BLOCKS, .rq_wqe_count = UABI_RQ_WQES, .rq_wqe_shift = UABI_RQ_SHIFT,
+		.buf_addr = page(set, UABI_SPARE),
+		.db_addr = page(set, UABI_RECORDS) + 8 * UABI_SPARE,
+		.sq_wqe_count = UABI_SQ_BLOCKS,
+		.rq_wqe_count = UABI_RQ_WQES,
+		.rq_wqe_shift = UABI_RQ_SHIFT,
 		.uar = set->uar_index,
 	};
 }
@@ -298,7 +332,8 @@ int uabi_make(int fd, struct uabi_set *set)
 	int err;
 
 	memset(set, 0, sizeof(*set));
-	set->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	set->memory =
+		mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(set->memory + UABI_SET_PAGES * UABI_PAGE, UABI_PAGE, PROT_NONE);
 	err = uabi_alloc_uar(fd, XENIB_UAR_NC, &set->uar, &resp);
 	if (err)
@@ -322,10 +357,14 @@ int uabi_unmake(int fd, struct uabi_set *set)
 	const struct {
 		uint32_t command, handle;
 	} order[] = {
-		{ IB_USER_VERBS_CMD_DESTROY_AH, set->ah }, { IB_USER_VERBS_CMD_DEALLOC_MW, set->mw },
-		{ IB_USER_VERBS_CMD_DEREG_MR, set->mr }, { IB_USER_VERBS_CMD_DESTROY_QP, set->qp },
-		{ IB_USER_VERBS_CMD_DESTROY_SRQ, set->srq }, { IB_USER_VERBS_CMD_DESTROY_CQ, set->rcq },
-		{ IB_USER_VERBS_CMD_DESTROY_CQ, set->scq }, { IB_USER_VERBS_CMD_DEALLOC_PD, set->pd },
+		{ IB_USER_VERBS_CMD_DESTROY_AH, set->ah },
+		{ IB_USER_VERBS_CMD_DEALLOC_MW, set->mw },
+		{ IB_USER_VERBS_CMD_DEREG_MR, set->mr },
+		{ IB_USER_VERBS_CMD_DESTROY_QP, set->qp },
+		{ IB_USER_VERBS_CMD_DESTROY_SRQ, set->srq },
+		{ IB_USER_VERBS_CMD_DESTROY_CQ, set->rcq },
+		{ IB_USER_VERBS_CMD_DESTROY_CQ, set->scq },
+		{ IB_USER_VERBS_CMD_DEALLOC_PD, set->pd },
 	};
 	unsigned int i;
 	int err = 0;

@@ -36,19 +36,31 @@ struct uabi_set {
 };
 
 /* Pages of the set's memory: a buffer for each queue, doorbell records, and one to register. */
-enum { UABI_SCQ, UABI_RCQ = 2, UABI_SRQ = 4, UABI_QP = 6, UABI_RECORDS = 8, UABI_DATA, UABI_SPARE, UABI_SET_PAGES = 16 };
+enum {
+	UABI_SCQ,
+	UABI_RCQ = 2,
+	UABI_SRQ = 4,
+	UABI_QP = 6,
+	UABI_RECORDS = 8,
+	UABI_DATA,
+	UABI_SPARE,
+	UABI_SET_PAGES = 16
+};
 
 /* A device file with a context on it: a descriptor, or -errno. */
 int uabi_open(const char *ibdev);
 
-int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req, struct xenib_alloc_ucontext_resp *resp);
+int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req,
+		 struct xenib_alloc_ucontext_resp *resp);
 int uabi_alloc_pd(int fd, uint32_t *pd);
 int uabi_reg_mr(int fd, const struct ib_uverbs_reg_mr *req, uint32_t *mr);
 int uabi_alloc_mw(int fd, uint32_t pd, uint32_t *mw);
-int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core, const struct xenib_create_cq_req *driver, uint32_t *cq);
-int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core, const struct xenib_create_srq_req *driver,
-		    uint32_t *srq);
-int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core, const struct xenib_create_qp_req *driver, uint32_t *qp);
+int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core,
+		   const struct xenib_create_cq_req *driver, uint32_t *cq);
+int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core,
+		    const struct xenib_create_srq_req *driver, uint32_t *srq);
+int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core,
+		   const struct xenib_create_qp_req *driver, uint32_t *qp);
 int uabi_create_ah(int fd, uint32_t pd, uint32_t *ah);
 int uabi_alloc_uar(int fd, uint64_t type, uint32_t *uar, struct xenib_uar_alloc_resp *resp);
 int uabi_free_uar(int fd, uint32_t uar);
@@ -63,9 +75,12 @@ int uabi_destroy(int fd, uint32_t command, uint32_t handle);
 
 /* Good requests for one more object of the set's context. */
 void uabi_good_mr(const struct uabi_set *set, struct ib_uverbs_reg_mr *req);
-void uabi_good_cq(const struct uabi_set *set, struct ib_uverbs_create_cq *core, struct xenib_create_cq_req *driver);
-void uabi_good_srq(const struct uabi_set *set, struct ib_uverbs_create_srq *core, struct xenib_create_srq_req *driver);
-void uabi_good_qp(const struct uabi_set *set, struct ib_uverbs_create_qp *core, struct xenib_create_qp_req *driver);
+void uabi_good_cq(const struct uabi_set *set, struct ib_uverbs_create_cq *core,
+		  struct xenib_create_cq_req *driver);
+void uabi_good_srq(const struct uabi_set *set, struct ib_uverbs_create_srq *core,
+		   struct xenib_create_srq_req *driver);
+void uabi_good_qp(const struct uabi_set *set, struct ib_uverbs_create_qp *core,
+		  struct xenib_create_qp_req *driver);
 
 /* Makes one of each. */
 int uabi_make(int fd, struct uabi_set *set);

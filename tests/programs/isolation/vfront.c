@@ -145,7 +145,8 @@ void vf_wait_offer(struct vfront *v)
 	vf_expect_backend(v, VF_INIT_WAIT);
 }
 
-void vf_share(struct vfront *v, struct vf_pages *pages, unsigned int count, unsigned int domid, bool writable)
+void vf_share(struct vfront *v, struct vf_pages *pages, unsigned int count, unsigned int domid,
+	      bool writable)
 {
 	pages->count = count;
 	pages->refs = calloc(count, sizeof(pages->refs[0]));
@@ -327,7 +328,8 @@ static unsigned int free_id(struct vfront *v)
 	return v->next_id;
 }
 
-unsigned int vf_send(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n)
+unsigned int vf_send(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
+		     unsigned int n)
 {
 	unsigned int id = free_id(v);
 	struct xen_vhca_req copy = *req;
@@ -402,7 +404,8 @@ void vf_collect(struct vfront *v, unsigned int left)
 	}
 }
 
-struct xen_vhca_rsp *vf_do_refs(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n)
+struct xen_vhca_rsp *vf_do_refs(struct vfront *v, const struct xen_vhca_req *req,
+				const uint32_t *refs, unsigned int n)
 {
 	unsigned int id = vf_send(v, req, refs, n);
 

@@ -24,7 +24,12 @@
 
 /* States of a Xen device, as in xen/io/xenbus.h. */
 enum vf_state {
-	VF_UNKNOWN = 0, VF_INITIALISING = 1, VF_INIT_WAIT = 2, VF_INITIALISED = 3, VF_CONNECTED = 4, VF_CLOSING = 5,
+	VF_UNKNOWN = 0,
+	VF_INITIALISING = 1,
+	VF_INIT_WAIT = 2,
+	VF_INITIALISED = 3,
+	VF_CONNECTED = 4,
+	VF_CLOSING = 5,
 	VF_CLOSED = 6,
 };
 
@@ -93,7 +98,8 @@ void vf_close(struct vfront *v);
 
 /* -- xenstore -- */
 
-void vf_write(struct vfront *v, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void vf_write(struct vfront *v, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void vf_remove(struct vfront *v, const char *key);
 void vf_set_state(struct vfront *v, enum vf_state state);
 enum vf_state vf_backend_state(struct vfront *v);
@@ -101,13 +107,15 @@ void vf_expect_backend(struct vfront *v, enum vf_state state);
 
 /* -- pages -- */
 
-void vf_share(struct vfront *v, struct vf_pages *pages, unsigned int count, unsigned int domid, bool writable);
+void vf_share(struct vfront *v, struct vf_pages *pages, unsigned int count, unsigned int domid,
+	      bool writable);
 void vf_unshare(struct vfront *v, struct vf_pages *pages);
 
 /* -- commands -- */
 
 /* Sends with an id that is free, without waiting; refs go into its data page. Returns the id. */
-unsigned int vf_send(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n);
+unsigned int vf_send(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
+		     unsigned int n);
 
 /* Puts it on the ring as it is, whatever its id, and does not tell the backend. */
 void vf_put_raw(struct vfront *v, const struct xen_vhca_req *req);
@@ -119,7 +127,8 @@ void vf_collect(struct vfront *v, unsigned int left);
 
 /* Sends and waits. The response is well formed, or the case ends. */
 struct xen_vhca_rsp *vf_do(struct vfront *v, const struct xen_vhca_req *req);
-struct xen_vhca_rsp *vf_do_refs(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n);
+struct xen_vhca_rsp *vf_do_refs(struct vfront *v, const struct xen_vhca_req *req,
+				const uint32_t *refs, unsigned int n);
 
 uint8_t *vf_data(struct vfront *v, unsigned int id);
 

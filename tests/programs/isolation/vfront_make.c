@@ -20,7 +20,8 @@ bool vf_auto_translated(void)
 
 struct xen_vhca_req vf_open_ctx(void)
 {
-	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN, .u.ctx_open = { .pid = getpid(), .name = "vfront" } };
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN,
+				    .u.ctx_open = { .pid = getpid(), .name = "vfront" } };
 
 	return req;
 }
@@ -42,13 +43,15 @@ struct xen_vhca_req vf_alloc_pd(xen_vhca_handle_t ctx)
 
 struct xen_vhca_req vf_create_mem(xen_vhca_handle_t ctx, uint32_t pages)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_UMEM_CREATE, .u.umem_create = { .ctx = ctx, .pages = pages } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_UMEM_CREATE,
+				      .u.umem_create = { .ctx = ctx, .pages = pages } };
 }
 
 struct xen_vhca_req vf_add_umem(xen_vhca_handle_t umem, uint32_t first, uint32_t count)
 {
 	return (struct xen_vhca_req){
-		.op = XEN_VHCA_OP_UMEM_ADD, .u.umem_add = { .umem = umem, .first = first, .count = count },
+		.op = XEN_VHCA_OP_UMEM_ADD,
+		.u.umem_add = { .umem = umem, .first = first, .count = count },
 	};
 }
 
@@ -59,7 +62,8 @@ static struct xen_vhca_umem_addr page(const struct vf_process *p, unsigned int n
 
 static struct xen_vhca_umem_addr record(const struct vf_process *p, unsigned int n)
 {
-	return (struct xen_vhca_umem_addr){ .umem = p->umem, .offset = VFP_RECORDS * VF_PAGE + 8 * n };
+	return (struct xen_vhca_umem_addr){ .umem = p->umem,
+					    .offset = VFP_RECORDS * VF_PAGE + 8 * n };
 }
 
 struct xen_vhca_req vf_create_cq(const struct vf_process *p)
@@ -123,12 +127,13 @@ struct xen_vhca_req vf_object(unsigned int op, xen_vhca_handle_t handle)
 	return (struct xen_vhca_req){ .op = op, .u.object.handle = handle };
 }
 
-xen_vhca_handle_t vf_make(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n)
+xen_vhca_handle_t vf_make(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
+			  unsigned int n)
 {
 	struct xen_vhca_rsp *rsp = vf_do_refs(v, req, refs, n);
 
-	require(!rsp->status, "%s is done (%s, errno %u)", vhca_op_name(req->op), vhca_status_name(rsp->status),
-		rsp->hca_errno);
+	require(!rsp->status, "%s is done (%s, errno %u)", vhca_op_name(req->op),
+		vhca_status_name(rsp->status), rsp->hca_errno);
 	return rsp->u.object.handle;
 }
 
@@ -156,7 +161,8 @@ void vf_process_make(struct vfront *v, struct vf_process *p)
 	p->mr = make(v, vf_reg_mr(p));
 	req = vf_reg_inline(p->pd, 2);
 	p->inline_mr = vf_make(v, &req, &p->pages.refs[VFP_DATA + 2], 2);
-	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_MW_ALLOC, .u.mw_alloc = { .pd = p->pd, .type = 2 } };
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_MW_ALLOC,
+				     .u.mw_alloc = { .pd = p->pd, .type = 2 } };
 	p->mw = make(v, req);
 }
 
@@ -166,10 +172,11 @@ void vf_process_free(struct vfront *v, struct vf_process *p)
 		unsigned int op;
 		xen_vhca_handle_t handle;
 	} order[] = {
-		{ XEN_VHCA_OP_MW_FREE, p->mw }, { XEN_VHCA_OP_MR_DEREG, p->inline_mr }, { XEN_VHCA_OP_MR_DEREG, p->mr },
-		{ XEN_VHCA_OP_QP_DESTROY, p->qp }, { XEN_VHCA_OP_SRQ_DESTROY, p->srq },
-		{ XEN_VHCA_OP_CQ_DESTROY, p->cq }, { XEN_VHCA_OP_UMEM_DESTROY, p->umem }, { XEN_VHCA_OP_PD_FREE, p->pd },
-		{ XEN_VHCA_OP_UAR_FREE, p->uar }, { XEN_VHCA_OP_CTX_CLOSE, p->ctx },
+		{ XEN_VHCA_OP_MW_FREE, p->mw },        { XEN_VHCA_OP_MR_DEREG, p->inline_mr },
+		{ XEN_VHCA_OP_MR_DEREG, p->mr },       { XEN_VHCA_OP_QP_DESTROY, p->qp },
+		{ XEN_VHCA_OP_SRQ_DESTROY, p->srq },   { XEN_VHCA_OP_CQ_DESTROY, p->cq },
+		{ XEN_VHCA_OP_UMEM_DESTROY, p->umem }, { XEN_VHCA_OP_PD_FREE, p->pd },
+		{ XEN_VHCA_OP_UAR_FREE, p->uar },      { XEN_VHCA_OP_CTX_CLOSE, p->ctx },
 	};
 	size_t i;
 
@@ -177,7 +184,8 @@ void vf_process_free(struct vfront *v, struct vf_process *p)
 		struct xen_vhca_req req = vf_object(order[i].op, order[i].handle);
 		struct xen_vhca_rsp *rsp = vf_do(v, &req);
 
-		check(!rsp->status, "%s is done (%s)", vhca_op_name(req.op), vhca_status_name(rsp->status));
+		check(!rsp->status, "%s is done (%s)", vhca_op_name(req.op),
+		      vhca_status_name(rsp->status));
 	}
 	vf_unshare(v, &p->pages);
 }

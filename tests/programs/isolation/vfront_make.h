@@ -34,7 +34,8 @@ struct xen_vhca_req vf_reg_inline(xen_vhca_handle_t pd, uint32_t pages);
 struct xen_vhca_req vf_object(unsigned int op, xen_vhca_handle_t handle);
 
 /* The request is done, or the case ends. Returns the new handle. */
-xen_vhca_handle_t vf_make(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n);
+xen_vhca_handle_t vf_make(struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
+			  unsigned int n);
 
 /* Makes one of each, and destroys them in the right order. */
 void vf_process_make(struct vfront *v, struct vf_process *p);

@@ -34,7 +34,8 @@ static struct vp_conf conf_with_events(void)
 
 static uint8_t *memory(size_t bytes)
 {
-	uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	require(at != MAP_FAILED, "%zu octets of memory", bytes);
 	return at;
@@ -67,7 +68,8 @@ static void unmap_device(void)
 
 	require(maps, "the process sees its mappings");
 	while (fgets(line, sizeof(line), maps))
-		if (strstr(line, "/dev/infiniband/uverbs") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+		if (strstr(line, "/dev/infiniband/uverbs") &&
+		    sscanf(line, "%lx-%lx", &from, &to) == 2)
 			require(!munmap((void *)from, to - from), "a doorbell page is unmapped");
 	fclose(maps);
 }
@@ -141,10 +143,13 @@ static uint8_t *repeated_memory(size_t bytes)
 	uint8_t *at, *end;
 
 	require(fd >= 0 && !ftruncate(fd, LARGE), "a file of %u octets", LARGE);
-	at = mmap(NULL, bytes + LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	at = mmap(NULL, bytes + LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		  0);
 	require(at != MAP_FAILED, "room for %zu octets", bytes);
 	for (end = at; end < at + bytes; end += LARGE)
-		require(mmap(end, LARGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == end, "a piece of it");
+		require(mmap(end, LARGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+				end,
+			"a piece of it");
 	return at;
 }
 
@@ -173,13 +178,19 @@ static void run_registers(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("refused", run_refused, "no doorbell page", .on_demand = true),
-	CHECK_CASE("leaves", run_leaves, "closes the device with some of everything", .on_demand = true, .seconds = 600),
-	CHECK_CASE("waits", run_waits, "has a CQ that is armed, and a QP", .on_demand = true, .seconds = 600),
-	CHECK_CASE("gives-back", run_gives_back, "deregisters memory", .on_demand = true, .seconds = 600),
-	CHECK_CASE("registers", run_registers, "registers --max-size octets, or as many as the device allows, --count times", .on_demand = true, .seconds = 600),
+	CHECK_CASE("leaves", run_leaves, "closes the device with some of everything",
+		   .on_demand = true, .seconds = 600),
+	CHECK_CASE("waits", run_waits, "has a CQ that is armed, and a QP", .on_demand = true,
+		   .seconds = 600),
+	CHECK_CASE("gives-back", run_gives_back, "deregisters memory", .on_demand = true,
+		   .seconds = 600),
+	CHECK_CASE("registers", run_registers,
+		   "registers --max-size octets, or as many as the device allows, --count times",
+		   .on_demand = true, .seconds = 600),
 };
 
 int main(int argc, char **argv)
 {
-	return check_main(argc, argv, "what programs do while the backend lies to their kernel", cases, ARRAY_SIZE(cases));
+	return check_main(argc, argv, "what programs do while the backend lies to their kernel",
+			  cases, ARRAY_SIZE(cases));
 }

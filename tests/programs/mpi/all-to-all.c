@@ -75,7 +75,8 @@ static void uneven(size_t size, unsigned int round)
 	clear(gets);
 	MPI_Alltoallv(out, sent, sent_at, MPI_BYTE, in, got, got_at, MPI_BYTE, MPI_COMM_WORLD);
 	for (i = 0; i < job_ranks; i++)
-		data_check(in + got_at[i], got[i], seed_of(i, job_rank, size, round), "uneven all-to-all");
+		data_check(in + got_at[i], got[i], seed_of(i, job_rank, size, round),
+			   "uneven all-to-all");
 	check_guard(gets);
 	free(counts);
 }
@@ -85,14 +86,17 @@ static void usage(FILE *to)
 	fputs("usage: mpirun ... all-to-all [--most BYTES] [--rounds N]\n"
 	      "\n"
 	      "Every rank sends 1, 3, 11, 43 ... and BYTES bytes (262144) to every rank, N times (2) each: by\n"
-	      "MPI_Alltoall(), and parts of different sizes by MPI_Alltoallv().\n", to);
+	      "MPI_Alltoall(), and parts of different sizes by MPI_Alltoallv().\n",
+	      to);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "most", required_argument, NULL, 'm' }, { "rounds", required_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' }, { 0 },
+		{ "most", required_argument, NULL, 'm' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	unsigned long most = 262144, rounds = 2, i;
 	size_t size;

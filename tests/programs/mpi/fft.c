@@ -46,7 +46,8 @@ void fft_run(const struct fft *f, double complex *x, int direction)
 			for (k = 0; k < half; k++) {
 				double complex root = f->root[k * stride];
 				double complex a = x[start + k];
-				double complex b = times(x[start + half + k], direction > 0 ? root : conj(root));
+				double complex b = times(x[start + half + k],
+							 direction > 0 ? root : conj(root));
 
 				x[start + k] = a + b;
 				x[start + half + k] = a - b;

@@ -11,7 +11,7 @@
 struct fft {
 	int n;
 	double complex *root; /* exp(2 pi i k / n), for k below n / 2 */
-	int *place; /* of each element, its bits in reverse order */
+	int *place;           /* of each element, its bits in reverse order */
 };
 
 /* Memory belongs to the plan until fft_free(). */
@@ -24,7 +24,8 @@ void fft_run(const struct fft *f, double complex *x, int direction);
 /* Complex multiplication without the care for infinities that C asks for, which takes most of the time. */
 static inline double complex times(double complex a, double complex b)
 {
-	return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b));
+	return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
+		     creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
 #endif

@@ -25,7 +25,8 @@
 
 typedef double complex cplx;
 
-static const struct class {
+static const struct class
+{
 	char name;
 	int nx, ny, nz, iterations;
 } classes[] = { { 'T', 32, 32, 32, 3 }, { 'S', 64, 64, 64, 6 }, { 'W', 128, 128, 32, 6 } };
@@ -36,7 +37,7 @@ struct grid {
 	MPI_Comm comm;
 	int rank, ranks;
 	int nx, ny, nz, nyl, nzl; /* points of the grid; of this rank: y when turned, and z */
-	size_t points; /* of this rank */
+	size_t points;            /* of this rank */
 	struct fft x, y, z;
 	cplx *line, *packed;
 };
@@ -121,8 +122,8 @@ static void turn(struct grid *g, cplx *a, cplx *b)
 	alltoall(g, g->packed, a);
 	for (rank = 0; rank < g->ranks; rank++)
 		for (i = 0; i < g->nyl * g->nx; i++)
-			memcpy(b + (size_t)i * g->nz + rank * g->nzl, a + rank * block(g) + (size_t)i * g->nzl,
-			       g->nzl * sizeof(cplx));
+			memcpy(b + (size_t)i * g->nz + rank * g->nzl,
+			       a + rank * block(g) + (size_t)i * g->nzl, g->nzl * sizeof(cplx));
 }
 
 /* The other way round. */
@@ -133,8 +134,8 @@ static void turn_back(struct grid *g, cplx *b, cplx *a)
 
 	for (rank = 0; rank < g->ranks; rank++)
 		for (i = 0; i < g->nyl * g->nx; i++)
-			memcpy(g->packed + rank * block(g) + (size_t)i * g->nzl, b + (size_t)i * g->nz + rank * g->nzl,
-			       g->nzl * sizeof(cplx));
+			memcpy(g->packed + rank * block(g) + (size_t)i * g->nzl,
+			       b + (size_t)i * g->nz + rank * g->nzl, g->nzl * sizeof(cplx));
 	alltoall(g, g->packed, b);
 	for (y = 0; y < g->ny; y++)
 		for (x = 0; x < g->nx; x++)
@@ -168,7 +169,8 @@ static void decay(double *factor, int n, int t)
 
 static void evolve(const struct grid *g, const cplx *from, cplx *to, int t)
 {
-	double *fx = job_alloc((g->nx + g->ny + g->nz) * sizeof(double)), *fy = fx + g->nx, *fz = fy + g->ny;
+	double *fx = job_alloc((g->nx + g->ny + g->nz) * sizeof(double)), *fy = fx + g->nx,
+	       *fz = fy + g->ny;
 	int x, y, z;
 
 	decay(fx, g->nx, t);
@@ -214,17 +216,19 @@ static void check_point(const struct grid *g, const cplx *transformed, int kx, i
 		for (y = 0; y < g->ny; y++) {
 			for (x = 0; x < g->nx; x++) {
 				double re = random_next(&state), im = random_next(&state);
-				cplx turn_y = times(g->x.root[kx * x % g->nx % (g->nx / 2)], CMPLX(re, im));
+				cplx turn_y = times(g->x.root[kx * x % g->nx % (g->nx / 2)],
+						    CMPLX(re, im));
 				double sign = kx * x % g->nx < g->nx / 2 ? 1 : -1;
-				double angle = 2 * M_PI * ((double)ky * y / g->ny + (double)kz * z / g->nz);
+				double angle = 2 * M_PI *
+					       ((double)ky * y / g->ny + (double)kz * z / g->nz);
 
 				should += sign * times(turn_y, CMPLX(cos(angle), sin(angle)));
 			}
 		}
 	}
 	if (cabs(is - should) > 1e-9 * cabs(should))
-		job_wrong("point %d, %d, %d is %g%+gi, not %g%+gi", kx, ky, kz, creal(is), cimag(is), creal(should),
-			  cimag(should));
+		job_wrong("point %d, %d, %d is %g%+gi, not %g%+gi", kx, ky, kz, creal(is),
+			  cimag(is), creal(should), cimag(should));
 }
 
 /* All of it; returns the seconds that it took. checks: compare points with their definition. */
@@ -273,7 +277,8 @@ static void compare(const cplx *is, const cplx *should, int iterations)
 	for (t = 0; t < iterations; t++) {
 		printf("checksum %d %.12e %.12e\n", t + 1, creal(is[t]), cimag(is[t]));
 		if (!(cabs(is[t] - should[t]) <= TOLERANCE * cabs(should[t])))
-			job_wrong("checksum %d is %.12e%+.12ei alone", t + 1, creal(should[t]), cimag(should[t]));
+			job_wrong("checksum %d is %.12e%+.12ei alone", t + 1, creal(should[t]),
+				  cimag(should[t]));
 	}
 }
 
@@ -282,13 +287,16 @@ static void usage(FILE *to)
 	fputs("usage: mpirun ... ft [--class T|S|W]\n"
 	      "\n"
 	      "Transforms a grid of 32x32x32, 64x64x64 or 128x128x32 points (class T, 3 iterations, or S or W,\n"
-	      "6 iterations). The ranks must be a power of two. Prints the checksums, and \"ft CLASS SECONDS\".\n", to);
+	      "6 iterations). The ranks must be a power of two. Prints the checksums, and \"ft CLASS SECONDS\".\n",
+	      to);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "class", required_argument, NULL, 'c' }, { "help", no_argument, NULL, 'h' }, { 0 },
+		{ "class", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	cplx sums[MOST_ITERATIONS], alone[MOST_ITERATIONS];
 	const struct class *class = classes;
@@ -296,7 +304,7 @@ int main(int argc, char **argv)
 	int o;
 
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		for (class = classes; o == 'c' && class < classes + CLASSES; class++)
+		for (class = classes; o == 'c' && class < classes + CLASSES; class ++)
 			if (optarg[0] == class->name && !optarg[1])
 				break;
 		if (o != 'c' || class == classes + CLASSES) {
@@ -306,7 +314,8 @@ int main(int argc, char **argv)
 	}
 	job_start();
 	if (class->ny % job_ranks || class->nz % job_ranks)
-		job_die("%d ranks cannot share a grid of %dx%dx%d", job_ranks, class->nx, class->ny, class->nz);
+		job_die("%d ranks cannot share a grid of %dx%dx%d", job_ranks, class->nx, class->ny,
+			class->nz);
 	seconds = solve(class, MPI_COMM_WORLD, sums, 0);
 	if (!job_rank) {
 		solve(class, MPI_COMM_SELF, alone, 1);

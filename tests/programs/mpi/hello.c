@@ -17,7 +17,8 @@ static void usage(FILE *to)
 {
 	fputs("usage: mpirun ... hello\n"
 	      "\n"
-	      "Prints a line for each rank, \"rank R of N on HOST\", by what all others heard of it.\n", to);
+	      "Prints a line for each rank, \"rank R of N on HOST\", by what all others heard of it.\n",
+	      to);
 }
 
 int main(int argc, char **argv)

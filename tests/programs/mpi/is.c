@@ -20,23 +20,25 @@
 #define BUCKETS 1024
 #define PROBES 5 /* keys whose place is checked in each iteration */
 
-static const struct class {
+static const struct class
+{
 	char name;
 	int keys_log, range_log; /* 2^keys_log keys below 2^range_log */
 } classes[] = { { 'S', 16, 11 }, { 'W', 20, 16 }, { 'A', 23, 19 } };
 
 struct sort {
-	long keys; /* of all ranks */
-	int range, shift; /* bucket = key >> shift */
-	long first, mine; /* those of this rank */
+	long keys;         /* of all ranks */
+	int range, shift;  /* bucket = key >> shift */
+	long first, mine;  /* those of this rank */
 	int *key, *packed; /* mine of them, as they were, and by buckets */
-	int *got; /* the keys this rank owns */
+	int *got;          /* the keys this rank owns */
 	long gots, got_room;
-	int low, high; /* it owns the keys from low, below high */
-	long below; /* so many keys of all ranks are below low */
-	int *count; /* of each key from low */
+	int low, high;                       /* it owns the keys from low, below high */
+	long below;                          /* so many keys of all ranks are below low */
+	int *count;                          /* of each key from low */
 	int *bucket_of_mine, *bucket_of_all; /* how many keys are in each */
-	int *sent, *sent_at, *gotten, *gotten_at, *first_bucket; /* by ranks; the last with one more */
+	int *sent, *sent_at, *gotten, *gotten_at,
+		*first_bucket; /* by ranks; the last with one more */
 };
 
 static int random_key(uint64_t *x, int range)
@@ -154,8 +156,8 @@ static void exchange(struct sort *s)
 		s->got_room = s->gots + s->gots / 8;
 		s->got = job_alloc(s->got_room * sizeof(*s->got));
 	}
-	MPI_Alltoallv(s->packed, s->sent, s->sent_at, MPI_INT, s->got, s->gotten, s->gotten_at, MPI_INT,
-		      MPI_COMM_WORLD);
+	MPI_Alltoallv(s->packed, s->sent, s->sent_at, MPI_INT, s->got, s->gotten, s->gotten_at,
+		      MPI_INT, MPI_COMM_WORLD);
 }
 
 /* Finds the place of each key: what is below the range of its owner, and what is below it there. */
@@ -166,14 +168,16 @@ static void rank_keys(struct sort *s)
 	memset(s->bucket_of_mine, 0, BUCKETS * sizeof(int));
 	for (i = 0; i < s->mine; i++)
 		s->bucket_of_mine[s->key[i] >> s->shift]++;
-	MPI_Allreduce(s->bucket_of_mine, s->bucket_of_all, BUCKETS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(s->bucket_of_mine, s->bucket_of_all, BUCKETS, MPI_INT, MPI_SUM,
+		      MPI_COMM_WORLD);
 	share_buckets(s);
 	pack_by_buckets(s);
 	exchange(s);
 	memset(s->count, 0, (s->high - s->low) * sizeof(*s->count));
 	for (i = 0; i < s->gots; i++) {
 		if (s->got[i] < s->low || s->got[i] >= s->high)
-			job_die("key %d came to the owner of %d to %d", s->got[i], s->low, s->high - 1);
+			job_die("key %d came to the owner of %d to %d", s->got[i], s->low,
+				s->high - 1);
 		s->count[s->got[i] - s->low]++;
 	}
 }
@@ -205,14 +209,15 @@ static void check_places(const struct sort *s, int iteration)
 	MPI_Allreduce(here, all, 2 * PROBES, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
 	for (p = 0; p < PROBES; p++)
 		if (all[p] != all[PROBES + p])
-			job_wrong("iteration %d: key %d is at %ld, not %ld", iteration, key[p], all[PROBES + p],
-				  all[p]);
+			job_wrong("iteration %d: key %d is at %ld, not %ld", iteration, key[p],
+				  all[PROBES + p], all[p]);
 }
 
 /* The keys of this rank in order, by their places; they follow those of the rank before. */
 static void check_order(const struct sort *s)
 {
-	int *sorted = job_alloc(s->gots * sizeof(*sorted)), *at = job_alloc((s->high - s->low + 1) * sizeof(*at));
+	int *sorted = job_alloc(s->gots * sizeof(*sorted)),
+	    *at = job_alloc((s->high - s->low + 1) * sizeof(*at));
 	int last, before = -1, sum = 0, k;
 	long i, all;
 
@@ -274,21 +279,24 @@ static void check_counts(const struct sort *s, const struct reference *r, int it
 
 	for (k = s->low; k < s->high; k++)
 		if (s->count[k - s->low] != r->count[k])
-			job_wrong("iteration %d: key %d is there %d times, not %d", iteration, k, s->count[k - s->low],
-				  r->count[k]);
+			job_wrong("iteration %d: key %d is there %d times, not %d", iteration, k,
+				  s->count[k - s->low], r->count[k]);
 }
 
 static void usage(FILE *to)
 {
 	fputs("usage: mpirun ... is [--class S|W|A]\n"
 	      "\n"
-	      "Sorts 2^16, 2^20 or 2^23 integers (class S) ten times. Prints \"is CLASS SECONDS\".\n", to);
+	      "Sorts 2^16, 2^20 or 2^23 integers (class S) ten times. Prints \"is CLASS SECONDS\".\n",
+	      to);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "class", required_argument, NULL, 'c' }, { "help", no_argument, NULL, 'h' }, { 0 },
+		{ "class", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	const struct class *class = classes;
 	double start, seconds = 0;
@@ -297,7 +305,7 @@ int main(int argc, char **argv)
 	int o, i;
 
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		for (class = classes; o == 'c' && class < classes + 3; class++)
+		for (class = classes; o == 'c' && class < classes + 3; class ++)
 			if (optarg[0] == class->name && !optarg[1])
 				break;
 		if (o != 'c' || class == classes + 3) {

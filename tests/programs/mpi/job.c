@@ -68,14 +68,16 @@ void *job_alloc(size_t bytes)
 	return at;
 }
 
-unsigned long job_number(const char *option, const char *text, unsigned long least, unsigned long most)
+unsigned long job_number(const char *option, const char *text, unsigned long least,
+			 unsigned long most)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (*text >= '0' && *text <= '9' && !*end && n >= least && n <= most)
 		return n;
-	fprintf(stderr, "--%s wants a number from %lu to %lu, not '%s'\n", option, least, most, text);
+	fprintf(stderr, "--%s wants a number from %lu to %lu, not '%s'\n", option, least, most,
+		text);
 	exit(2);
 }
 

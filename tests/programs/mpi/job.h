@@ -31,7 +31,8 @@ void job_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn
 void *job_alloc(size_t bytes);
 
 /* The value of an option, a whole number from least to most; ends the program, status 2, if it is not one. */
-unsigned long job_number(const char *option, const char *text, unsigned long least, unsigned long most);
+unsigned long job_number(const char *option, const char *text, unsigned long least,
+			 unsigned long most);
 
 /* Bytes that depend on their place and on the seed, every one of them. */
 void data_fill(void *at, size_t length, uint64_t seed);

@@ -13,14 +13,14 @@
 #define MOST_BYTES (64u << 20)
 #define CHECKED 4 /* rounds of each size */
 #define WINDOW 16 /* messages under way, for bandwidth */
-#define BATCH 4 /* rounds that are measured together, for latency */
+#define BATCH 4   /* rounds that are measured together, for latency */
 #define LEAST_ROUNDS 4
 #define TAG 1
 
 struct plan {
-	size_t least, most; /* sizes, by powers of two */
+	size_t least, most;  /* sizes, by powers of two */
 	unsigned long count; /* rounds of small messages */
-	size_t volume; /* bytes in all rounds of a size; fewer rounds of large messages */
+	size_t volume;       /* bytes in all rounds of a size; fewer rounds of large messages */
 	bool latency, bandwidth;
 };
 
@@ -115,9 +115,11 @@ static void window(size_t size)
 
 	for (i = 0; i < WINDOW; i++) {
 		if (job_rank)
-			MPI_Irecv(in + i * size, size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[i]);
+			MPI_Irecv(in + i * size, size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+				  &requests[i]);
 		else
-			MPI_Isend(out + i * size, size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]);
+			MPI_Isend(out + i * size, size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
+				  &requests[i]);
 	}
 	MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
 	if (job_rank)
@@ -178,15 +180,20 @@ static void usage(FILE *to)
 	      "\n"
 	      "Two ranks exchange messages of BYTES, 2 * BYTES ... bytes (1 to 1 MiB), each N times (100), but no\n"
 	      "more than BYTES in all (16 MiB). A few rounds of each size are checked byte by byte first.\n"
-	      "Prints \"latency SIZE MICROSECONDS\", one way, and \"bandwidth SIZE MIB/S\": medians.\n", to);
+	      "Prints \"latency SIZE MICROSECONDS\", one way, and \"bandwidth SIZE MIB/S\": medians.\n",
+	      to);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "least", required_argument, NULL, 'l' }, { "most", required_argument, NULL, 'm' },
-		{ "count", required_argument, NULL, 'c' }, { "volume", required_argument, NULL, 'v' },
-		{ "only", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' }, { 0 },
+		{ "least", required_argument, NULL, 'l' },
+		{ "most", required_argument, NULL, 'm' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "volume", required_argument, NULL, 'v' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	struct plan plan = { 1, 1 << 20, 100, 16 << 20, true, true };
 	int o;

@@ -9,7 +9,7 @@
 
 #define RANDOM_MASK ((1ull << 46) - 1)
 #define RANDOM_FACTOR 1220703125ull /* 5^13 */
-#define RANDOM_SEED 314159265ull /* of both IS and FT */
+#define RANDOM_SEED 314159265ull    /* of both IS and FT */
 
 /* The next number, in (0, 1). What overflows 64 bits is no part of the lower 46. */
 static inline double random_next(uint64_t *x)

@@ -48,7 +48,8 @@ bool check_at(const char *file, int line, bool ok, const char *expr, const char 
 	if (ok)
 		printf("\n");
 	else
-		printf("\n    not true: %s (errno %d: %s)\n", expr, saved_errno, strerror(saved_errno));
+		printf("\n    not true: %s (errno %d: %s)\n", expr, saved_errno,
+		       strerror(saved_errno));
 	if (!ok)
 		failures++;
 	errno = saved_errno;
@@ -131,7 +132,8 @@ static void run_here(const struct check_case *const *cases, size_t n, int parent
 		alarm(seconds_of(cases[i]));
 		cases[i]->run(cases[i]->arg);
 		fflush(stdout);
-		if (failures || !goes_on || write(parent, &octet, 1) != 1 || read(parent, &octet, 1) != 1)
+		if (failures || !goes_on || write(parent, &octet, 1) != 1 ||
+		    read(parent, &octet, 1) != 1)
 			check_end_case();
 	}
 }
@@ -152,7 +154,8 @@ static int reap(pid_t pid, const struct check_case *c)
 	if (WTERMSIG(status) == SIGALRM)
 		printf("%s: not finished after %u s\n", c->name, seconds_of(c));
 	else
-		printf("%s: died of signal %d (%s)\n", c->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		printf("%s: died of signal %d (%s)\n", c->name, WTERMSIG(status),
+		       strsignal(WTERMSIG(status)));
 	return EXIT_FAILURE;
 }
 
@@ -188,17 +191,15 @@ static void usage(const char *program, const char *what, FILE *to)
 
 enum { OPT_RESULTS = 256, OPT_COUNT, OPT_MAX_SIZE, OPT_DEADLINE, OPT_SEED };
 
-static const struct option long_options[] = {
-	{ "list", no_argument, NULL, 'l' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "results", no_argument, NULL, OPT_RESULTS },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
-	{ "deadline", required_argument, NULL, OPT_DEADLINE },
-	{ "seed", required_argument, NULL, OPT_SEED },
-	{ 0 }
-};
+static const struct option long_options[] = { { "list", no_argument, NULL, 'l' },
+					      { "verbose", no_argument, NULL, 'v' },
+					      { "help", no_argument, NULL, 'h' },
+					      { "results", no_argument, NULL, OPT_RESULTS },
+					      { "count", required_argument, NULL, OPT_COUNT },
+					      { "max-size", required_argument, NULL, OPT_MAX_SIZE },
+					      { "deadline", required_argument, NULL, OPT_DEADLINE },
+					      { "seed", required_argument, NULL, OPT_SEED },
+					      { 0 } };
 
 static unsigned long long number(const char *name, const char *text)
 {
@@ -242,7 +243,8 @@ static void count_result(struct tally *tally, const struct check_case *c, int st
 }
 
 /* Runs cases in one child, one after the other, until one has not passed. Returns how many have a result; at least one has. */
-static size_t run_child(const struct check_case *const *cases, size_t n, struct tally *tally, bool results)
+static size_t run_child(const struct check_case *const *cases, size_t n, struct tally *tally,
+			bool results)
 {
 	size_t done = 0;
 	int pair[2];
@@ -274,7 +276,8 @@ static size_t run_child(const struct check_case *const *cases, size_t n, struct 
 	return done + 1;
 }
 
-static void run_all(const struct check_case *const *cases, size_t n, struct tally *tally, bool results)
+static void run_all(const struct check_case *const *cases, size_t n, struct tally *tally,
+		    bool results)
 {
 	size_t i, m;
 
@@ -285,7 +288,8 @@ static void run_all(const struct check_case *const *cases, size_t n, struct tall
 	}
 }
 
-int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables, size_t count)
+int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables,
+		      size_t count)
 {
 	const struct check_case **chosen;
 	bool list = false, results = false;
@@ -357,14 +361,15 @@ int check_main_tables(int argc, char **argv, const char *what, const struct chec
 	if (list)
 		return EXIT_SUCCESS;
 	if (!results)
-		printf("%u passed, %u failed, %u skipped (seed %llu)\n", tally.passed, tally.failed, tally.skipped,
-		       (unsigned long long)opt.seed);
+		printf("%u passed, %u failed, %u skipped (seed %llu)\n", tally.passed, tally.failed,
+		       tally.skipped, (unsigned long long)opt.seed);
 	if (tally.failed)
 		return EXIT_FAILURE;
 	return tally.passed ? EXIT_SUCCESS : EXIT_SKIP;
 }
 
-int check_main(int argc, char **argv, const char *what, const struct check_case *cases, size_t count)
+int check_main(int argc, char **argv, const char *what, const struct check_case *cases,
+	       size_t count)
 {
 	const struct check_table table = { .cases = cases, .count = count };
 

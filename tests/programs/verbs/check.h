@@ -24,23 +24,23 @@
 
 struct check_case {
 	const char *name;
-	const char *shows;		/* one line, for --list */
+	const char *shows; /* one line, for --list */
 	void (*run)(const void *arg);
 	const void *arg;
-	unsigned int seconds;		/* time limit, 0: the default */
-	bool on_demand;			/* runs only if it is named in full: needs something from outside, or a rare driver */
-	bool together;			/* in one process with those before and behind it that say so too, while they pass */
+	unsigned int seconds; /* time limit, 0: the default */
+	bool on_demand; /* runs only if it is named in full: needs something from outside, or a rare driver */
+	bool together; /* in one process with those before and behind it that say so too, while they pass */
 };
 
 #define CHECK_CASE(n, f, s, ...) { .name = n, .run = f, .shows = s, __VA_ARGS__ }
 
 /* What the command line asked for. */
 struct check_options {
-	const char *device[2];		/* -d, -D: NULL for the first and second that there are */
+	const char *device[2]; /* -d, -D: NULL for the first and second that there are */
 	unsigned int deadline_ms;
-	unsigned long count;		/* --count, 0 if not given */
-	size_t max_size;		/* --max-size, 0 if not given */
-	uint64_t seed;			/* of the data patterns */
+	unsigned long count; /* --count, 0 if not given */
+	size_t max_size;     /* --max-size, 0 if not given */
+	uint64_t seed;       /* of the data patterns */
 	bool verbose;
 };
 
@@ -50,7 +50,8 @@ extern struct check_options opt;
  * The whole of main(): parses the options, lists or runs the cases that the arguments name (globs; all if none).
  * Returns the exit status: 0 passed, 1 failed, 77 if every case was skipped.
  */
-int check_main(int argc, char **argv, const char *what, const struct check_case *cases, size_t count);
+int check_main(int argc, char **argv, const char *what, const struct check_case *cases,
+	       size_t count);
 
 /* The same, for a table that is spread over several files. */
 struct check_table {
@@ -58,7 +59,8 @@ struct check_table {
 	size_t count;
 };
 
-int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables, size_t count);
+int check_main_tables(int argc, char **argv, const char *what, const struct check_table *tables,
+		      size_t count);
 
 /* Will another case run in this process after this one, should it pass? */
 bool check_goes_on(void);
@@ -88,10 +90,10 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define check(cond, ...) check_at(__FILE__, __LINE__, (cond), #cond, __VA_ARGS__)
 
 /* A check without which the rest of the case makes no sense. */
-#define require(cond, ...)						\
-	do {								\
+#define require(cond, ...) \
+	do { \
 		if (!check_at(__FILE__, __LINE__, (cond), #cond, __VA_ARGS__)) \
-			check_end_case();				\
+			check_end_case(); \
 	} while (0)
 
 /* Milliseconds of a clock that never goes back. */

@@ -11,9 +11,11 @@ void bell_make(struct vp_both *bell)
 
 int main(int argc, char **argv)
 {
-	const struct check_table tables[] = { events_completion, events_storm, events_many, events_async };
+	const struct check_table tables[] = { events_completion, events_storm, events_many,
+					      events_async };
 
 	vp_load_providers();
-	return check_main_tables(argc, argv, "Completion events and asynchronous events: none lost, none too many.",
-				 tables, ARRAY_SIZE(tables));
+	return check_main_tables(
+		argc, argv, "Completion events and asynchronous events: none lost, none too many.",
+		tables, ARRAY_SIZE(tables));
 }

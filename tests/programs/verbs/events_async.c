@@ -41,8 +41,8 @@ static void srq_limit(const void *arg)
 				vp_expect_no_async(&dev_b, "five receives left");
 		}
 		require(vp_async(&dev_b, &event, opt.deadline_ms), "an event comes");
-		check(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED, "it is the limit (got \"%s\")",
-		      ibv_event_type_str(event.event_type));
+		check(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED,
+		      "it is the limit (got \"%s\")", ibv_event_type_str(event.event_type));
 		check(event.element.srq == b.srq, "and names the SRQ");
 		vp_expect_no_async(&dev_b, "the limit rings once");
 	}
@@ -61,7 +61,8 @@ static void last_wqe(const void *arg)
 	conf.use_srq = true;
 	vp_both_make(&both, conf);
 	vp_move_to_error(&both.pair.b);
-	vp_expect_qp_event(&both.pair.b, IBV_EVENT_QP_LAST_WQE_REACHED, "a QP on an SRQ that was moved to ERR");
+	vp_expect_qp_event(&both.pair.b, IBV_EVENT_QP_LAST_WQE_REACHED,
+			   "a QP on an SRQ that was moved to ERR");
 	vp_expect_no_async(&both.dev_b, "after that");
 	vp_both_free(&both);
 }
@@ -110,7 +111,8 @@ static void access_error(const void *arg)
 	vp_wr(&w, &both.pair.a, IBV_WR_RDMA_WRITE, 0, 64);
 	w.wr.wr.rdma.rkey = other.b.mr->rkey;
 	vp_send(&both.pair.a, &w.wr);
-	vp_expect(&both.pair.a.scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR, "a write with a key of another PD");
+	vp_expect(&both.pair.a.scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR,
+		  "a write with a key of another PD");
 	vp_expect_qp_event(&both.pair.b, IBV_EVENT_QP_ACCESS_ERR, "the responder");
 	vp_expect_no_async(&both.dev_b, "after that");
 	vp_expect_no_async(&both.dev_a, "at the requester");
@@ -237,15 +239,18 @@ static void device_fatal(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("async-srq-limit", srq_limit, "the limit of an SRQ rings once each time it is set"),
+	CHECK_CASE("async-srq-limit", srq_limit,
+		   "the limit of an SRQ rings once each time it is set"),
 	CHECK_CASE("async-last-wqe", last_wqe, "a failed QP on an SRQ reports its last receive"),
 	CHECK_CASE("async-comm-established", comm_established, "the first message to a QP in RTR"),
-	CHECK_CASE("async-access-error", access_error, "a refused access is reported to the responder, once"),
-	CHECK_CASE("async-destroyed-with-event", destroyed_with_event, "a QP takes its unread events with it"),
-	CHECK_CASE("port-flap", port_flap, "link down and up (somebody outside does it)", .seconds = 150,
-		   .on_demand = true),
-	CHECK_CASE("device-fatal", device_fatal, "a device that breaks (somebody outside does it)", .seconds = 150,
-		   .on_demand = true),
+	CHECK_CASE("async-access-error", access_error,
+		   "a refused access is reported to the responder, once"),
+	CHECK_CASE("async-destroyed-with-event", destroyed_with_event,
+		   "a QP takes its unread events with it"),
+	CHECK_CASE("port-flap", port_flap, "link down and up (somebody outside does it)",
+		   .seconds = 150, .on_demand = true),
+	CHECK_CASE("device-fatal", device_fatal, "a device that breaks (somebody outside does it)",
+		   .seconds = 150, .on_demand = true),
 };
 
 const struct check_table events_async = { .cases = cases, .count = ARRAY_SIZE(cases) };

@@ -250,7 +250,8 @@ static void many_queues(const void *arg)
 		for (i = 0; i < QPS; i++) {
 			struct ibv_wc wc;
 
-			require(vp_poll_for(&pair[i].a.scq, &wc, opt.deadline_ms), "the send completes");
+			require(vp_poll_for(&pair[i].a.scq, &wc, opt.deadline_ms),
+				"the send completes");
 		}
 	}
 	for (i = 0; i < QPS; i++)
@@ -309,17 +310,21 @@ static void destroyed_with_event(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("cq-arm-then-arrive", arm_then_arrive, "an armed CQ rings for the next completion"),
-	CHECK_CASE("cq-arrive-then-arm", arrive_then_arm, "what came before the arming is rung for or can be polled"),
+	CHECK_CASE("cq-arm-then-arrive", arm_then_arrive,
+		   "an armed CQ rings for the next completion"),
+	CHECK_CASE("cq-arrive-then-arm", arrive_then_arm,
+		   "what came before the arming is rung for or can be polled"),
 	CHECK_CASE("cq-not-armed", not_armed, "a CQ that was not armed does not ring"),
 	CHECK_CASE("cq-one-for-each-arming", one_event_for_each_arming, "one arming, one event"),
 	CHECK_CASE("cq-solicited-only", solicited_only, "armed for solicited: only those ring"),
 	CHECK_CASE("cq-solicited-then-all", solicited_then_all, "the wider arming counts"),
-	CHECK_CASE("cq-error-is-solicited", error_is_solicited, "a completion in error rings always"),
+	CHECK_CASE("cq-error-is-solicited", error_is_solicited,
+		   "a completion in error rings always"),
 	CHECK_CASE("cq-send-side", send_completions, "requests ring as receives do"),
 	CHECK_CASE("cq-many-queues", many_queues, "many CQs on one channel, each under its name"),
 	CHECK_CASE("cq-every-vector", every_vector, "each completion vector delivers"),
-	CHECK_CASE("cq-destroyed-with-event", destroyed_with_event, "a CQ takes its unread events with it"),
+	CHECK_CASE("cq-destroyed-with-event", destroyed_with_event,
+		   "a CQ takes its unread events with it"),
 };
 
 const struct check_table events_completion = { .cases = cases, .count = ARRAY_SIZE(cases) };

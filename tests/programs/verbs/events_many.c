@@ -17,7 +17,7 @@
 
 #define LANES 8
 #define STANDARD_COUNT 20000
-#define WINDOW 8			/* messages of a lane that may be under way */
+#define WINDOW 8 /* messages of a lane that may be under way */
 #define SLOT 64
 
 /* One side of a lane: a CQ, and the channel it rings. */
@@ -25,7 +25,7 @@ struct ear {
 	struct vp_cq *cq;
 	struct ibv_comp_channel *channel;
 	bool armed;
-	unsigned long heard;		/* completions */
+	unsigned long heard; /* completions */
 };
 
 struct lane {
@@ -39,7 +39,7 @@ struct many {
 	struct lane lanes[LANES];
 	unsigned long count;
 	_Atomic unsigned long sent, taken;
-	unsigned long slept;		/* by the receiver */
+	unsigned long slept; /* by the receiver */
 };
 
 static void ear_make(struct ear *ear, struct vp_cq *cq, struct ibv_comp_channel *channel)
@@ -64,8 +64,9 @@ static void sleep_for(struct ear *const ears[LANES], const struct many *m, const
 
 	for (i = 0; i < LANES; i++)
 		fds[i] = (struct pollfd){ .fd = ears[i]->channel->fd, .events = POLLIN };
-	require(poll(fds, LANES, opt.deadline_ms) > 0, "the %s is woken (%lu sent and %lu taken of %lu)", who, m->sent,
-		m->taken, m->count);
+	require(poll(fds, LANES, opt.deadline_ms) > 0,
+		"the %s is woken (%lu sent and %lu taken of %lu)", who, m->sent, m->taken,
+		m->count);
 	for (i = 0; i < LANES; i++)
 		if (fds[i].revents && vp_event(ears[i]->channel, 0))
 			ears[i]->armed = false;
@@ -78,8 +79,8 @@ static bool hear_sent(struct many *m, struct lane *lane)
 	struct ibv_wc wc;
 
 	while (vp_poll(lane->sent.cq, &wc)) {
-		require(wc.status == IBV_WC_SUCCESS, "message %lu is sent (got \"%s\")", lane->sent.heard,
-			ibv_wc_status_str(wc.status));
+		require(wc.status == IBV_WC_SUCCESS, "message %lu is sent (got \"%s\")",
+			lane->sent.heard, ibv_wc_status_str(wc.status));
 		lane->sent.heard++;
 		m->sent++;
 	}
@@ -152,10 +153,11 @@ static bool hear_taken(struct many *m, struct lane *lane)
 	struct ibv_wc wc;
 
 	while (vp_poll(lane->taken.cq, &wc)) {
-		require(wc.status == IBV_WC_SUCCESS, "message %lu arrives (got \"%s\")", lane->taken.heard,
-			ibv_wc_status_str(wc.status));
+		require(wc.status == IBV_WC_SUCCESS, "message %lu arrives (got \"%s\")",
+			lane->taken.heard, ibv_wc_status_str(wc.status));
 		memcpy(&number, b->buf + wc.wr_id * SLOT, sizeof(number));
-		require(number == lane->taken.heard, "messages arrive in order (%lu, not %lu)", number, lane->taken.heard);
+		require(number == lane->taken.heard, "messages arrive in order (%lu, not %lu)",
+			number, lane->taken.heard);
 		lane->taken.heard++;
 		m->taken++;
 		vp_recv(b, wc.wr_id, wc.wr_id * SLOT, SLOT);
@@ -220,7 +222,8 @@ static void storm_many(const void *arg)
 
 static const struct check_case cases[] = {
 	/* Whoever asks for millions of messages has his own limit. */
-	CHECK_CASE("storm-many", storm_many, "--count messages across 8 CQs, with random pauses: every event arrives",
+	CHECK_CASE("storm-many", storm_many,
+		   "--count messages across 8 CQs, with random pauses: every event arrives",
 		   .seconds = 6 * 3600),
 };
 

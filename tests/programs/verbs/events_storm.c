@@ -15,14 +15,14 @@
 #include "events.h"
 
 #define STANDARD_COUNT 2000
-#define WINDOW 16			/* messages that may be under way */
+#define WINDOW 16 /* messages that may be under way */
 #define SLOT 64
 
 struct storm {
 	struct vp_both bell;
 	unsigned long count;
 	int solicited_only;
-	unsigned long woken;		/* how often the receiver had to sleep */
+	unsigned long woken; /* how often the receiver had to sleep */
 };
 
 static unsigned long storm_count(void)
@@ -66,13 +66,13 @@ static void *sender(void *arg)
 		errno = ibv_req_notify_cq(a->scq.cq, 0);
 		require(!errno, "arm the send CQ");
 		if (!vp_poll(&a->scq, &wc)) {
-			require(vp_event(a->channel, opt.deadline_ms), "the sender is woken (%lu of %lu done)", done,
-				s->count);
+			require(vp_event(a->channel, opt.deadline_ms),
+				"the sender is woken (%lu of %lu done)", done, s->count);
 			continue;
 		}
 		do {
-			require(wc.status == IBV_WC_SUCCESS, "message %lu is sent (got \"%s\")", done,
-				ibv_wc_status_str(wc.status));
+			require(wc.status == IBV_WC_SUCCESS, "message %lu is sent (got \"%s\")",
+				done, ibv_wc_status_str(wc.status));
 			done++;
 		} while (vp_poll(&a->scq, &wc));
 	}
@@ -109,8 +109,8 @@ static void receiver(struct storm *s)
 		taken = take_all(s, taken);
 		if (taken != before)
 			continue;
-		require(vp_event(b->channel, opt.deadline_ms), "the receiver is woken (%lu of %lu taken)", taken,
-			s->count);
+		require(vp_event(b->channel, opt.deadline_ms),
+			"the receiver is woken (%lu of %lu taken)", taken, s->count);
 		s->woken++;
 	}
 }
@@ -162,7 +162,8 @@ static void ping_pong(const void *arg)
 		errno = ibv_req_notify_cq(to->rcq.cq, 0);
 		require(!errno, "arm the receive CQ");
 		vp_send(from, vp_wr(&w, from, IBV_WR_SEND, 0, SLOT));
-		require(vp_event(to->channel, opt.deadline_ms) == to->rcq.cq, "message %lu of %lu rings", i, count);
+		require(vp_event(to->channel, opt.deadline_ms) == to->rcq.cq,
+			"message %lu of %lu rings", i, count);
 		vp_expect(&to->rcq, i, IBV_WC_SUCCESS, "the receive");
 		require(vp_poll_for(&from->scq, &wc, opt.deadline_ms), "the send completes");
 	}
@@ -170,10 +171,12 @@ static void ping_pong(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("storm", storm_all, "--count messages with random pauses: every event arrives", .seconds = 600),
+	CHECK_CASE("storm", storm_all, "--count messages with random pauses: every event arrives",
+		   .seconds = 600),
 	CHECK_CASE("storm-solicited", storm_solicited,
 		   "--count messages to a CQ that is armed for solicited", .seconds = 600),
-	CHECK_CASE("storm-ping-pong", ping_pong, "to and fro, each message wakes a sleeper", .seconds = 600),
+	CHECK_CASE("storm-ping-pong", ping_pong, "to and fro, each message wakes a sleeper",
+		   .seconds = 600),
 };
 
 const struct check_table events_storm = { .cases = cases, .count = ARRAY_SIZE(cases) };

@@ -136,7 +136,9 @@ static int drop_cq(void *object)
 static void *make_qp(struct base *b)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = b->cq, .recv_cq = b->cq, .qp_type = IBV_QPT_RC,
+		.send_cq = b->cq,
+		.recv_cq = b->cq,
+		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
@@ -145,7 +147,8 @@ static void *make_qp(struct base *b)
 
 	if (!qp)
 		return NULL;
-	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	err = ibv_modify_qp(qp, &attr,
+			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	if (!err)
 		return qp;
 	ibv_destroy_qp(qp);
@@ -159,13 +162,16 @@ static int drop_qp(void *object)
 }
 
 /* A UD QP in a group that is always the same. */
-static union ibv_gid group = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xa5, 0x5a, 0x77 } };
+static union ibv_gid group = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0,
+					0xa5, 0x5a, 0x77 } };
 #define GROUP_LID 0xc0b5
 
 static void *make_mcast(struct base *b)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = b->cq, .recv_cq = b->cq, .qp_type = IBV_QPT_UD,
+		.send_cq = b->cq,
+		.recv_cq = b->cq,
+		.qp_type = IBV_QPT_UD,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp *qp = ibv_create_qp(b->pd, &init);
@@ -214,17 +220,13 @@ static const struct kind {
 	const char *name;
 	void *(*make)(struct base *b);
 	int (*drop)(void *object);
-	unsigned int own;  /* of this kind that the base has itself */
+	unsigned int own;   /* of this kind that the base has itself */
 	unsigned long unit; /* what each counts */
 } kinds[] = {
-	{ "ctx", make_ctx, drop_ctx, 1, 1 },
-	{ "pd", make_pd, drop_pd, 1, 1 },
-	{ "mr", make_mr, drop_mr, 0, 1 },
-	{ "bytes", make_bytes, drop_bytes, 0, CHUNK },
-	{ "cq", make_cq, drop_cq, 1, 1 },
-	{ "qp", make_qp, drop_qp, 0, 1 },
-	{ "srq", make_srq, drop_srq, 0, 1 },
-	{ "ah", make_ah, drop_ah, 0, 1 },
+	{ "ctx", make_ctx, drop_ctx, 1, 1 },       { "pd", make_pd, drop_pd, 1, 1 },
+	{ "mr", make_mr, drop_mr, 0, 1 },          { "bytes", make_bytes, drop_bytes, 0, CHUNK },
+	{ "cq", make_cq, drop_cq, 1, 1 },          { "qp", make_qp, drop_qp, 0, 1 },
+	{ "srq", make_srq, drop_srq, 0, 1 },       { "ah", make_ah, drop_ah, 0, 1 },
 	{ "mcast", make_mcast, drop_mcast, 0, 1 },
 };
 
@@ -263,8 +265,8 @@ static void check_limit(const struct kind *kind, struct base *b, void **objects,
 	if (err != ENOMEM)
 		failed("the refusal is ENOMEM", err);
 	if (!is_limit(kind, made, limit)) {
-		printf("FAILED: %s: %lu were made (and %u before), the limit is %lu\n", kind->name, made, kind->own,
-		       limit);
+		printf("FAILED: %s: %lu were made (and %u before), the limit is %lu\n", kind->name,
+		       made, kind->own, limit);
 		failures++;
 	}
 	if (!made)
@@ -310,7 +312,8 @@ static void exhaust(const struct kind *kind, unsigned long limit, enum mode mode
 		made++;
 	if (made < most)
 		err = errno;
-	printf("%s: %lu made%s%s\n", kind->name, made, err ? ", then: " : "", err ? strerror(err) : "");
+	printf("%s: %lu made%s%s\n", kind->name, made, err ? ", then: " : "",
+	       err ? strerror(err) : "");
 	if (mode == HOLD)
 		hold();
 	else if (mode == EXACTLY)
@@ -398,7 +401,8 @@ static void usage(FILE *to)
 	      "many processes open the device at once, each with an MR and a QP.\n"
 	      "\n"
 	      "Kinds: ctx pd mr cq qp srq ah, mcast (UD QPs in one multicast group), and bytes\n"
-	      "(registered, roughly).\n", to);
+	      "(registered, roughly).\n",
+	      to);
 }
 
 int main(int argc, char **argv)
@@ -444,7 +448,8 @@ int main(int argc, char **argv)
 		processes(many);
 	for (; optind < argc; optind++) {
 		const char *equals = strchr(argv[optind], '=');
-		const struct kind *kind = equals ? find_kind(argv[optind], equals - argv[optind]) : NULL;
+		const struct kind *kind = equals ? find_kind(argv[optind], equals - argv[optind]) :
+						   NULL;
 
 		if (!kind) {
 			usage(stderr);

@@ -66,9 +66,12 @@ void sink_check(struct vp_end *sink, size_t off, size_t len, uint64_t pattern, c
 	do {
 		wrong = vp_differs(sink->buf + off, len, pattern);
 	} while (wrong >= 0 && sink->conf->type == IBV_QPT_UC && now_ms() < until);
-	check(wrong < 0, "%s of %zu bytes: every byte is right (first wrong one: %td)", what, len, wrong);
-	check(all_guard(sink->buf + off - grh_of(sink) - GUARD), "%s of %zu bytes: nothing is written in front", what, len);
-	check(all_guard(sink->buf + off + len), "%s of %zu bytes: nothing is written behind", what, len);
+	check(wrong < 0, "%s of %zu bytes: every byte is right (first wrong one: %td)", what, len,
+	      wrong);
+	check(all_guard(sink->buf + off - grh_of(sink) - GUARD),
+	      "%s of %zu bytes: nothing is written in front", what, len);
+	check(all_guard(sink->buf + off + len), "%s of %zu bytes: nothing is written behind", what,
+	      len);
 }
 
 static const char *name_of(enum ibv_wr_opcode opcode)
@@ -100,7 +103,8 @@ static enum ibv_wc_opcode wc_opcode_of(enum ibv_wr_opcode opcode)
 
 static bool takes_receive(enum ibv_wr_opcode opcode)
 {
-	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
+	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /* Cuts [off, off + len) into elements of uneven lengths; the first may have none. Returns how many there are. */
@@ -132,20 +136,26 @@ static void post_receive(struct vp_end *to, const struct message *m, size_t grh)
 	require(!errno, "post a receive");
 }
 
-static void check_receive(struct vp_end *from, struct vp_end *to, const struct message *m, size_t grh)
+static void check_receive(struct vp_end *from, struct vp_end *to, const struct message *m,
+			  size_t grh)
 {
 	struct ibv_wc wc = vp_expect(&to->rcq, RECV_ID, IBV_WC_SUCCESS, "the receive");
 	bool imm = m->opcode != IBV_WR_SEND;
 
-	check(wc.byte_len == m->len + grh, "the receive says %zu bytes (%u)", m->len + grh, wc.byte_len);
-	check(wc.opcode == (m->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV),
+	check(wc.byte_len == m->len + grh, "the receive says %zu bytes (%u)", m->len + grh,
+	      wc.byte_len);
+	check(wc.opcode == (m->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM :
+								      IBV_WC_RECV),
 	      "the receive says what it is (%d)", wc.opcode);
-	check(!!(wc.wc_flags & IBV_WC_WITH_IMM) == imm, "the receive says whether there is an immediate");
+	check(!!(wc.wc_flags & IBV_WC_WITH_IMM) == imm,
+	      "the receive says whether there is an immediate");
 	if (imm)
-		check(wc.imm_data == htobe32(IMM), "the immediate is right (%#x)", be32toh(wc.imm_data));
+		check(wc.imm_data == htobe32(IMM), "the immediate is right (%#x)",
+		      be32toh(wc.imm_data));
 	check(wc.qp_num == to->qp->qp_num, "the receive names its QP");
 	if (grh)
-		check(wc.src_qp == from->qp->qp_num, "the receive names the sender's QP (%#x)", wc.src_qp);
+		check(wc.src_qp == from->qp->qp_num, "the receive names the sender's QP (%#x)",
+		      wc.src_qp);
 }
 
 static void set_remote(struct ibv_send_wr *wr, struct vp_end *to, size_t off)
@@ -182,7 +192,8 @@ void transfer(struct vp_end *from, struct vp_end *to, const struct message *m)
 		memset(from->buf + m->source, 0xee, m->len);
 
 	wc = vp_expect(&from->scq, w.wr.wr_id, IBV_WC_SUCCESS, name_of(m->opcode));
-	check(wc.opcode == wc_opcode_of(m->opcode), "the completion says what it is (%d)", wc.opcode);
+	check(wc.opcode == wc_opcode_of(m->opcode), "the completion says what it is (%d)",
+	      wc.opcode);
 	check(wc.qp_num == from->qp->qp_num, "the completion names its QP");
 	if (read)
 		check(wc.byte_len == m->len, "a read says %zu bytes (%u)", m->len, wc.byte_len);
@@ -194,10 +205,12 @@ void transfer(struct vp_end *from, struct vp_end *to, const struct message *m)
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
-		integrity_transfer, integrity_memory, integrity_remap, integrity_order, integrity_xrc, integrity_mw,
+		integrity_transfer, integrity_memory, integrity_remap,
+		integrity_order,    integrity_xrc,    integrity_mw,
 	};
 
 	vp_load_providers();
-	return check_main_tables(argc, argv, "Moves data by every operation, and compares every byte.",
-				 tables, ARRAY_SIZE(tables));
+	return check_main_tables(argc, argv,
+				 "Moves data by every operation, and compares every byte.", tables,
+				 ARRAY_SIZE(tables));
 }

@@ -14,8 +14,8 @@
 struct message {
 	enum ibv_wr_opcode opcode;
 	size_t len;
-	size_t source, sink;		/* offsets in the buffers of who has the data, and who gets it */
-	int elements;			/* of the scatter list of the source, and of the receive: at least 1 */
+	size_t source, sink; /* offsets in the buffers of who has the data, and who gets it */
+	int elements;        /* of the scatter list of the source, and of the receive: at least 1 */
 	bool inlined;
 };
 
@@ -45,10 +45,10 @@ void sink_check(struct vp_end *sink, size_t off, size_t len, uint64_t pattern, c
  * Writes @len bytes from @from's memory at @source to @to's memory at @sink, by the given registrations, and reads them
  * back to @source. @remote is the address that the peer's registration goes by.
  */
-void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink, uint64_t remote,
-		    struct ibv_mr *mr_sink, size_t len);
+void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink,
+		    uint64_t remote, struct ibv_mr *mr_sink, size_t len);
 
-extern const struct check_table integrity_transfer, integrity_memory, integrity_remap, integrity_order, integrity_xrc,
-	integrity_mw;
+extern const struct check_table integrity_transfer, integrity_memory, integrity_remap,
+	integrity_order, integrity_xrc, integrity_mw;
 
 #endif

@@ -22,8 +22,8 @@ static uint8_t *map(size_t len)
 	return at;
 }
 
-void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink, uint64_t remote,
-		    struct ibv_mr *mr_sink, size_t len)
+void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_source, uint8_t *sink,
+		    uint64_t remote, struct ibv_mr *mr_sink, size_t len)
 {
 	uint64_t pattern = vp_fresh();
 	struct vp_wr w;
@@ -66,7 +66,8 @@ static void register_rounds(const void *arg)
 		struct ibv_mr *mr_b = ibv_reg_mr(b->pd, b->buf + off, len, VP_ACCESS_ALL);
 
 		require(mr_a && mr_b, "round %lu: register %zu bytes", i, len);
-		there_and_back(a, a->buf + off, mr_a, b->buf + off, (uintptr_t)b->buf + off, mr_b, len);
+		there_and_back(a, a->buf + off, mr_a, b->buf + off, (uintptr_t)b->buf + off, mr_b,
+			       len);
 		require(!ibv_dereg_mr(mr_a) && !ibv_dereg_mr(mr_b), "round %lu: deregister", i);
 	}
 	fixture_close(&fix);
@@ -172,11 +173,14 @@ static void overlapping(const void *arg)
 	part = ibv_reg_mr(b->pd, b->buf + 100, 10000, VP_ACCESS_ALL);
 	abroad = ibv_reg_mr(other, b->buf, b->len, VP_ACCESS_ALL);
 	require(whole && part && abroad, "register the same memory three times");
-	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf, (uintptr_t)b->buf, whole, 30000);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf, (uintptr_t)b->buf, whole,
+		       30000);
 	require(!ibv_dereg_mr(whole), "deregister the first");
-	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + 100,
+		       (uintptr_t)b->buf + 100, part, 10000);
 	require(!ibv_dereg_mr(abroad), "deregister that of another PD");
-	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + 100, (uintptr_t)b->buf + 100, part, 10000);
+	there_and_back(&fix.pair.a, fix.pair.a.buf, fix.pair.a.mr, b->buf + 100,
+		       (uintptr_t)b->buf + 100, part, 10000);
 	require(!ibv_dereg_mr(part), "deregister the last");
 	require(!ibv_dealloc_pd(other), "deallocate the other PD");
 	fixture_close(&fix);
@@ -212,11 +216,13 @@ static void across_regions(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("mr-rounds", register_rounds, "register, use, deregister: hundreds of times", .seconds = 120),
+	CHECK_CASE("mr-rounds", register_rounds, "register, use, deregister: hundreds of times",
+		   .seconds = 120),
 	CHECK_CASE("mr-recycled-pages", recycled_pages,
 		   "map, register, use, deregister, unmap: pages come back", .seconds = 120),
 	CHECK_CASE("mr-many", many_regions, "many registrations at once"),
-	CHECK_CASE("mr-chosen-address", chosen_address, "a registration that goes by another address than its memory"),
+	CHECK_CASE("mr-chosen-address", chosen_address,
+		   "a registration that goes by another address than its memory"),
 	CHECK_CASE("mr-overlapping", overlapping, "the same memory registered several times"),
 	CHECK_CASE("mr-two-elements", across_regions, "one message out of two registrations"),
 };

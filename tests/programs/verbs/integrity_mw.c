@@ -22,7 +22,8 @@ static struct ibv_mw *window_open(struct fixture *fix)
 }
 
 /* @opcode through the window at [off, off + len) of b's buffer. */
-static void through(struct fixture *fix, struct ibv_mw *mw, enum ibv_wr_opcode opcode, size_t off, size_t len)
+static void through(struct fixture *fix, struct ibv_mw *mw, enum ibv_wr_opcode opcode, size_t off,
+		    size_t len)
 {
 	bool read = opcode == IBV_WR_RDMA_READ;
 	struct vp_end *a = &fix->pair.a, *b = &fix->pair.b;
@@ -71,7 +72,8 @@ static void window_data(const void *arg)
 	for (s = 0; s < ARRAY_SIZE(sizes); s++) {
 		size_t off = 4096 + s * 13, len = sizes[s];
 
-		vp_mw_bind(&fix.pair.b, mw, off, len, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+		vp_mw_bind(&fix.pair.b, mw, off, len,
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 		through(&fix, mw, IBV_WR_RDMA_WRITE, off, len);
 		through(&fix, mw, IBV_WR_RDMA_READ, off, len);
 		invalidate_by_send(&fix, mw);
@@ -109,7 +111,8 @@ static void window_type_1(const void *arg)
 	require(mw, "allocate a window of type 1");
 	bind_type_1(b, mw, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	through(&fix, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
-	bind_type_1(b, mw, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	bind_type_1(b, mw,
+		    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	through(&fix, mw, IBV_WR_RDMA_WRITE, 4096 + GUARD, 1000);
 	through(&fix, mw, IBV_WR_RDMA_READ, 4096 + GUARD, 1000);
 	require(!ibv_dealloc_mw(mw), "deallocate the window");
@@ -133,7 +136,8 @@ static void window_taken_back(const void *arg)
 	vp_wr(&w, a, IBV_WR_RDMA_WRITE, 4096, 64);
 	w.wr.wr.rdma.rkey = mw->rkey;
 	vp_send(a, &w.wr);
-	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR, "a write through a window that was taken back");
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_REM_ACCESS_ERR,
+		  "a write through a window that was taken back");
 	vp_expect_qp_event(b, IBV_EVENT_QP_ACCESS_ERR, "responder");
 	check(vp_differs(b->buf, b->len, before) < 0, "nothing was written");
 	require(!ibv_dealloc_mw(mw), "deallocate the window");
@@ -141,9 +145,11 @@ static void window_taken_back(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("mw-data", window_data, "writes and reads through windows, bound again and again"),
+	CHECK_CASE("mw-data", window_data,
+		   "writes and reads through windows, bound again and again"),
 	CHECK_CASE("mw-type-1", window_type_1, "writes and reads through windows of type 1"),
-	CHECK_CASE("mw-send-with-inv", window_taken_back, "a send with invalidate takes a window back"),
+	CHECK_CASE("mw-send-with-inv", window_taken_back,
+		   "a send with invalidate takes a window back"),
 };
 
 const struct check_table integrity_mw = { .cases = cases, .count = ARRAY_SIZE(cases) };

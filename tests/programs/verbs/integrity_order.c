@@ -99,7 +99,8 @@ static void unsignalled(const void *arg)
 	}
 	vp_expect_none(&a->scq, "the writes between");
 	for (i = 0; i < SLOTS; i++)
-		check(vp_differs(b->buf + i * LEN, LEN, pattern[i]) < 0, "slot %d holds what was written last", i);
+		check(vp_differs(b->buf + i * LEN, LEN, pattern[i]) < 0,
+		      "slot %d holds what was written last", i);
 	fixture_close(&fix);
 }
 
@@ -107,7 +108,8 @@ static void unsignalled(const void *arg)
 static void pipeline(const void *arg)
 {
 	enum { PAIRS = 4, DEPTH = 16, SLOT = 8192 };
-	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ };
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_SEND,
+						      IBV_WR_RDMA_READ };
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	uint64_t pattern[PAIRS][DEPTH], id[PAIRS][DEPTH];
 	struct vp_pair pair[PAIRS];
@@ -151,10 +153,13 @@ static void pipeline(const void *arg)
 				struct vp_end *sink = opcode == IBV_WR_RDMA_READ ? a : b;
 				size_t len = (i * 1237 + p * 61 + round) % SLOT;
 
-				vp_expect(&a->scq, id[p][i], IBV_WC_SUCCESS, "a request, in the order of posting");
+				vp_expect(&a->scq, id[p][i], IBV_WC_SUCCESS,
+					  "a request, in the order of posting");
 				if (opcode == IBV_WR_SEND)
-					vp_expect(&b->rcq, i, IBV_WC_SUCCESS, "a receive, in the order of posting");
-				check(vp_differs(sink->buf + i * SLOT, len, pattern[p][i]) < 0, "every byte is right");
+					vp_expect(&b->rcq, i, IBV_WC_SUCCESS,
+						  "a receive, in the order of posting");
+				check(vp_differs(sink->buf + i * SLOT, len, pattern[p][i]) < 0,
+				      "every byte is right");
 			}
 		}
 	}
@@ -172,7 +177,8 @@ static uint64_t word(const void *at)
 	return value;
 }
 
-static uint64_t run_atomic(struct vp_end *a, enum ibv_wr_opcode opcode, uint64_t compare_add, uint64_t swap)
+static uint64_t run_atomic(struct vp_end *a, enum ibv_wr_opcode opcode, uint64_t compare_add,
+			   uint64_t swap)
 {
 	struct ibv_wc wc;
 	struct vp_wr w;
@@ -183,7 +189,8 @@ static uint64_t run_atomic(struct vp_end *a, enum ibv_wr_opcode opcode, uint64_t
 	w.wr.wr.atomic.swap = swap;
 	vp_send(a, &w.wr);
 	wc = vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "an atomic");
-	check(wc.opcode == (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP),
+	check(wc.opcode ==
+		      (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP),
 	      "the completion says what it is (%d)", wc.opcode);
 	check(word(a->buf) == 0x9999999999999999u && word(a->buf + 16) == 0x9999999999999999u,
 	      "only eight bytes are written");
@@ -223,7 +230,8 @@ static void atomics_by(bool wr_api)
 	old = run_atomic(a, IBV_WR_ATOMIC_CMP_AND_SWP, 1, 5);
 	check(old == value && word(target) == value, "compare and swap that is not");
 	old = run_atomic(a, IBV_WR_ATOMIC_CMP_AND_SWP, value ^ 1ull << 63, 5);
-	check(old == value && word(target) == value, "compare and swap that differs in the top bit");
+	check(old == value && word(target) == value,
+	      "compare and swap that differs in the top bit");
 	check(word(b->buf) == 0x7777777777777777u && word(b->buf + 16) == 0x7777777777777777u,
 	      "the words beside the target are as they were");
 	fixture_close(&fix);
@@ -258,8 +266,8 @@ static void atomics_compete(const void *arg)
 		skip("the device has no atomics");
 	vp_pair_make(&pair[0], &dev_a, &dev_b, &conf);
 	for (p = 1; p < QPS; p++)
-		vp_pair_make_on(&pair[p], p % 2 ? &dev_b : &dev_a, p % 2 ? pair[0].b.pd : pair[0].a.pd,
-				&dev_b, pair[0].b.pd, &conf);
+		vp_pair_make_on(&pair[p], p % 2 ? &dev_b : &dev_a,
+				p % 2 ? pair[0].b.pd : pair[0].a.pd, &dev_b, pair[0].b.pd, &conf);
 	target = pair[0].b.buf;
 	memset(target, 0, 8);
 
@@ -279,17 +287,21 @@ static void atomics_compete(const void *arg)
 			for (done = 0; done < n; done++) {
 				uint64_t old;
 
-				require(vp_poll_for(&pair[p].a.scq, &wc, opt.deadline_ms), "an atomic completes");
+				require(vp_poll_for(&pair[p].a.scq, &wc, opt.deadline_ms),
+					"an atomic completes");
 				require(wc.status == IBV_WC_SUCCESS, "with success (got \"%s\")",
 					ibv_wc_status_str(wc.status));
 				old = word(pair[p].a.buf + 8 * done);
-				require(old < QPS * EACH, "the old value is one that there was (%llu)",
+				require(old < QPS * EACH,
+					"the old value is one that there was (%llu)",
 					(unsigned long long)old);
-				check(!seen[old]++, "nobody else has seen %llu", (unsigned long long)old);
+				check(!seen[old]++, "nobody else has seen %llu",
+				      (unsigned long long)old);
 			}
 		}
 	}
-	check(word(target) == QPS * EACH, "the sum is right (%llu)", (unsigned long long)word(target));
+	check(word(target) == QPS * EACH, "the sum is right (%llu)",
+	      (unsigned long long)word(target));
 	for (p = QPS - 1; p >= 0; p--)
 		vp_pair_free(&pair[p]);
 	vp_close(&dev_a);
@@ -338,9 +350,12 @@ static void shared_receive_queue(const void *arg)
 				ibv_wc_status_str(wc.status));
 			for (q = 0; q < QPS && spoke[q].qp->qp_num != wc.qp_num; q++)
 				;
-			require(q < QPS && wc.wr_id < SLOTS, "it names one of the QPs and one of the receives");
-			sink_check(&hub, GUARD + wc.wr_id * (LEN + 2 * GUARD), LEN, pattern[q], "send to the SRQ");
-			require(vp_poll_for(&leaf[q].scq, &wc, opt.deadline_ms) && wc.status == IBV_WC_SUCCESS,
+			require(q < QPS && wc.wr_id < SLOTS,
+				"it names one of the QPs and one of the receives");
+			sink_check(&hub, GUARD + wc.wr_id * (LEN + 2 * GUARD), LEN, pattern[q],
+				   "send to the SRQ");
+			require(vp_poll_for(&leaf[q].scq, &wc, opt.deadline_ms) &&
+					wc.status == IBV_WC_SUCCESS,
 				"the send completes");
 		}
 	}
@@ -354,10 +369,14 @@ static void shared_receive_queue(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("order-write-send", write_then_send, "when a send has arrived, the write before it is complete"),
-	CHECK_CASE("order-read-fence-send", read_fence_send, "a fenced send carries what the read before it brought"),
-	CHECK_CASE("order-unsignalled", unsignalled, "most requests without completions, queues that go around"),
-	CHECK_CASE("order-pipeline", pipeline, "several QPs both ways, queues full of all operations"),
+	CHECK_CASE("order-write-send", write_then_send,
+		   "when a send has arrived, the write before it is complete"),
+	CHECK_CASE("order-read-fence-send", read_fence_send,
+		   "a fenced send carries what the read before it brought"),
+	CHECK_CASE("order-unsignalled", unsignalled,
+		   "most requests without completions, queues that go around"),
+	CHECK_CASE("order-pipeline", pipeline,
+		   "several QPs both ways, queues full of all operations"),
 	CHECK_CASE("atomics", atomics, "fetch and add, compare and swap: old and new values"),
 	CHECK_CASE("atomics-compete", atomics_compete, "several QPs count on one word"),
 	CHECK_CASE("srq-shared", shared_receive_queue, "several QPs on one SRQ"),

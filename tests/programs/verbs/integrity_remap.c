@@ -18,7 +18,7 @@
 /* What may happen to memory of @len bytes between two registrations. */
 struct change {
 	void (*run)(uint8_t *at, size_t len);
-	bool file;	/* the memory is a file, which is cut to nothing */
+	bool file; /* the memory is a file, which is cut to nothing */
 };
 
 static uint8_t *map_at(uint8_t *at, size_t len, int flags, int fd)
@@ -122,7 +122,8 @@ static void rounds_of(struct fixture *fix, const struct change *change, size_t p
 		require(!ibv_dereg_mr(second), "deregister the second");
 		change->run(at, size);
 		if (change->file)
-			require(!ftruncate(fd, 0) && !ftruncate(fd, size), "cut the file, and make it longer again");
+			require(!ftruncate(fd, 0) && !ftruncate(fd, size),
+				"cut the file, and make it longer again");
 	}
 	munmap(at, size);
 	if (fd >= 0)
@@ -163,8 +164,9 @@ static void read_only_now(const void *arg)
 	fixture_close(&fix);
 }
 
-#define CHANGE(name_, help_, run_, ...)                                                                                      \
-	CHECK_CASE("mr-" name_, changing, help_, .arg = &(const struct change){ .run = run_, ##__VA_ARGS__ }, .seconds = 120)
+#define CHANGE(name_, help_, run_, ...) \
+	CHECK_CASE("mr-" name_, changing, help_, \
+		   .arg = &(const struct change){ .run = run_, ##__VA_ARGS__ }, .seconds = 120)
 
 static const struct check_case cases[] = {
 	CHANGE("unchanged", "register the same memory again", nothing),
@@ -176,7 +178,8 @@ static const struct check_case cases[] = {
 	CHANGE("forked", "... fork, and write to it", write_after_fork),
 	CHANGE("protected", "... make it read-only for a while", protect_for_a_while),
 	CHANGE("file-cut", "... cut the file that it is", nothing, .file = true),
-	CHECK_CASE("mr-read-only-now", read_only_now, "what has become read-only is not registered for writing"),
+	CHECK_CASE("mr-read-only-now", read_only_now,
+		   "what has become read-only is not registered for writing"),
 };
 
 const struct check_table integrity_remap = { .cases = cases, .count = ARRAY_SIZE(cases) };

@@ -136,8 +136,8 @@ static void run_inline(const void *arg)
 		fixture_open(&fix, &conf, 64 * 1024);
 		errno = ibv_query_qp(fix.pair.a.qp, &attr, IBV_QP_CAP, &init);
 		require(!errno, "query the QP");
-		require(init.cap.max_inline_data >= 200, "the QP takes what was asked for inline (%u)",
-			init.cap.max_inline_data);
+		require(init.cap.max_inline_data >= 200,
+			"the QP takes what was asked for inline (%u)", init.cap.max_inline_data);
 		for (len = 0; len <= init.cap.max_inline_data; len += len < 70 ? 7 : 33) {
 			for (elements = 1; elements <= 2; elements++) {
 				struct message m = {
@@ -158,7 +158,8 @@ static void run_inline(const void *arg)
 
 static void huge(const void *arg)
 {
-	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+						      IBV_WR_SEND };
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct message m = { .source = GUARD, .sink = GUARD + 1, .elements = 1 };
 	struct fixture fix;
@@ -177,7 +178,8 @@ static void huge(const void *arg)
 /* Both ends on one device: the data never leave it. */
 static void loopback(const void *arg)
 {
-	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+						      IBV_WR_SEND };
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct message m = { .source = GUARD, .sink = GUARD + 1, .elements = 1 };
 	struct vp_pair pair;
@@ -205,7 +207,8 @@ static void no_create_flags(const void *arg)
 {
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_qp_init_attr_ex attr = {
-		.cap = conf.cap, .qp_type = IBV_QPT_RC,
+		.cap = conf.cap,
+		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 	};
 	struct fixture fix;
@@ -226,29 +229,42 @@ static void no_create_flags(const void *arg)
 	fixture_close(&fix);
 }
 
-#define OP(n, s, r, t, o, ...) { .name = n, .shows = s, .run = r, \
-	.arg = &(const struct operation){ .type = t, .opcode = o, __VA_ARGS__ } }
+#define OP(n, s, r, t, o, ...) \
+	{ \
+		.name = n, .shows = s, .run = r, .arg = &(const struct operation) \
+		{ \
+			.type = t, .opcode = o, __VA_ARGS__ \
+		} \
+	}
 
 static const struct check_case cases[] = {
 	OP("rc-send", "RC send, all sizes", run_operation, IBV_QPT_RC, IBV_WR_SEND),
-	OP("rc-send-imm", "RC send with immediate, all sizes", run_operation, IBV_QPT_RC, IBV_WR_SEND_WITH_IMM),
+	OP("rc-send-imm", "RC send with immediate, all sizes", run_operation, IBV_QPT_RC,
+	   IBV_WR_SEND_WITH_IMM),
 	OP("rc-write", "RC write, all sizes", run_operation, IBV_QPT_RC, IBV_WR_RDMA_WRITE),
-	OP("rc-write-imm", "RC write with immediate, all sizes", run_operation, IBV_QPT_RC, IBV_WR_RDMA_WRITE_WITH_IMM),
+	OP("rc-write-imm", "RC write with immediate, all sizes", run_operation, IBV_QPT_RC,
+	   IBV_WR_RDMA_WRITE_WITH_IMM),
 	OP("rc-read", "RC read, all sizes", run_operation, IBV_QPT_RC, IBV_WR_RDMA_READ),
-	OP("rc-send-srq", "RC send to an SRQ, all sizes", run_operation, IBV_QPT_RC, IBV_WR_SEND, .srq = true),
+	OP("rc-send-srq", "RC send to an SRQ, all sizes", run_operation, IBV_QPT_RC, IBV_WR_SEND,
+	   .srq = true),
 	OP("rc-write-imm-srq", "RC write with immediate to an SRQ", run_operation, IBV_QPT_RC,
 	   IBV_WR_RDMA_WRITE_WITH_IMM, .srq = true),
 	OP("uc-send", "UC send, all sizes", run_operation, IBV_QPT_UC, IBV_WR_SEND),
-	OP("uc-send-imm", "UC send with immediate, all sizes", run_operation, IBV_QPT_UC, IBV_WR_SEND_WITH_IMM),
+	OP("uc-send-imm", "UC send with immediate, all sizes", run_operation, IBV_QPT_UC,
+	   IBV_WR_SEND_WITH_IMM),
 	OP("uc-write", "UC write, all sizes", run_operation, IBV_QPT_UC, IBV_WR_RDMA_WRITE),
-	OP("uc-write-imm", "UC write with immediate, all sizes", run_operation, IBV_QPT_UC, IBV_WR_RDMA_WRITE_WITH_IMM),
+	OP("uc-write-imm", "UC write with immediate, all sizes", run_operation, IBV_QPT_UC,
+	   IBV_WR_RDMA_WRITE_WITH_IMM),
 	OP("ud-send", "UD send, all sizes to the MTU", run_operation, IBV_QPT_UD, IBV_WR_SEND),
-	OP("ud-send-imm", "UD send with immediate, all sizes", run_operation, IBV_QPT_UD, IBV_WR_SEND_WITH_IMM),
+	OP("ud-send-imm", "UD send with immediate, all sizes", run_operation, IBV_QPT_UD,
+	   IBV_WR_SEND_WITH_IMM),
 	OP("ud-send-srq", "UD send to an SRQ", run_operation, IBV_QPT_UD, IBV_WR_SEND, .srq = true),
 	OP("elements-send", "RC send in many elements", run_elements, IBV_QPT_RC, IBV_WR_SEND),
-	OP("elements-write", "RC write in many elements", run_elements, IBV_QPT_RC, IBV_WR_RDMA_WRITE),
+	OP("elements-write", "RC write in many elements", run_elements, IBV_QPT_RC,
+	   IBV_WR_RDMA_WRITE),
 	OP("elements-read", "RC read in many elements", run_elements, IBV_QPT_RC, IBV_WR_RDMA_READ),
-	OP("elements-srq", "RC send in many elements to an SRQ", run_elements, IBV_QPT_RC, IBV_WR_SEND, .srq = true),
+	OP("elements-srq", "RC send in many elements to an SRQ", run_elements, IBV_QPT_RC,
+	   IBV_WR_SEND, .srq = true),
 	OP("elements-ud", "UD send in several elements", run_elements, IBV_QPT_UD, IBV_WR_SEND),
 	OP("inline-send", "RC send inline", run_inline, IBV_QPT_RC, IBV_WR_SEND),
 	OP("inline-write", "RC write inline", run_inline, IBV_QPT_RC, IBV_WR_RDMA_WRITE),

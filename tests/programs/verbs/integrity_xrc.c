@@ -9,7 +9,7 @@
 struct xrc {
 	struct vp_dev dev_a, dev_b;
 	struct vp_conf conf_a, conf_b;
-	struct vp_end a, b;		/* b.srq is the first SRQ */
+	struct vp_end a, b; /* b.srq is the first SRQ */
 	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq[2];
 	uint32_t number[2];
@@ -19,8 +19,8 @@ static struct ibv_srq *make_srq(struct xrc *x)
 {
 	struct ibv_srq_init_attr_ex attr = {
 		.attr = { .max_wr = 32, .max_sge = 2 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ |
-			     IBV_SRQ_INIT_ATTR_PD,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
 		.srq_type = IBV_SRQT_XRC,
 		.pd = x->b.pd,
 		.xrcd = x->xrcd,
@@ -37,13 +37,15 @@ static void xrc_open(struct xrc *x)
 		.fd = -1,
 		.oflags = O_CREAT,
 	};
-	struct ibv_qp_init_attr_ex send = { .qp_type = IBV_QPT_XRC_SEND }, recv = { .qp_type = IBV_QPT_XRC_RECV };
+	struct ibv_qp_init_attr_ex send = { .qp_type = IBV_QPT_XRC_SEND },
+				   recv = { .qp_type = IBV_QPT_XRC_RECV };
 	int i;
 
 	memset(x, 0, sizeof(*x));
 	vp_open(&x->dev_a, 0);
 	vp_open(&x->dev_b, 1);
-	if (!(x->dev_a.attr.device_cap_flags & IBV_DEVICE_XRC) || !(x->dev_b.attr.device_cap_flags & IBV_DEVICE_XRC))
+	if (!(x->dev_a.attr.device_cap_flags & IBV_DEVICE_XRC) ||
+	    !(x->dev_b.attr.device_cap_flags & IBV_DEVICE_XRC))
 		skip("the device has no XRC");
 	x->conf_a = vp_conf(IBV_QPT_XRC_SEND);
 	x->conf_b = vp_conf(IBV_QPT_XRC_RECV);
@@ -113,7 +115,8 @@ static void xrc_send(const void *arg)
 			vp_send(&x.a, &w.wr);
 			vp_expect(&x.a.scq, w.wr.wr_id, IBV_WC_SUCCESS, "an XRC send");
 			wc = vp_expect(&x.b.rcq, 100 + i, IBV_WC_SUCCESS, "its receive");
-			check(wc.byte_len == sizes[s], "the receive says %zu bytes (%u)", sizes[s], wc.byte_len);
+			check(wc.byte_len == sizes[s], "the receive says %zu bytes (%u)", sizes[s],
+			      wc.byte_len);
 			sink_check(&x.b, GUARD, sizes[s], pattern, "XRC send");
 		}
 	}
@@ -160,8 +163,8 @@ static void xrc_wrong_srq(const void *arg)
 	vp_send(&x.a, &w.wr);
 	require(vp_poll_for(&x.a.scq, &wc, opt.deadline_ms), "the send completes");
 	check(wc.status == IBV_WC_REM_INV_REQ_ERR || wc.status == IBV_WC_REM_OP_ERR ||
-	      wc.status == IBV_WC_REM_INV_RD_REQ_ERR, "with a remote error (got \"%s\")",
-	      ibv_wc_status_str(wc.status));
+		      wc.status == IBV_WC_REM_INV_RD_REQ_ERR,
+	      "with a remote error (got \"%s\")", ibv_wc_status_str(wc.status));
 	vp_expect_none(&x.b.rcq, "the SRQ that was not meant");
 	xrc_close(&x);
 }

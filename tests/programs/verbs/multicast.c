@@ -18,9 +18,9 @@
 struct crowd {
 	struct vp_dev dev[2];
 	struct vp_conf conf;
-	struct vp_end sender;			/* on the first device, in no group */
-	struct vp_end member[MEMBERS];		/* by turns on both devices */
-	struct ibv_ah *ah;			/* to the group */
+	struct vp_end sender;          /* on the first device, in no group */
+	struct vp_end member[MEMBERS]; /* by turns on both devices */
+	struct ibv_ah *ah;             /* to the group */
 	union ibv_gid group;
 	uint16_t lid;
 };
@@ -28,7 +28,8 @@ struct crowd {
 /* A transient, link-local group; another for each number. */
 static union ibv_gid group_gid(uint8_t number)
 {
-	union ibv_gid gid = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xa5, 0x5a, number } };
+	union ibv_gid gid = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0,
+				       0xa5, 0x5a, number } };
 
 	return gid;
 }
@@ -144,10 +145,12 @@ static void expect_datagram(struct crowd *c, int i, uint64_t pattern)
 	struct vp_end *m = &c->member[i];
 	struct ibv_wc wc = vp_expect(&m->rcq, i, IBV_WC_SUCCESS, "the receive of a member");
 
-	check(wc.byte_len == VP_GRH + LEN, "the receive says %d bytes (%u)", VP_GRH + LEN, wc.byte_len);
+	check(wc.byte_len == VP_GRH + LEN, "the receive says %d bytes (%u)", VP_GRH + LEN,
+	      wc.byte_len);
 	check(wc.wc_flags & IBV_WC_GRH, "there is a GRH");
 	check(!memcmp(m->buf + 24, &c->group, 16), "whose destination is the group");
-	check(!memcmp(m->buf + 8, &c->sender.dev->gid, 16), "and whose source is the sender's port");
+	check(!memcmp(m->buf + 8, &c->sender.dev->gid, 16),
+	      "and whose source is the sender's port");
 	check(wc.src_qp == c->sender.qp->qp_num, "the sender's QP is named");
 	check(vp_differs(m->buf + VP_GRH, LEN, pattern) < 0, "every byte is right");
 }
@@ -289,8 +292,10 @@ static void bad_attach(const void *arg)
 	unicast = c.dev[0].gid;
 	vp_end_make(&rc, &c.dev[0], NULL, &rc_conf);
 	check(ibv_attach_mcast(rc.qp, &c.group, c.lid), "an RC QP in a group is refused");
-	check(ibv_attach_mcast(c.member[0].qp, &unicast, c.lid), "a group whose GID is of a port is refused");
-	check(ibv_detach_mcast(c.member[0].qp, &c.group, c.lid), "leaving a group without being in it is refused");
+	check(ibv_attach_mcast(c.member[0].qp, &unicast, c.lid),
+	      "a group whose GID is of a port is refused");
+	check(ibv_detach_mcast(c.member[0].qp, &c.group, c.lid),
+	      "leaving a group without being in it is refused");
 	attach(&c.member[0], c.group, c.lid);
 	check(ibv_destroy_qp(c.member[0].qp) == EBUSY, "a QP in a group stays");
 	detach(&c.member[0], c.group, c.lid);
@@ -299,11 +304,14 @@ static void bad_attach(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("reaches-all", reaches_all, "a datagram reaches every member on both devices, once"),
+	CHECK_CASE("reaches-all", reaches_all,
+		   "a datagram reaches every member on both devices, once"),
 	CHECK_CASE("detach-stops", detach_stops, "who has left receives nothing, the others do"),
-	CHECK_CASE("other-group", other_group, "a datagram to another group reaches its members only"),
+	CHECK_CASE("other-group", other_group,
+		   "a datagram to another group reaches its members only"),
 	CHECK_CASE("wrong-qkey", wrong_qkey, "a datagram with a wrong Q_Key reaches nobody"),
-	CHECK_CASE("member-not-ready", member_not_ready, "a member without a receive holds up nobody"),
+	CHECK_CASE("member-not-ready", member_not_ready,
+		   "a member without a receive holds up nobody"),
 	CHECK_CASE("bad-attach", bad_attach, "who and what cannot be in a group"),
 };
 

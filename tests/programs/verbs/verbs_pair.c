@@ -68,7 +68,8 @@ void vp_open(struct vp_dev *dev, int which)
 	choose_gid(dev);
 
 	flags = fcntl(dev->ctx->async_fd, F_GETFL);
-	require(!fcntl(dev->ctx->async_fd, F_SETFL, flags | O_NONBLOCK), "asynchronous events do not block");
+	require(!fcntl(dev->ctx->async_fd, F_SETFL, flags | O_NONBLOCK),
+		"asynchronous events do not block");
 }
 
 void vp_close(struct vp_dev *dev)
@@ -95,15 +96,18 @@ struct vp_conf vp_conf(enum ibv_qp_type type)
 {
 	struct vp_conf conf = {
 		.type = type,
-		.cap = { .max_send_wr = 32, .max_recv_wr = 32, .max_send_sge = 2, .max_recv_sge = 2 },
+		.cap = { .max_send_wr = 32,
+			 .max_recv_wr = 32,
+			 .max_send_sge = 2,
+			 .max_recv_sge = 2 },
 		.cqe = 64,
 		.qp_access = VP_REMOTE_ALL,
 		.mr_access = VP_ACCESS_ALL,
 		.len = 64 * 1024,
-		.timeout = 16,			/* 268 ms a try: an emulated machine is slow */
+		.timeout = 16, /* 268 ms a try: an emulated machine is slow */
 		.retry_cnt = 7,
-		.rnr_retry = 7,			/* for ever */
-		.min_rnr_timer = 12,		/* 0.64 ms */
+		.rnr_retry = 7,      /* for ever */
+		.min_rnr_timer = 12, /* 0.64 ms */
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 	};
@@ -113,7 +117,8 @@ struct vp_conf vp_conf(enum ibv_qp_type type)
 	return conf;
 }
 
-void vp_cq_make(struct vp_cq *cq, struct vp_dev *dev, int cqe, struct ibv_comp_channel *channel, bool ex)
+void vp_cq_make(struct vp_cq *cq, struct vp_dev *dev, int cqe, struct ibv_comp_channel *channel,
+		bool ex)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = cqe,
@@ -156,9 +161,11 @@ static struct ibv_qp *qp_create_ex(struct vp_end *end, const struct vp_conf *con
 	};
 
 	if (conf->type != IBV_QPT_UD)
-		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE |
+				       IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 	if (conf->type == IBV_QPT_RC)
-		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ |
+				       IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 				       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 	if (conf->mr_access & IBV_ACCESS_MW_BIND)
 		attr.send_ops_flags |= IBV_QP_EX_WITH_BIND_MW;
@@ -188,7 +195,8 @@ void vp_qp_destroy(struct vp_end *end)
 	end->qpx = NULL;
 }
 
-void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd, const struct vp_conf *conf)
+void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd,
+		       const struct vp_conf *conf)
 {
 	memset(end, 0, sizeof(*end));
 	end->dev = dev;
@@ -202,7 +210,8 @@ void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd
 	if (conf->channel) {
 		end->channel = ibv_create_comp_channel(dev->ctx);
 		require(end->channel, "create a completion channel");
-		require(!fcntl(end->channel->fd, F_SETFL, fcntl(end->channel->fd, F_GETFL) | O_NONBLOCK),
+		require(!fcntl(end->channel->fd, F_SETFL,
+			       fcntl(end->channel->fd, F_GETFL) | O_NONBLOCK),
 			"completion events do not block");
 	}
 	vp_cq_make(&end->scq, dev, conf->cqe, end->channel, conf->cq_ex);
@@ -210,7 +219,8 @@ void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd
 
 	if (conf->use_srq) {
 		struct ibv_srq_init_attr attr = {
-			.attr = { .max_wr = conf->cap.max_recv_wr, .max_sge = conf->cap.max_recv_sge },
+			.attr = { .max_wr = conf->cap.max_recv_wr,
+				  .max_sge = conf->cap.max_recv_sge },
 		};
 
 		end->srq = ibv_create_srq(end->pd, &attr);
@@ -225,7 +235,8 @@ void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd
 	require(end->mr, "register the buffer of %zu bytes", end->len);
 }
 
-void vp_end_make(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd, const struct vp_conf *conf)
+void vp_end_make(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd,
+		 const struct vp_conf *conf)
 {
 	static uint32_t made;
 
@@ -272,7 +283,8 @@ void vp_pair_make_on(struct vp_pair *pair, struct vp_dev *dev_a, struct ibv_pd *
 	vp_connect(&pair->a, &pair->b);
 }
 
-void vp_pair_make(struct vp_pair *pair, struct vp_dev *dev_a, struct vp_dev *dev_b, const struct vp_conf *conf)
+void vp_pair_make(struct vp_pair *pair, struct vp_dev *dev_a, struct vp_dev *dev_b,
+		  const struct vp_conf *conf)
 {
 	vp_pair_make_on(pair, dev_a, NULL, dev_b, NULL, conf);
 }
@@ -330,7 +342,8 @@ static int step_rtr(const struct vp_end *end, const struct vp_end *peer, struct 
 		return 0;
 	attr->ah_attr = vp_ah_attr(end, peer->dev);
 	attr->path_mtu = end->dev->port.active_mtu < peer->dev->port.active_mtu ?
-			 end->dev->port.active_mtu : peer->dev->port.active_mtu;
+				 end->dev->port.active_mtu :
+				 peer->dev->port.active_mtu;
 	attr->dest_qp_num = peer->qp->qp_num;
 	attr->rq_psn = peer->psn;
 	if (end->conf->type == IBV_QPT_UC || end->conf->type == IBV_QPT_XRC_SEND)
@@ -352,10 +365,12 @@ static int step_rts(const struct vp_end *end, struct ibv_qp_attr *attr)
 	attr->retry_cnt = end->conf->retry_cnt;
 	attr->rnr_retry = end->conf->rnr_retry;
 	attr->max_rd_atomic = end->conf->max_rd_atomic;
-	return IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	return IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+	       IBV_QP_MAX_QP_RD_ATOMIC;
 }
 
-int vp_step(const struct vp_end *end, const struct vp_end *peer, enum ibv_qp_state state, struct ibv_qp_attr *attr)
+int vp_step(const struct vp_end *end, const struct vp_end *peer, enum ibv_qp_state state,
+	    struct ibv_qp_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->qp_state = state;
@@ -372,7 +387,10 @@ void vp_move(struct vp_end *end, const struct vp_end *peer, enum ibv_qp_state st
 	int mask = vp_step(end, peer, state, &attr);
 
 	errno = ibv_modify_qp(end->qp, &attr, mask);
-	require(!errno, "move a QP to %s", state == IBV_QPS_INIT ? "INIT" : state == IBV_QPS_RTR ? "RTR" : "RTS");
+	require(!errno, "move a QP to %s",
+		state == IBV_QPS_INIT ? "INIT" :
+		state == IBV_QPS_RTR  ? "RTR" :
+					"RTS");
 }
 
 static void move_plain(struct vp_end *end, enum ibv_qp_state state)

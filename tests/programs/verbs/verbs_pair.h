@@ -19,9 +19,9 @@
 
 #include "check.h"
 
-#define VP_GRH 40			/* bytes before the payload in a UD receive buffer */
+#define VP_GRH 40 /* bytes before the payload in a UD receive buffer */
 #define VP_QKEY 0x11223344u
-#define VP_MAX_SGE 32			/* that a struct vp_wr has room for */
+#define VP_MAX_SGE 32 /* that a struct vp_wr has room for */
 
 #define VP_REMOTE_ALL (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 #define VP_ACCESS_ALL (IBV_ACCESS_LOCAL_WRITE | VP_REMOTE_ALL)
@@ -40,20 +40,20 @@ struct vp_conf {
 	enum ibv_qp_type type;
 	struct ibv_qp_cap cap;
 	int cqe;
-	int qp_access;			/* what the QPs allow their peers */
-	int mr_access;			/* of the buffers */
-	size_t len;			/* of the buffers */
+	int qp_access; /* what the QPs allow their peers */
+	int mr_access; /* of the buffers */
+	size_t len;    /* of the buffers */
 	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer;
 	uint8_t max_rd_atomic, max_dest_rd_atomic;
-	bool wr_api;			/* post by ibv_wr_*() */
-	bool cq_ex;			/* poll by ibv_start_poll() and its kin */
-	bool channel;			/* completions raise events */
+	bool wr_api;  /* post by ibv_wr_*() */
+	bool cq_ex;   /* poll by ibv_start_poll() and its kin */
+	bool channel; /* completions raise events */
 	bool use_srq;
 };
 
 struct vp_cq {
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *ex;		/* NULL: poll with ibv_poll_cq() */
+	struct ibv_cq_ex *ex; /* NULL: poll with ibv_poll_cq() */
 };
 
 struct vp_end {
@@ -70,7 +70,7 @@ struct vp_end {
 	uint8_t *buf;
 	size_t len;
 	uint32_t psn;
-	struct ibv_ah *ah;		/* UD: the way to the peer */
+	struct ibv_ah *ah; /* UD: the way to the peer */
 	struct vp_end *peer;
 };
 
@@ -111,22 +111,26 @@ void vp_close_both(struct vp_dev *dev_a, struct vp_dev *dev_b);
 struct vp_conf vp_conf(enum ibv_qp_type type);
 
 /* Everything up to a QP in RESET. @pd: use this one, NULL: make one. */
-void vp_end_make(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd, const struct vp_conf *conf);
+void vp_end_make(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd,
+		 const struct vp_conf *conf);
 void vp_end_free(struct vp_end *end);
 
 /* Only what goes before the QP: PD, channel, CQs, SRQ, buffer. */
-void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd, const struct vp_conf *conf);
+void vp_end_make_no_qp(struct vp_end *end, struct vp_dev *dev, struct ibv_pd *pd,
+		       const struct vp_conf *conf);
 
 /* A QP as @conf and @end have it. Returns NULL and errno if that is refused. */
 struct ibv_qp *vp_qp_create(struct vp_end *end, const struct vp_conf *conf);
 void vp_qp_destroy(struct vp_end *end);
 
 /* A CQ as @end has them; @channel may be NULL. */
-void vp_cq_make(struct vp_cq *cq, struct vp_dev *dev, int cqe, struct ibv_comp_channel *channel, bool ex);
+void vp_cq_make(struct vp_cq *cq, struct vp_dev *dev, int cqe, struct ibv_comp_channel *channel,
+		bool ex);
 void vp_cq_free(struct vp_cq *cq);
 
 /* Makes both ends and connects them. @dev_a and @dev_b may be the same. */
-void vp_pair_make(struct vp_pair *pair, struct vp_dev *dev_a, struct vp_dev *dev_b, const struct vp_conf *conf);
+void vp_pair_make(struct vp_pair *pair, struct vp_dev *dev_a, struct vp_dev *dev_b,
+		  const struct vp_conf *conf);
 
 /* The same, on PDs that exist. */
 void vp_pair_make_on(struct vp_pair *pair, struct vp_dev *dev_a, struct ibv_pd *pd_a,
@@ -140,7 +144,8 @@ void vp_both_free(struct vp_both *both);
 /* -- states -- */
 
 /* The attributes and mask of one step of @end towards @peer, for a test to spoil. @state: INIT, RTR or RTS. */
-int vp_step(const struct vp_end *end, const struct vp_end *peer, enum ibv_qp_state state, struct ibv_qp_attr *attr);
+int vp_step(const struct vp_end *end, const struct vp_end *peer, enum ibv_qp_state state,
+	    struct ibv_qp_attr *attr);
 void vp_move(struct vp_end *end, const struct vp_end *peer, enum ibv_qp_state state);
 void vp_move_to_error(struct vp_end *end);
 void vp_move_to_reset(struct vp_end *end);
@@ -171,7 +176,8 @@ uint64_t vp_fresh(void);
  * A signalled request of @end to its peer, with one element [off, off + len) of its own buffer, and the same offset
  * of the peer's buffer as the remote address. Returns @w->wr for convenience; change it before it is posted.
  */
-struct ibv_send_wr *vp_wr(struct vp_wr *w, struct vp_end *end, enum ibv_wr_opcode opcode, size_t off, size_t len);
+struct ibv_send_wr *vp_wr(struct vp_wr *w, struct vp_end *end, enum ibv_wr_opcode opcode,
+			  size_t off, size_t len);
 
 /* Posts a chain by the API of the configuration. Returns 0 or an errno value. */
 int vp_try_send(struct vp_end *end, struct ibv_send_wr *wr);
@@ -190,8 +196,8 @@ int vp_poll(struct vp_cq *cq, struct ibv_wc *wc);
 bool vp_poll_for(struct vp_cq *cq, struct ibv_wc *wc, unsigned int ms);
 
 /* The next completion must come within the deadline, and have this id and status. */
-struct ibv_wc vp_expect_at(const char *file, int line, struct vp_cq *cq, uint64_t wr_id, enum ibv_wc_status status,
-			   const char *what);
+struct ibv_wc vp_expect_at(const char *file, int line, struct vp_cq *cq, uint64_t wr_id,
+			   enum ibv_wc_status status, const char *what);
 #define vp_expect(cq, wr_id, status, what) vp_expect_at(__FILE__, __LINE__, cq, wr_id, status, what)
 
 /* Nothing may be in the queue, now and in the next few milliseconds. */
@@ -222,8 +228,8 @@ void vp_expect_no_async(struct vp_dev *dev, const char *what);
 void vp_need_mw(const struct vp_dev *dev);
 
 /* Binds [off, off + len) of the end's buffer, by a request of its QP. Returns the request's status. */
-enum ibv_wc_status vp_mw_try_bind(struct vp_end *end, struct ibv_mw *mw, struct ibv_mr *mr, size_t off, size_t len,
-				  unsigned int access);
+enum ibv_wc_status vp_mw_try_bind(struct vp_end *end, struct ibv_mw *mw, struct ibv_mr *mr,
+				  size_t off, size_t len, unsigned int access);
 
 /* The same, of the end's own MR, and must succeed; the window has its new key afterwards. */
 void vp_mw_bind(struct vp_end *end, struct ibv_mw *mw, size_t off, size_t len, unsigned int access);

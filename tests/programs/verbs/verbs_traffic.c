@@ -68,13 +68,16 @@ ptrdiff_t vp_differs(const void *at, size_t len, uint64_t seed)
 
 /* -- posting -- */
 
-struct ibv_send_wr *vp_wr(struct vp_wr *w, struct vp_end *end, enum ibv_wr_opcode opcode, size_t off, size_t len)
+struct ibv_send_wr *vp_wr(struct vp_wr *w, struct vp_end *end, enum ibv_wr_opcode opcode,
+			  size_t off, size_t len)
 {
 	static uint64_t next_id = 0x5e4d0000;
 	struct vp_end *peer = end->peer;
 
 	memset(w, 0, sizeof(*w));
-	w->sge[0] = (struct ibv_sge){ .addr = (uintptr_t)end->buf + off, .length = len, .lkey = end->mr->lkey };
+	w->sge[0] = (struct ibv_sge){ .addr = (uintptr_t)end->buf + off,
+				      .length = len,
+				      .lkey = end->mr->lkey };
 	w->wr.wr_id = next_id++;
 	w->wr.sg_list = w->sge;
 	w->wr.num_sge = 1;
@@ -134,7 +137,8 @@ static void build_data(struct ibv_qp_ex *q, const struct ibv_send_wr *wr)
 
 	if (!(wr->send_flags & IBV_SEND_INLINE)) {
 		if (wr->num_sge == 1)
-			ibv_wr_set_sge(q, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length);
+			ibv_wr_set_sge(q, wr->sg_list->lkey, wr->sg_list->addr,
+				       wr->sg_list->length);
 		else
 			ibv_wr_set_sge_list(q, wr->num_sge, wr->sg_list);
 		return;
@@ -162,7 +166,8 @@ static int send_by_wr_api(struct vp_end *end, const struct ibv_send_wr *wr)
 			return EOPNOTSUPP;
 		}
 		if (end->conf->type == IBV_QPT_UD)
-			ibv_wr_set_ud_addr(q, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+			ibv_wr_set_ud_addr(q, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+					   wr->wr.ud.remote_qkey);
 		build_data(q, wr);
 	}
 	return ibv_wr_complete(q);
@@ -194,7 +199,9 @@ void vp_send(struct vp_end *end, struct ibv_send_wr *wr)
 
 void vp_recv(struct vp_end *end, uint64_t wr_id, size_t off, size_t len)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)end->buf + off, .length = len, .lkey = end->mr->lkey };
+	struct ibv_sge sge = { .addr = (uintptr_t)end->buf + off,
+			       .length = len,
+			       .lkey = end->mr->lkey };
 
 	errno = vp_try_recv(end, wr_id, &sge, 1);
 	require(!errno, "post a receive request");
@@ -256,17 +263,20 @@ bool vp_poll_for(struct vp_cq *cq, struct ibv_wc *wc, unsigned int ms)
 	return false;
 }
 
-struct ibv_wc vp_expect_at(const char *file, int line, struct vp_cq *cq, uint64_t wr_id, enum ibv_wc_status status,
-			   const char *what)
+struct ibv_wc vp_expect_at(const char *file, int line, struct vp_cq *cq, uint64_t wr_id,
+			   enum ibv_wc_status status, const char *what)
 {
 	struct ibv_wc wc = { 0 };
 
-	if (!check_at(file, line, vp_poll_for(cq, &wc, opt.deadline_ms), "a completion came", "%s completes", what))
+	if (!check_at(file, line, vp_poll_for(cq, &wc, opt.deadline_ms), "a completion came",
+		      "%s completes", what))
 		check_end_case();
-	check_at(file, line, wc.status == status, "status as expected", "%s completes with \"%s\" (got \"%s\", vendor 0x%x)",
-		 what, ibv_wc_status_str(status), ibv_wc_status_str(wc.status), wc.vendor_err);
-	check_at(file, line, wc.wr_id == wr_id, "wr_id as posted", "%s completes with wr_id %#llx (got %#llx)", what,
-		 (unsigned long long)wr_id, (unsigned long long)wc.wr_id);
+	check_at(file, line, wc.status == status, "status as expected",
+		 "%s completes with \"%s\" (got \"%s\", vendor 0x%x)", what,
+		 ibv_wc_status_str(status), ibv_wc_status_str(wc.status), wc.vendor_err);
+	check_at(file, line, wc.wr_id == wr_id, "wr_id as posted",
+		 "%s completes with wr_id %#llx (got %#llx)", what, (unsigned long long)wr_id,
+		 (unsigned long long)wc.wr_id);
 	return wc;
 }
 
@@ -275,8 +285,8 @@ void vp_expect_none(struct vp_cq *cq, const char *what)
 	struct ibv_wc wc = { 0 };
 	bool came = vp_poll_for(cq, &wc, SILENCE_MS);
 
-	check(!came, "%s: no completion (got wr_id %#llx, \"%s\")", what, (unsigned long long)wc.wr_id,
-	      ibv_wc_status_str(wc.status));
+	check(!came, "%s: no completion (got wr_id %#llx, \"%s\")", what,
+	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
 }
 
 bool vp_status_for(struct vp_cq *cq, enum ibv_wc_status *status, unsigned int ms)
@@ -334,7 +344,8 @@ bool vp_async(struct vp_dev *dev, struct ibv_async_event *event, unsigned int ms
 	uint64_t until = now_ms() + ms, now = until - ms;
 
 	for (;;) {
-		if (!readable(dev->ctx->async_fd, until - now) || ibv_get_async_event(dev->ctx, event))
+		if (!readable(dev->ctx->async_fd, until - now) ||
+		    ibv_get_async_event(dev->ctx, event))
 			return false;
 		ibv_ack_async_event(event);
 		if (!about_the_port(event->event_type))
@@ -356,8 +367,8 @@ void vp_expect_qp_event(struct vp_end *end, enum ibv_event_type type, const char
 
 	if (!check(came, "%s: event \"%s\"", what, ibv_event_type_str(type)))
 		return;
-	check(event.event_type == type, "%s: event \"%s\" (got \"%s\")", what, ibv_event_type_str(type),
-	      ibv_event_type_str(event.event_type));
+	check(event.event_type == type, "%s: event \"%s\" (got \"%s\")", what,
+	      ibv_event_type_str(type), ibv_event_type_str(event.event_type));
 	check(event.element.qp == end->qp, "%s: the event names the right QP", what);
 }
 
@@ -366,7 +377,8 @@ void vp_expect_no_async(struct vp_dev *dev, const char *what)
 	struct ibv_async_event event;
 
 	while (vp_async(dev, &event, SILENCE_MS))
-		check(event.event_type == IBV_EVENT_COMM_EST, "%s: no asynchronous event (got \"%s\")", what,
+		check(event.event_type == IBV_EVENT_COMM_EST,
+		      "%s: no asynchronous event (got \"%s\")", what,
 		      ibv_event_type_str(event.event_type));
 }
 
@@ -374,12 +386,13 @@ void vp_expect_no_async(struct vp_dev *dev, const char *what)
 
 void vp_need_mw(const struct vp_dev *dev)
 {
-	if (!(dev->attr.device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)))
+	if (!(dev->attr.device_cap_flags &
+	      (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)))
 		skip("%s has no memory windows of type 2", ibv_get_device_name(dev->ctx->device));
 }
 
-enum ibv_wc_status vp_mw_try_bind(struct vp_end *end, struct ibv_mw *mw, struct ibv_mr *mr, size_t off, size_t len,
-				  unsigned int access)
+enum ibv_wc_status vp_mw_try_bind(struct vp_end *end, struct ibv_mw *mw, struct ibv_mr *mr,
+				  size_t off, size_t len, unsigned int access)
 {
 	struct ibv_send_wr wr = {
 		.wr_id = 0xb13d,
@@ -411,7 +424,8 @@ void vp_mw_bind(struct vp_end *end, struct ibv_mw *mw, size_t off, size_t len, u
 {
 	enum ibv_wc_status status = vp_mw_try_bind(end, mw, end->mr, off, len, access);
 
-	require(status == IBV_WC_SUCCESS, "a window is bound (got \"%s\")", ibv_wc_status_str(status));
+	require(status == IBV_WC_SUCCESS, "a window is bound (got \"%s\")",
+		ibv_wc_status_str(status));
 }
 
 /* -- a whole exchange -- */
@@ -430,10 +444,12 @@ static void exchange_send(struct vp_end *from, struct vp_end *to, const char *wh
 	vp_send(from, vp_wr(&w, from, IBV_WR_SEND, 0, EXCHANGE));
 	vp_expect(&from->scq, w.wr.wr_id, IBV_WC_SUCCESS, what);
 	vp_expect(&to->rcq, 0xeec, IBV_WC_SUCCESS, what);
-	check(vp_differs(to->buf + grh, EXCHANGE, pattern) < 0, "%s: every byte of a send arrives", what);
+	check(vp_differs(to->buf + grh, EXCHANGE, pattern) < 0, "%s: every byte of a send arrives",
+	      what);
 }
 
-static void exchange_rdma(struct vp_end *from, struct vp_end *to, enum ibv_wr_opcode opcode, const char *what)
+static void exchange_rdma(struct vp_end *from, struct vp_end *to, enum ibv_wr_opcode opcode,
+			  const char *what)
 {
 	struct vp_end *source = opcode == IBV_WR_RDMA_READ ? to : from;
 	struct vp_end *sink = opcode == IBV_WR_RDMA_READ ? from : to;
@@ -444,7 +460,8 @@ static void exchange_rdma(struct vp_end *from, struct vp_end *to, enum ibv_wr_op
 	vp_fill(source->buf, EXCHANGE, pattern);
 	vp_send(from, vp_wr(&w, from, opcode, 0, EXCHANGE));
 	vp_expect(&from->scq, w.wr.wr_id, IBV_WC_SUCCESS, what);
-	check(vp_differs(sink->buf, EXCHANGE, pattern) < 0, "%s: every byte of an RDMA operation arrives", what);
+	check(vp_differs(sink->buf, EXCHANGE, pattern) < 0,
+	      "%s: every byte of an RDMA operation arrives", what);
 }
 
 void vp_exchange(struct vp_pair *pair, const char *what)

@@ -70,12 +70,13 @@ void vio_expect_pd_usable(struct vio *v)
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
-		violate_remote, violate_local, violate_retry, violate_state, violate_create, violate_queue,
-		violate_datagram, violate_mw, violate_umr,
+		violate_remote, violate_local,    violate_retry, violate_state, violate_create,
+		violate_queue,  violate_datagram, violate_mw,    violate_umr,
 	};
 
 	vp_load_providers();
-	return check_main_tables(argc, argv,
-				 "Breaks one rule of verbs at a time, and checks that exactly the right error follows.",
-				 tables, ARRAY_SIZE(tables));
+	return check_main_tables(
+		argc, argv,
+		"Breaks one rule of verbs at a time, and checks that exactly the right error follows.",
+		tables, ARRAY_SIZE(tables));
 }

@@ -11,9 +11,9 @@
 #include "verbs_pair.h"
 
 struct vio {
-	struct vp_dev dev_a, dev_b;	/* of the requester, of the responder */
+	struct vp_dev dev_a, dev_b; /* of the requester, of the responder */
 	struct vp_pair neighbour;
-	struct vp_pair pair;		/* a: requester, b: responder */
+	struct vp_pair pair; /* a: requester, b: responder */
 };
 
 /* Opens the devices and makes the neighbour; the case makes @v->pair, with vio_pair() or by steps. */
@@ -38,7 +38,7 @@ void vio_expect_send_dead(struct vp_end *end, const char *whose);
 /* A fresh pair in the same PDs works, where the old one failed. */
 void vio_expect_pd_usable(struct vio *v);
 
-extern const struct check_table violate_remote, violate_local, violate_retry, violate_state, violate_create,
-	violate_queue, violate_datagram, violate_mw, violate_umr;
+extern const struct check_table violate_remote, violate_local, violate_retry, violate_state,
+	violate_create, violate_queue, violate_datagram, violate_mw, violate_umr;
 
 #endif

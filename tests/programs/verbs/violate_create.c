@@ -93,10 +93,12 @@ static void srq_bad_size(const void *arg)
 	if (!v.dev_a.attr.max_srq)
 		skip("the device has no SRQs");
 	attr.attr.max_wr = v.dev_a.attr.max_srq_wr + 1;
-	check(!ibv_create_srq(v.neighbour.a.pd, &attr), "an SRQ that is larger than the device can is refused");
+	check(!ibv_create_srq(v.neighbour.a.pd, &attr),
+	      "an SRQ that is larger than the device can is refused");
 	attr.attr.max_wr = 16;
 	attr.attr.max_sge = v.dev_a.attr.max_srq_sge * 4 + 64;
-	check(!ibv_create_srq(v.neighbour.a.pd, &attr), "an SRQ with far too many elements is refused");
+	check(!ibv_create_srq(v.neighbour.a.pd, &attr),
+	      "an SRQ with far too many elements is refused");
 	vio_end(&v);
 }
 
@@ -132,7 +134,9 @@ static void srq_other_pd(const void *arg)
 		note("the QP was made: the receive must still be checked against the PD of the SRQ");
 		vp_connect(a, b);
 		vp_fill(b->buf, b->len, before);
-		sge = (struct ibv_sge){ .addr = (uintptr_t)b->buf, .length = 64, .lkey = b->mr->lkey };
+		sge = (struct ibv_sge){ .addr = (uintptr_t)b->buf,
+					.length = 64,
+					.lkey = b->mr->lkey };
 		errno = vp_try_recv(b, 9, &sge, 1);
 		require(!errno, "post a receive with the key of the QP's PD");
 		vp_send(a, vp_wr(&w, a, IBV_WR_SEND, 0, 64));
@@ -163,14 +167,18 @@ static void mr_bad_range(const void *arg)
 	require(!munmap(map + 2 * page, page), "unmap the third");
 	require(!mprotect(map + 3 * page, page, PROT_READ), "and protect the fourth");
 
-	check(!ibv_reg_mr(pd, map, 3 * page, IBV_ACCESS_LOCAL_WRITE), "memory with a hole is refused");
-	check(!ibv_reg_mr(pd, map + 2 * page, 1, IBV_ACCESS_LOCAL_WRITE), "memory that is not there is refused");
+	check(!ibv_reg_mr(pd, map, 3 * page, IBV_ACCESS_LOCAL_WRITE),
+	      "memory with a hole is refused");
+	check(!ibv_reg_mr(pd, map + 2 * page, 1, IBV_ACCESS_LOCAL_WRITE),
+	      "memory that is not there is refused");
 	check(!ibv_reg_mr(pd, map + 3 * page, page, IBV_ACCESS_LOCAL_WRITE),
 	      "write access to memory that cannot be written is refused");
 	check(!ibv_reg_mr(pd, map, SIZE_MAX - (uintptr_t)map + 2, IBV_ACCESS_LOCAL_WRITE),
 	      "a range that wraps around is refused");
-	check(!ibv_reg_mr(pd, map, page, IBV_ACCESS_REMOTE_WRITE), "remote write without local write is refused");
-	check(!ibv_reg_mr(pd, map, page, IBV_ACCESS_REMOTE_ATOMIC), "remote atomics without local write are refused");
+	check(!ibv_reg_mr(pd, map, page, IBV_ACCESS_REMOTE_WRITE),
+	      "remote write without local write is refused");
+	check(!ibv_reg_mr(pd, map, page, IBV_ACCESS_REMOTE_ATOMIC),
+	      "remote atomics without local write are refused");
 
 	mr = ibv_reg_mr(pd, map, 2 * page, VP_ACCESS_ALL);
 	check(mr, "the two pages that are there can be registered");
@@ -220,15 +228,24 @@ static void queues_not_offered(struct vp_end *a)
 {
 	struct ibv_context *ctx = a->dev->ctx;
 	struct ibv_cq_init_attr_ex overrun = {
-		.cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+		.cqe = 1,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 	};
-	struct ibv_cq_init_attr_ex stamps = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP };
+	struct ibv_cq_init_attr_ex stamps = { .cqe = 1,
+					      .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP };
 	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT,
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
 	};
 	struct ibv_flow_attr flow = { .size = sizeof(flow), .port = 1 };
 	struct ibv_qp_init_attr_ex qp = {
-		.send_cq = a->scq.cq, .recv_cq = a->rcq.cq, .pd = a->pd, .cap = a->conf->cap, .qp_type = IBV_QPT_RC,
+		.send_cq = a->scq.cq,
+		.recv_cq = a->rcq.cq,
+		.pd = a->pd,
+		.cap = a->conf->cap,
+		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
 	};
@@ -264,13 +281,15 @@ static void not_offered(const void *arg)
 	if (strncmp(ibv_get_device_name(ctx->device), "xenib", 5))
 		skip("%s is not a device of xen-ibfront", ibv_get_device_name(ctx->device));
 	NOT_OFFERED(ibv_alloc_null_mr(a->pd), "a null MR");
-	NOT_OFFERED(ibv_reg_dmabuf_mr(a->pd, 0, 4096, 0, -1, IBV_ACCESS_LOCAL_WRITE), "an MR of a dma-buf");
+	NOT_OFFERED(ibv_reg_dmabuf_mr(a->pd, 0, 4096, 0, -1, IBV_ACCESS_LOCAL_WRITE),
+		    "an MR of a dma-buf");
 	NOT_OFFERED(ibv_reg_mr(a->pd, a->buf, 4096, IBV_ACCESS_ON_DEMAND), "an MR on demand");
 	NOT_OFFERED(ibv_alloc_dm(ctx, &dm), "device memory");
 	NOT_OFFERED(ibv_import_pd(ctx, a->pd->handle), "a PD of another process");
 	NOT_OFFERED(ibv_import_mr(a->pd, a->mr->handle), "an MR of another process");
 	NOT_OFFERED(ibv_import_dm(ctx, 0), "device memory of another process");
-	check(ibv_rereg_mr(a->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), "an MR is not registered anew");
+	check(ibv_rereg_mr(a->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0),
+	      "an MR is not registered anew");
 	queues_not_offered(a);
 	vp_exchange(&v.pair, "the pair");
 	vio_end(&v);
@@ -281,9 +300,11 @@ static const struct check_case cases[] = {
 	CHECK_CASE("create-cq-bad-size", cq_bad_size, "CQs with too many or no entries"),
 	CHECK_CASE("create-srq-bad-size", srq_bad_size, "SRQs with more than the device can"),
 	CHECK_CASE("create-srq-other-pd", srq_other_pd, "a QP on the SRQ of another PD"),
-	CHECK_CASE("create-mr-bad-range", mr_bad_range, "memory that is not there, wraps around, or cannot be written"),
+	CHECK_CASE("create-mr-bad-range", mr_bad_range,
+		   "memory that is not there, wraps around, or cannot be written"),
 	CHECK_CASE("create-not-offered", not_offered, "what the device of guests has not"),
-	CHECK_CASE("destroy-in-use", destroy_in_use, "PD, CQ and SRQ stay while something stands on them"),
+	CHECK_CASE("destroy-in-use", destroy_in_use,
+		   "PD, CQ and SRQ stay while something stands on them"),
 };
 
 const struct check_table violate_create = { .cases = cases, .count = ARRAY_SIZE(cases) };

@@ -29,7 +29,7 @@ static void expect_goes_on_or_dead(struct vp_pair *pair)
 }
 
 struct drop {
-	bool from_end;		/* the last byte is behind the MR */
+	bool from_end; /* the last byte is behind the MR */
 	uint32_t rkey_flip;
 	bool read_only;
 };
@@ -98,7 +98,8 @@ static void expect_overlong(struct vp_end *b, size_t room, uint64_t behind)
 		      ibv_wc_status_str(wc.status));
 	else
 		check(vp_state(b) == IBV_QPS_RTS, "the message was dropped, and the QP is in RTS");
-	check(vp_differs(b->buf + room, b->len - room, behind) < 0, "nothing was written behind the receive");
+	check(vp_differs(b->buf + room, b->len - room, behind) < 0,
+	      "nothing was written behind the receive");
 }
 
 static void overlong(enum ibv_qp_type type, size_t message, size_t room)
@@ -270,7 +271,8 @@ static void ud_over_mtu(const void *arg)
 	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_LOC_LEN_ERR, "a byte more");
 	vp_expect_none(&b->rcq, "does not arrive");
 	state = vp_state(a);
-	check(state == IBV_QPS_SQE || state == IBV_QPS_ERR, "the sender is in SQE or ERR (%d)", state);
+	check(state == IBV_QPS_SQE || state == IBV_QPS_ERR, "the sender is in SQE or ERR (%d)",
+	      state);
 	vio_expect_send_dead(a, "sender");
 	vio_end(&v);
 }
@@ -301,14 +303,21 @@ static void ud_ah_other_pd(const void *arg)
 	if (!vp_try_send(&v.pair.a, &w.wr)) {
 		require(vp_poll_for(&v.pair.a.scq, &wc, opt.deadline_ms), "the datagram completes");
 		check(wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_LOC_QP_OP_ERR,
-		      "with success or an operation error (got \"%s\")", ibv_wc_status_str(wc.status));
+		      "with success or an operation error (got \"%s\")",
+		      ibv_wc_status_str(wc.status));
 	}
 	require(!ibv_destroy_ah(ah), "destroy the address handle");
 	require(!ibv_dealloc_pd(pd), "deallocate the other PD");
 	vio_end(&v);
 }
 
-#define DROP(n, s, ...) { .name = n, .shows = s, .run = uc_write_dropped, .arg = &(const struct drop){ __VA_ARGS__ } }
+#define DROP(n, s, ...) \
+	{ \
+		.name = n, .shows = s, .run = uc_write_dropped, .arg = &(const struct drop) \
+		{ \
+			__VA_ARGS__ \
+		} \
+	}
 
 static const struct check_case cases[] = {
 	DROP("uc-rkey-wrong", "a UC write with a wrong key", .rkey_flip = 0x00ff0000),
@@ -320,7 +329,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE("ud-overlong", ud_overlong, "a datagram that is longer than its receive"),
 	CHECK_CASE("ud-no-room-for-grh", ud_no_room_for_grh, "a receive without room for the GRH"),
 	CHECK_CASE("ud-wrong-qkey", ud_wrong_qkey, "a datagram with a wrong Q_Key is dropped"),
-	CHECK_CASE("ud-controlled-qkey", ud_controlled_qkey, "the top bit of a Q_Key asks for the sender's own"),
+	CHECK_CASE("ud-controlled-qkey", ud_controlled_qkey,
+		   "the top bit of a Q_Key asks for the sender's own"),
 	CHECK_CASE("ud-no-receive", ud_no_receive, "a datagram without a receive is dropped"),
 	CHECK_CASE("ud-no-such-qp", ud_no_such_qp, "a datagram to a QP that is not"),
 	CHECK_CASE("ud-to-rc", ud_to_rc, "a datagram to an RC QP is dropped"),

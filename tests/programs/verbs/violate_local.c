@@ -12,21 +12,21 @@
 #include "violate.h"
 
 enum key {
-	KEY_GOOD,		/* another registration of the same buffer: nothing wrong with the key */
+	KEY_GOOD, /* another registration of the same buffer: nothing wrong with the key */
 	KEY_WRONG,
 	KEY_OTHER_PD,
 	KEY_STALE,
-	KEY_READ_ONLY,		/* an MR without local write access */
+	KEY_READ_ONLY, /* an MR without local write access */
 };
 
 struct local {
 	enum ibv_wr_opcode opcode;
 	enum key key;
-	bool from_end;		/* the address counts from the end of the buffer */
+	bool from_end; /* the address counts from the end of the buffer */
 	long long off;
-	size_t len;		/* 0: 64 */
-	bool second;		/* a good element stands before the bad one */
-	enum ibv_wc_status status, peer;	/* of the bad side, and in a receive of the other */
+	size_t len;                      /* 0: 64 */
+	bool second;                     /* a good element stands before the bad one */
+	enum ibv_wc_status status, peer; /* of the bad side, and in a receive of the other */
 };
 
 /* A second registration of @end's buffer, to spoil. */
@@ -66,7 +66,8 @@ static void spoil_end(struct spoilt *s)
 		require(!ibv_dealloc_pd(s->pd), "deallocate the other PD");
 }
 
-static int make_sge(const struct vp_end *end, const struct local *l, const struct spoilt *s, struct ibv_sge *sge)
+static int make_sge(const struct vp_end *end, const struct local *l, const struct spoilt *s,
+		    struct ibv_sge *sge)
 {
 	struct ibv_sge bad = {
 		.addr = (uintptr_t)end->buf + (l->from_end ? end->len : 0) + l->off,
@@ -78,7 +79,9 @@ static int make_sge(const struct vp_end *end, const struct local *l, const struc
 		sge[0] = bad;
 		return 1;
 	}
-	sge[0] = (struct ibv_sge){ .addr = (uintptr_t)end->buf + 1024, .length = 64, .lkey = end->mr->lkey };
+	sge[0] = (struct ibv_sge){ .addr = (uintptr_t)end->buf + 1024,
+				   .length = 64,
+				   .lkey = end->mr->lkey };
 	sge[1] = bad;
 	return 2;
 }
@@ -110,11 +113,13 @@ static void run_requester(const void *arg)
 	w.wr.next = &next.wr;
 	vp_send(a, &w.wr);
 
-	vp_expect(&a->scq, w.wr.wr_id, l->status ? l->status : IBV_WC_LOC_PROT_ERR, "the refused request");
+	vp_expect(&a->scq, w.wr.wr_id, l->status ? l->status : IBV_WC_LOC_PROT_ERR,
+		  "the refused request");
 	vp_expect(&a->scq, next.wr.wr_id, IBV_WC_WR_FLUSH_ERR, "the request behind it");
 	vio_expect_dead(a, "requester");
 	if (l->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD)
-		check(vp_differs(b->buf, b->len, before_b) < 0, "the responder's memory is as it was");
+		check(vp_differs(b->buf, b->len, before_b) < 0,
+		      "the responder's memory is as it was");
 	check(vp_differs(a->buf, a->len, before_a) < 0, "the requester's memory is as it was");
 	vp_expect_none(&b->rcq, "the responder's receive");
 	check(vp_state(b) == IBV_QPS_RTS, "the responder is still in RTS");
@@ -152,7 +157,8 @@ static void run_responder(const void *arg)
 	vio_expect_dead(a, "requester");
 	vio_expect_dead(b, "responder");
 	if (!l->second)
-		check(vp_differs(b->buf, b->len, before_b) < 0, "the responder's memory is as it was");
+		check(vp_differs(b->buf, b->len, before_b) < 0,
+		      "the responder's memory is as it was");
 	vio_expect_pd_usable(&v);
 	spoil_end(&s);
 	vio_end(&v);
@@ -178,7 +184,8 @@ static void too_long(size_t message, size_t room)
 	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_REM_INV_REQ_ERR, "the send");
 	vio_expect_dead(a, "requester");
 	vio_expect_dead(b, "responder");
-	check(vp_differs(b->buf + room, b->len - room, behind) < 0, "nothing was written behind the receive");
+	check(vp_differs(b->buf + room, b->len - room, behind) < 0,
+	      "nothing was written behind the receive");
 	vio_end(&v);
 }
 
@@ -231,8 +238,13 @@ static void send_from_read_only(const void *arg)
 	vio_end(&v);
 }
 
-#define CASE(n, s, r, o, k, ...) { .name = n, .shows = s, .run = r, \
-	.arg = &(const struct local){ .opcode = o, .key = k, __VA_ARGS__ } }
+#define CASE(n, s, r, o, k, ...) \
+	{ \
+		.name = n, .shows = s, .run = r, .arg = &(const struct local) \
+		{ \
+			.opcode = o, .key = k, __VA_ARGS__ \
+		} \
+	}
 #define LOCAL(n, s, ...) CASE(n, s, run_requester, __VA_ARGS__)
 #define RECV(n, s, ...) CASE(n, s, run_responder, __VA_ARGS__)
 
@@ -248,30 +260,38 @@ static const struct check_case cases[] = {
 	LOCAL("lkey-other-pd-send", "a send from an MR of another PD", SEND, KEY_OTHER_PD),
 	LOCAL("lkey-other-pd-write", "a write from an MR of another PD", WRITE, KEY_OTHER_PD),
 	LOCAL("lkey-other-pd-read", "a read into an MR of another PD", READ, KEY_OTHER_PD),
-	LOCAL("lkey-other-pd-atomic", "a fetch and add into an MR of another PD", ADD, KEY_OTHER_PD, .len = 8),
+	LOCAL("lkey-other-pd-atomic", "a fetch and add into an MR of another PD", ADD, KEY_OTHER_PD,
+	      .len = 8),
 	LOCAL("lkey-stale-send", "a send from an MR that has been deregistered", SEND, KEY_STALE),
 	LOCAL("lkey-stale-read", "a read into an MR that has been deregistered", READ, KEY_STALE),
 	LOCAL("lkey-end-by-one-send", "a send whose last byte is behind the MR", SEND, KEY_GOOD,
 	      .from_end = true, .off = -63),
-	LOCAL("lkey-end-by-one-read", "a read whose last byte would be behind the MR", READ, KEY_GOOD,
-	      .from_end = true, .off = -63),
-	LOCAL("lkey-end-by-half-atomic", "a fetch and add whose answer fits into the MR by half", ADD, KEY_GOOD,
-	      .from_end = true, .off = -4, .len = 8),
-	LOCAL("lkey-start-before-write", "a write that starts a byte before the MR", WRITE, KEY_GOOD, .off = -1),
-	LOCAL("lkey-second-element", "a send whose second element is wrong", SEND, KEY_WRONG, .second = true),
-	LOCAL("read-only-sink-read", "a read into an MR that may not be written", READ, KEY_READ_ONLY),
-	LOCAL("read-only-sink-atomic", "a fetch and add into an MR that may not be written", ADD, KEY_READ_ONLY, .len = 8),
+	LOCAL("lkey-end-by-one-read", "a read whose last byte would be behind the MR", READ,
+	      KEY_GOOD, .from_end = true, .off = -63),
+	LOCAL("lkey-end-by-half-atomic", "a fetch and add whose answer fits into the MR by half",
+	      ADD, KEY_GOOD, .from_end = true, .off = -4, .len = 8),
+	LOCAL("lkey-start-before-write", "a write that starts a byte before the MR", WRITE,
+	      KEY_GOOD, .off = -1),
+	LOCAL("lkey-second-element", "a send whose second element is wrong", SEND, KEY_WRONG,
+	      .second = true),
+	LOCAL("read-only-sink-read", "a read into an MR that may not be written", READ,
+	      KEY_READ_ONLY),
+	LOCAL("read-only-sink-atomic", "a fetch and add into an MR that may not be written", ADD,
+	      KEY_READ_ONLY, .len = 8),
 	RECV("recv-lkey-wrong", "a receive with a key that was never given out", SEND, KEY_WRONG),
 	RECV("recv-lkey-other-pd", "a receive into an MR of another PD", SEND, KEY_OTHER_PD),
 	RECV("recv-end-by-one", "a receive whose last byte is behind the MR", SEND, KEY_GOOD,
 	     .from_end = true, .off = -63),
 	RECV("recv-lkey-stale", "a receive into an MR that has been deregistered", SEND, KEY_STALE),
 	RECV("recv-read-only", "a receive into an MR that may not be written", SEND, KEY_READ_ONLY),
-	RECV("recv-second-element", "a receive whose second element is wrong", SEND, KEY_WRONG, .second = true),
+	RECV("recv-second-element", "a receive whose second element is wrong", SEND, KEY_WRONG,
+	     .second = true),
 	CHECK_CASE("recv-short", recv_short, "a send that is a byte longer than its receive"),
-	CHECK_CASE("recv-short-long", recv_short_long, "a send of many packets that is a byte longer than its receive"),
+	CHECK_CASE("recv-short-long", recv_short_long,
+		   "a send of many packets that is a byte longer than its receive"),
 	CHECK_CASE("recv-empty", recv_empty, "a send to a receive with no room"),
-	CHECK_CASE("send-from-read-only", send_from_read_only, "a send from memory without local write access works"),
+	CHECK_CASE("send-from-read-only", send_from_read_only,
+		   "a send from memory without local write access works"),
 };
 
 const struct check_table violate_local = { .cases = cases, .count = ARRAY_SIZE(cases) };

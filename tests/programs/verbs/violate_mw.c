@@ -32,7 +32,8 @@ static void end_window(struct vio *v, struct ibv_mw *mw)
 }
 
 /* A write of @from through @rkey is refused; nothing is written, and both QPs are dead. */
-static void expect_write_refused(struct vp_end *from, struct vp_end *owner, uint32_t rkey, size_t off, size_t len)
+static void expect_write_refused(struct vp_end *from, struct vp_end *owner, uint32_t rkey,
+				 size_t off, size_t len)
 {
 	uint64_t before = vp_fresh();
 	struct vp_wr w;
@@ -160,12 +161,13 @@ static void other_qp(const void *arg)
 	end_window(&v, mw);
 }
 
-static void expect_bind_refused(struct vio *v, struct ibv_mw *mw, struct ibv_mr *mr, size_t off, size_t len,
-				unsigned int access)
+static void expect_bind_refused(struct vio *v, struct ibv_mw *mw, struct ibv_mr *mr, size_t off,
+				size_t len, unsigned int access)
 {
 	enum ibv_wc_status status = vp_mw_try_bind(&v->pair.b, mw, mr, off, len, access);
 
-	check(status == IBV_WC_MW_BIND_ERR, "the binding is refused (got \"%s\")", ibv_wc_status_str(status));
+	check(status == IBV_WC_MW_BIND_ERR, "the binding is refused (got \"%s\")",
+	      ibv_wc_status_str(status));
 	vio_expect_dead(&v->pair.b, "the QP that tried");
 }
 
@@ -192,7 +194,8 @@ static void bind_without_right(const void *arg)
 	struct vio v = { 0 };
 	struct ibv_mw *mw = begin_window(&v);
 	struct vp_end *b = &v.pair.b;
-	struct ibv_mr *mr = ibv_reg_mr(b->pd, b->buf, b->len, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
+	struct ibv_mr *mr =
+		ibv_reg_mr(b->pd, b->buf, b->len, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
 
 	(void)arg;
 	require(mr, "register the buffer for reading");
@@ -201,7 +204,8 @@ static void bind_without_right(const void *arg)
 	if (status == IBV_WC_SUCCESS) {
 		expect_write_refused(&v.pair.a, b, mw->rkey, WINDOW_OFF, 64);
 	} else {
-		check(status == IBV_WC_MW_BIND_ERR, "the binding is refused (got \"%s\")", ibv_wc_status_str(status));
+		check(status == IBV_WC_MW_BIND_ERR, "the binding is refused (got \"%s\")",
+		      ibv_wc_status_str(status));
 		vio_expect_dead(b, "the QP that tried");
 		check(vp_differs(b->buf, b->len, before) < 0, "nothing was written");
 	}
@@ -229,14 +233,17 @@ static void bind_other_pd(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("mw-not-bound", not_bound, "the key of a window that was never bound"),
-	CHECK_CASE("mw-past-end", past_the_window, "a write past the end of a window, inside of its MR"),
-	CHECK_CASE("mw-before-start", before_the_window, "a write before a window, inside of its MR"),
+	CHECK_CASE("mw-past-end", past_the_window,
+		   "a write past the end of a window, inside of its MR"),
+	CHECK_CASE("mw-before-start", before_the_window,
+		   "a write before a window, inside of its MR"),
 	CHECK_CASE("mw-no-write", no_write_right, "a write through a window that allows reads"),
 	CHECK_CASE("mw-invalidated", invalidated, "a window that was taken back"),
 	CHECK_CASE("mw-old-key", old_key, "the key of an earlier binding"),
 	CHECK_CASE("mw-other-qp", other_qp, "a window that another QP bound"),
 	CHECK_CASE("mw-bind-past-end", bind_past_end, "a binding past the end of the MR"),
-	CHECK_CASE("mw-bind-without-right", bind_without_right, "a window with more rights than its MR"),
+	CHECK_CASE("mw-bind-without-right", bind_without_right,
+		   "a window with more rights than its MR"),
 	CHECK_CASE("mw-bind-other-pd", bind_other_pd, "a binding to an MR of another PD"),
 };
 

@@ -96,8 +96,8 @@ static void too_much_in_one(const void *arg)
 	a = &v.pair.a;
 	errno = ibv_query_qp(a->qp, &attr, IBV_QP_CAP, &init);
 	require(!errno, "query the QP");
-	note("the QP has %u send elements, %u receive elements, %u inline bytes", init.cap.max_send_sge,
-	     init.cap.max_recv_sge, init.cap.max_inline_data);
+	note("the QP has %u send elements, %u receive elements, %u inline bytes",
+	     init.cap.max_send_sge, init.cap.max_recv_sge, init.cap.max_inline_data);
 
 	vp_wr(&w, a, IBV_WR_SEND, 0, 1);
 	for (i = 1; i < VP_MAX_SGE; i++)
@@ -108,7 +108,8 @@ static void too_much_in_one(const void *arg)
 		check(vp_try_send(a, &w.wr), "a send with an element too many is refused");
 	}
 	if (init.cap.max_recv_sge < VP_MAX_SGE)
-		check(vp_try_recv(a, 1, sge, init.cap.max_recv_sge + 1), "a receive with an element too many is refused");
+		check(vp_try_recv(a, 1, sge, init.cap.max_recv_sge + 1),
+		      "a receive with an element too many is refused");
 	vp_wr(&w, a, IBV_WR_SEND, 0, init.cap.max_inline_data + 1);
 	w.wr.send_flags |= IBV_SEND_INLINE;
 	check(vp_try_send(a, &w.wr), "a send with a byte too many inline is refused");
@@ -157,7 +158,8 @@ static void cq_overrun(const void *arg)
 	vp_exchange(&v.neighbour, "neighbour, beside the broken CQ");
 	while (vp_async(&v.dev_a, &event, 100))
 		check(event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == a->qp,
-		      "what follows is about the QP on that CQ (got \"%s\")", ibv_event_type_str(event.event_type));
+		      "what follows is about the QP on that CQ (got \"%s\")",
+		      ibv_event_type_str(event.event_type));
 	vio_end(&v);
 }
 
@@ -241,7 +243,8 @@ static void reads_beyond_responder(const void *arg)
 
 	(void)arg;
 	vio_open(&v);
-	conf.max_rd_atomic = v.dev_a.attr.max_qp_init_rd_atom < READS ? v.dev_a.attr.max_qp_init_rd_atom : READS;
+	conf.max_rd_atomic =
+		v.dev_a.attr.max_qp_init_rd_atom < READS ? v.dev_a.attr.max_qp_init_rd_atom : READS;
 	conf.max_dest_rd_atomic = 1;
 	vio_pair(&v, &conf);
 	a = &v.pair.a;
@@ -255,19 +258,23 @@ static void reads_beyond_responder(const void *arg)
 
 		require(vp_poll_for(&a->scq, &wc, opt.deadline_ms), "each read completes");
 		if (failed) {
-			check(wc.status == IBV_WC_WR_FLUSH_ERR, "behind a refused read all are flushed (got \"%s\")",
+			check(wc.status == IBV_WC_WR_FLUSH_ERR,
+			      "behind a refused read all are flushed (got \"%s\")",
 			      ibv_wc_status_str(wc.status));
 			continue;
 		}
 		failed = wc.status != IBV_WC_SUCCESS;
 		if (failed)
-			check(wc.status == IBV_WC_REM_INV_REQ_ERR, "a read too many is an invalid request (got \"%s\")",
+			check(wc.status == IBV_WC_REM_INV_REQ_ERR,
+			      "a read too many is an invalid request (got \"%s\")",
 			      ibv_wc_status_str(wc.status));
 		else if (i == READS - 1)
-			check(vp_differs(a->buf, READS * SIZE, pattern) < 0, "every byte of every read is right");
+			check(vp_differs(a->buf, READS * SIZE, pattern) < 0,
+			      "every byte of every read is right");
 	}
 	if (failed) {
-		check(vp_async(&v.dev_b, &event, opt.deadline_ms) && event.event_type == IBV_EVENT_QP_REQ_ERR,
+		check(vp_async(&v.dev_b, &event, opt.deadline_ms) &&
+			      event.event_type == IBV_EVENT_QP_REQ_ERR,
 		      "the responder reports the invalid request");
 		vio_expect_dead(b, "responder");
 	}
@@ -275,13 +282,19 @@ static void reads_beyond_responder(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("queue-send-full", send_queue_full, "a full send queue refuses, and loses nothing"),
-	CHECK_CASE("queue-recv-full", recv_queue_full, "a full receive queue refuses, and loses nothing"),
-	CHECK_CASE("queue-too-much-in-one", too_much_in_one, "elements and inline data beyond the QP's are refused"),
-	CHECK_CASE("queue-cq-overrun", cq_overrun, "a CQ that overruns reports it, and nobody else suffers"),
+	CHECK_CASE("queue-send-full", send_queue_full,
+		   "a full send queue refuses, and loses nothing"),
+	CHECK_CASE("queue-recv-full", recv_queue_full,
+		   "a full receive queue refuses, and loses nothing"),
+	CHECK_CASE("queue-too-much-in-one", too_much_in_one,
+		   "elements and inline data beyond the QP's are refused"),
+	CHECK_CASE("queue-cq-overrun", cq_overrun,
+		   "a CQ that overruns reports it, and nobody else suffers"),
 	CHECK_CASE("queue-cq-exactly-full", cq_exactly_full, "a CQ filled to the brim is right"),
-	CHECK_CASE("queue-reads-beyond-depth", reads_beyond_depth, "more reads than may be under way are queued"),
-	CHECK_CASE("queue-reads-beyond-responder", reads_beyond_responder, "more reads than the responder serves"),
+	CHECK_CASE("queue-reads-beyond-depth", reads_beyond_depth,
+		   "more reads than may be under way are queued"),
+	CHECK_CASE("queue-reads-beyond-responder", reads_beyond_responder,
+		   "more reads than the responder serves"),
 };
 
 const struct check_table violate_queue = { .cases = cases, .count = ARRAY_SIZE(cases) };

@@ -14,10 +14,10 @@
 /* The clocks of the device and of the machine need not agree to better than a twentieth. */
 #define NOT_BEFORE(ms) ((ms) - (ms) / 20)
 
-#define RNR_TIMER_82MS 26		/* the code of 81.92 ms (IBTA table 45) */
+#define RNR_TIMER_82MS 26 /* the code of 81.92 ms (IBTA table 45) */
 #define RNR_TIMER_MS 81
 
-#define TIMEOUT_CODE 14			/* 4.096 us * 2^14 = 67.1 ms */
+#define TIMEOUT_CODE 14 /* 4.096 us * 2^14 = 67.1 ms */
 #define TIMEOUT_MS 67
 
 static struct vp_conf rnr_conf(uint8_t rnr_retry)
@@ -50,8 +50,8 @@ static void expect_not_before(uint64_t took, uint64_t least, unsigned int retrie
 	if (took + 1 >= NOT_BEFORE(least))
 		return;
 	too_early = true;
-	check(attempt < ATTEMPTS, "%u retries take at least %llu ms (took %llu)", retries, (unsigned long long)least,
-	      (unsigned long long)took);
+	check(attempt < ATTEMPTS, "%u retries take at least %llu ms (took %llu)", retries,
+	      (unsigned long long)least, (unsigned long long)took);
 }
 
 static void several_times(const void *arg)
@@ -82,14 +82,16 @@ static void rnr_exceeded(enum ibv_wr_opcode opcode, unsigned int retries, bool s
 	w.wr.next = &next.wr;
 	start = now_ms();
 	vp_send(&v.pair.a, &w.wr);
-	vp_expect(&v.pair.a.scq, w.wr.wr_id, IBV_WC_RNR_RETRY_EXC_ERR, "a request without a receive");
+	vp_expect(&v.pair.a.scq, w.wr.wr_id, IBV_WC_RNR_RETRY_EXC_ERR,
+		  "a request without a receive");
 	took = now_ms() - start;
 	vp_expect(&v.pair.a.scq, next.wr.wr_id, IBV_WC_WR_FLUSH_ERR, "the request behind it");
 	expect_not_before(took, retries * RNR_TIMER_MS, retries);
-	check(took <= (retries + 1) * RNR_TIMER_MS + LATE_MS, "the requester gives up in time (took %llu ms)",
-	      (unsigned long long)took);
+	check(took <= (retries + 1) * RNR_TIMER_MS + LATE_MS,
+	      "the requester gives up in time (took %llu ms)", (unsigned long long)took);
 	if (srq)
-		vp_expect_qp_event(&v.pair.a, IBV_EVENT_QP_LAST_WQE_REACHED, "requester, which has an SRQ too");
+		vp_expect_qp_event(&v.pair.a, IBV_EVENT_QP_LAST_WQE_REACHED,
+				   "requester, which has an SRQ too");
 	vio_expect_dead(&v.pair.a, "requester");
 	expect_responder_unharmed(&v.pair.b);
 	vio_end(&v);
@@ -133,7 +135,8 @@ static void rnr_satisfied(uint8_t rnr_retry, unsigned int after_ms)
 	require(!vp_poll_for(&v.pair.a.scq, &wc, after_ms), "the send waits for its receive");
 	vp_recv(&v.pair.b, 5, 0, 4096);
 	vp_expect(&v.pair.a.scq, w.wr.wr_id, IBV_WC_SUCCESS, "the send, once there is a receive");
-	check(now_ms() - start <= after_ms + RNR_TIMER_MS + LATE_MS, "it does not wait much longer than the timer");
+	check(now_ms() - start <= after_ms + RNR_TIMER_MS + LATE_MS,
+	      "it does not wait much longer than the timer");
 	vp_expect(&v.pair.b.rcq, 5, IBV_WC_SUCCESS, "the receive");
 	check(vp_differs(v.pair.b.buf, 4096, pattern) < 0, "every byte has arrived");
 	vp_exchange(&v.pair, "the pair goes on");
@@ -165,7 +168,8 @@ static void rnr_count_restarts(const void *arg)
 	vio_begin_as(&v, rnr_conf(6));
 	for (i = 0; i < 4; i++) {
 		vp_send(&v.pair.a, vp_wr(&w, &v.pair.a, IBV_WR_SEND, 0, 64));
-		require(!vp_poll_for(&v.pair.a.scq, &wc, 2 * RNR_TIMER_MS), "the send waits for its receive");
+		require(!vp_poll_for(&v.pair.a.scq, &wc, 2 * RNR_TIMER_MS),
+			"the send waits for its receive");
 		vp_recv(&v.pair.b, i, 0, 64);
 		vp_expect(&v.pair.a.scq, w.wr.wr_id, IBV_WC_SUCCESS, "the send");
 		vp_expect(&v.pair.b.rcq, i, IBV_WC_SUCCESS, "its receive");
@@ -199,7 +203,8 @@ static void expect_retry_exceeded(struct vp_end *a, unsigned int retries)
 	took = now_ms() - start;
 	vp_expect(&a->scq, next.wr.wr_id, IBV_WC_WR_FLUSH_ERR, "the request behind it");
 	expect_not_before(took, least, retries);
-	check(took <= 4 * least + LATE_MS, "the requester gives up in time (took %llu ms)", (unsigned long long)took);
+	check(took <= 4 * least + LATE_MS, "the requester gives up in time (took %llu ms)",
+	      (unsigned long long)took);
 	vio_expect_dead(a, "requester");
 }
 
@@ -318,17 +323,24 @@ static void path_to_nowhere(void)
 #define TIMED_CASE(n, f, s) CHECK_CASE(n, several_times, s, .arg = &(void (*const)(void)){ f })
 
 static const struct check_case cases[] = {
-	CHECK_CASE("rnr-retry-zero", rnr_zero_send, "rnr_retry 0: a send without a receive fails at once"),
+	CHECK_CASE("rnr-retry-zero", rnr_zero_send,
+		   "rnr_retry 0: a send without a receive fails at once"),
 	CHECK_CASE("rnr-retry-zero-write-imm", rnr_zero_write_imm,
 		   "rnr_retry 0: a write with immediate without a receive fails at once"),
-	CHECK_CASE("rnr-retry-zero-srq", rnr_zero_srq, "rnr_retry 0: a send to an empty SRQ fails at once"),
-	TIMED_CASE("rnr-retry-counted", rnr_counted, "rnr_retry 3 pauses three times by the responder's timer"),
-	CHECK_CASE("rnr-retry-infinite", rnr_infinite_waits, "rnr_retry 7 waits until a receive is posted"),
-	CHECK_CASE("rnr-satisfied-in-time", rnr_satisfied_in_time, "a receive before the count is used up"),
+	CHECK_CASE("rnr-retry-zero-srq", rnr_zero_srq,
+		   "rnr_retry 0: a send to an empty SRQ fails at once"),
+	TIMED_CASE("rnr-retry-counted", rnr_counted,
+		   "rnr_retry 3 pauses three times by the responder's timer"),
+	CHECK_CASE("rnr-retry-infinite", rnr_infinite_waits,
+		   "rnr_retry 7 waits until a receive is posted"),
+	CHECK_CASE("rnr-satisfied-in-time", rnr_satisfied_in_time,
+		   "a receive before the count is used up"),
 	CHECK_CASE("rnr-count-restarts", rnr_count_restarts, "each message has the whole count"),
-	TIMED_CASE("peer-destroyed", peer_destroyed, "a peer that is gone: retry exceeded, neither early nor late"),
+	TIMED_CASE("peer-destroyed", peer_destroyed,
+		   "a peer that is gone: retry exceeded, neither early nor late"),
 	TIMED_CASE("peer-in-error", peer_in_error, "a peer in ERR: retry exceeded"),
-	TIMED_CASE("peer-in-reset", peer_in_reset, "a peer in RESET: retry exceeded, nothing written"),
+	TIMED_CASE("peer-in-reset", peer_in_reset,
+		   "a peer in RESET: retry exceeded, nothing written"),
 	TIMED_CASE("peer-in-init", peer_in_init, "a peer in INIT: retry exceeded, nothing written"),
 	TIMED_CASE("peer-no-retries", peer_no_retries, "retry_cnt 0: one try, and not longer"),
 	TIMED_CASE("peer-of-another", peer_of_another, "a QP that is connected to somebody else"),

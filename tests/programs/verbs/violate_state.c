@@ -47,7 +47,8 @@ static void send_refused_in(enum ibv_qp_state state)
 		vp_expect_none(&a->scq, "a request of a QP that may not send");
 		if (state != IBV_QPS_RESET) {
 			vp_move_to_error(a);
-			vp_expect(&a->scq, w.wr.wr_id, IBV_WC_WR_FLUSH_ERR, "the request, once the QP has failed");
+			vp_expect(&a->scq, w.wr.wr_id, IBV_WC_WR_FLUSH_ERR,
+				  "the request, once the QP has failed");
 		}
 	} else {
 		vp_expect_none(&a->scq, "a request that was refused");
@@ -210,10 +211,10 @@ static void illegal_transitions(const void *arg)
 {
 	static const struct transition illegal[] = {
 		{ IBV_QPS_RESET, IBV_QPS_RTR }, { IBV_QPS_RESET, IBV_QPS_RTS },
-		{ IBV_QPS_INIT, IBV_QPS_RTS },
-		{ IBV_QPS_RTR, IBV_QPS_INIT },
-		{ IBV_QPS_RTS, IBV_QPS_INIT }, { IBV_QPS_RTS, IBV_QPS_RTR },
-		{ IBV_QPS_ERR, IBV_QPS_INIT }, { IBV_QPS_ERR, IBV_QPS_RTR }, { IBV_QPS_ERR, IBV_QPS_RTS },
+		{ IBV_QPS_INIT, IBV_QPS_RTS },  { IBV_QPS_RTR, IBV_QPS_INIT },
+		{ IBV_QPS_RTS, IBV_QPS_INIT },  { IBV_QPS_RTS, IBV_QPS_RTR },
+		{ IBV_QPS_ERR, IBV_QPS_INIT },  { IBV_QPS_ERR, IBV_QPS_RTR },
+		{ IBV_QPS_ERR, IBV_QPS_RTS },
 	};
 	struct vp_conf conf = vp_conf(IBV_QPT_RC);
 	struct ibv_qp_attr attr;
@@ -229,7 +230,8 @@ static void illegal_transitions(const void *arg)
 	for (i = 0; i < ARRAY_SIZE(illegal); i++) {
 		bring_to(a, b, illegal[i].from);
 		mask = vp_step(a, b, illegal[i].to, &attr);
-		check(ibv_modify_qp(a->qp, &attr, mask), "state %d to %d is refused", illegal[i].from, illegal[i].to);
+		check(ibv_modify_qp(a->qp, &attr, mask), "state %d to %d is refused",
+		      illegal[i].from, illegal[i].to);
 		check(vp_state(a) == illegal[i].from, "and the QP is still in %d", illegal[i].from);
 	}
 	vp_move_to_reset(a);
@@ -243,7 +245,9 @@ static void missing_attributes(const void *arg)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	static const struct transition steps[] = {
-		{ IBV_QPS_RESET, IBV_QPS_INIT }, { IBV_QPS_INIT, IBV_QPS_RTR }, { IBV_QPS_RTR, IBV_QPS_RTS },
+		{ IBV_QPS_RESET, IBV_QPS_INIT },
+		{ IBV_QPS_INIT, IBV_QPS_RTR },
+		{ IBV_QPS_RTR, IBV_QPS_RTS },
 	};
 	struct vio v = { 0 };
 	size_t t, s, bit;
@@ -267,9 +271,10 @@ static void missing_attributes(const void *arg)
 				if (!(mask & one) || one == IBV_QP_STATE)
 					continue;
 				check(ibv_modify_qp(a->qp, &attr, mask & ~one),
-				      "type %d, state %d to %d without attribute %#x is refused", types[t],
-				      steps[s].from, steps[s].to, one);
-				check(vp_state(a) == steps[s].from, "and the QP is still in %d", steps[s].from);
+				      "type %d, state %d to %d without attribute %#x is refused",
+				      types[t], steps[s].from, steps[s].to, one);
+				check(vp_state(a) == steps[s].from, "and the QP is still in %d",
+				      steps[s].from);
 			}
 			errno = ibv_modify_qp(a->qp, &attr, mask);
 			check(!errno, "with all of them the step is taken");
@@ -308,7 +313,8 @@ static void bad_attributes(const void *arg)
 	if (v.dev_a.attr.max_qp_rd_atom < 255) {
 		mask = vp_step(a, b, IBV_QPS_RTR, &attr);
 		attr.max_dest_rd_atomic = v.dev_a.attr.max_qp_rd_atom + 1;
-		check(ibv_modify_qp(a->qp, &attr, mask), "more reads to serve than the device can is refused");
+		check(ibv_modify_qp(a->qp, &attr, mask),
+		      "more reads to serve than the device can is refused");
 	}
 	check(vp_state(a) == IBV_QPS_INIT, "the QP is still in INIT");
 
@@ -316,16 +322,18 @@ static void bad_attributes(const void *arg)
 	if (v.dev_a.attr.max_qp_init_rd_atom < 255) {
 		mask = vp_step(a, b, IBV_QPS_RTS, &attr);
 		attr.max_rd_atomic = v.dev_a.attr.max_qp_init_rd_atom + 1;
-		check(ibv_modify_qp(a->qp, &attr, mask), "more reads at a time than the device can is refused");
+		check(ibv_modify_qp(a->qp, &attr, mask),
+		      "more reads at a time than the device can is refused");
 	}
 	check(vp_state(a) == IBV_QPS_RTR, "the QP is still in RTR");
 	vio_end(&v);
 }
 
-#define QUERY_ALL								\
-	(IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_AV | \
-	 IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | \
-	 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_DEST_QPN | IBV_QP_CAP)
+#define QUERY_ALL \
+	(IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | \
+	 IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | \
+	 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | \
+	 IBV_QP_DEST_QPN | IBV_QP_CAP)
 
 /* What was set is what a query says. */
 static void query_tells_the_truth(const void *arg)
@@ -343,20 +351,25 @@ static void query_tells_the_truth(const void *arg)
 	require(!errno, "query the QP");
 	check(is.qp_state == IBV_QPS_RTS && is.cur_qp_state == IBV_QPS_RTS, "state");
 	vp_step(a, b, IBV_QPS_INIT, &want);
-	check(is.port_num == want.port_num && is.pkey_index == want.pkey_index, "port and P_Key index");
-	check((is.qp_access_flags & VP_REMOTE_ALL) == (unsigned int)want.qp_access_flags, "access flags (%#x)",
-	      is.qp_access_flags);
+	check(is.port_num == want.port_num && is.pkey_index == want.pkey_index,
+	      "port and P_Key index");
+	check((is.qp_access_flags & VP_REMOTE_ALL) == (unsigned int)want.qp_access_flags,
+	      "access flags (%#x)", is.qp_access_flags);
 	vp_step(a, b, IBV_QPS_RTR, &want);
 	check(is.path_mtu == want.path_mtu, "path MTU");
 	check(is.dest_qp_num == want.dest_qp_num, "destination QP");
-	check(is.ah_attr.dlid == want.ah_attr.dlid && is.ah_attr.is_global == want.ah_attr.is_global, "address vector");
+	check(is.ah_attr.dlid == want.ah_attr.dlid &&
+		      is.ah_attr.is_global == want.ah_attr.is_global,
+	      "address vector");
 	check(is.max_dest_rd_atomic == want.max_dest_rd_atomic, "reads to serve");
 	check(is.min_rnr_timer == want.min_rnr_timer, "RNR timer");
 	vp_step(a, b, IBV_QPS_RTS, &want);
-	check(is.timeout == want.timeout && is.retry_cnt == want.retry_cnt && is.rnr_retry == want.rnr_retry,
+	check(is.timeout == want.timeout && is.retry_cnt == want.retry_cnt &&
+		      is.rnr_retry == want.rnr_retry,
 	      "timeout and retries");
 	check(is.max_rd_atomic == want.max_rd_atomic, "reads at a time");
-	check(init.cap.max_send_wr >= a->conf->cap.max_send_wr && init.cap.max_recv_wr >= a->conf->cap.max_recv_wr,
+	check(init.cap.max_send_wr >= a->conf->cap.max_send_wr &&
+		      init.cap.max_recv_wr >= a->conf->cap.max_recv_wr,
 	      "queue sizes");
 	vio_end(&v);
 }
@@ -372,7 +385,8 @@ static void send_queue_drained(const void *arg)
 	(void)arg;
 	vio_begin(&v, IBV_QPT_RC);
 	if (ibv_modify_qp(v.pair.a.qp, &attr, IBV_QP_STATE)) {
-		check(vp_state(&v.pair.a) == IBV_QPS_RTS, "a QP that cannot be drained is still in RTS");
+		check(vp_state(&v.pair.a) == IBV_QPS_RTS,
+		      "a QP that cannot be drained is still in RTS");
 		vp_exchange(&v.pair, "the pair");
 		vio_end(&v);
 		skip("the driver offers no SQD");
@@ -393,15 +407,20 @@ static const struct check_case cases[] = {
 	CHECK_CASE("state-send-in-init", send_in_init, "a send in INIT is refused or held back"),
 	CHECK_CASE("state-send-in-rtr", send_in_rtr, "a send in RTR is refused or held back"),
 	CHECK_CASE("state-recv-in-reset", recv_in_reset, "a receive in RESET is refused"),
-	CHECK_CASE("state-recv-in-init", recv_in_init, "a receive in INIT serves the first message"),
-	CHECK_CASE("state-error-flushes", error_flushes_all, "ERR flushes what is queued, in order, and what comes later"),
-	CHECK_CASE("state-reset-drops", reset_drops_all, "RESET drops what is queued, and the QP can be used again"),
-	CHECK_CASE("state-illegal-steps", illegal_transitions, "steps that the state machine does not have"),
-	CHECK_CASE("state-missing-attributes", missing_attributes, "each required attribute left out once"),
+	CHECK_CASE("state-recv-in-init", recv_in_init,
+		   "a receive in INIT serves the first message"),
+	CHECK_CASE("state-error-flushes", error_flushes_all,
+		   "ERR flushes what is queued, in order, and what comes later"),
+	CHECK_CASE("state-reset-drops", reset_drops_all,
+		   "RESET drops what is queued, and the QP can be used again"),
+	CHECK_CASE("state-illegal-steps", illegal_transitions,
+		   "steps that the state machine does not have"),
+	CHECK_CASE("state-missing-attributes", missing_attributes,
+		   "each required attribute left out once"),
 	CHECK_CASE("state-bad-attributes", bad_attributes, "values that the device cannot have"),
 	CHECK_CASE("state-query", query_tells_the_truth, "a query says what was set"),
-	CHECK_CASE("state-drained", send_queue_drained, "SQD holds back, RTS lets go (not every driver has it)",
-		   .on_demand = true),
+	CHECK_CASE("state-drained", send_queue_drained,
+		   "SQD holds back, RTS lets go (not every driver has it)", .on_demand = true),
 };
 
 const struct check_table violate_state = { .cases = cases, .count = ARRAY_SIZE(cases) };

@@ -38,8 +38,8 @@ struct bind_wqe {
 
 /* What a WQE is changed to, for the key of an MR. */
 struct rewrite {
-	uint64_t mask;		/* of the key's fields that it changes */
-	bool addresses;		/* writes bus addresses into the key's table */
+	uint64_t mask;  /* of the key's fields that it changes */
+	bool addresses; /* writes bus addresses into the key's table */
 };
 
 struct umr {
@@ -59,7 +59,8 @@ static void umr_begin(struct umr *u)
 	vio_open(&u->v);
 	vp_need_mw(&u->v.dev_b);
 	vio_pair(&u->v, &u->conf);
-	u->memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u->memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
 	require(u->memory != MAP_FAILED, "map memory");
 	u->mr = ibv_reg_mr(u->v.pair.b.pd, u->memory, PAGES * PAGE, VP_ACCESS_ALL);
 	require(u->mr, "register it");
@@ -77,7 +78,8 @@ static void umr_end(struct umr *u)
 
 static bool is_wqe(const struct bind_wqe *wqe, const struct umr *u)
 {
-	return (be32toh(wqe->ctrl.opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR && be32toh(wqe->ctrl.imm) == u->mw->rkey &&
+	return (be32toh(wqe->ctrl.opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR &&
+	       be32toh(wqe->ctrl.imm) == u->mw->rkey &&
 	       be32toh(wqe->entries.klm.mkey) == u->v.pair.b.mr->lkey &&
 	       be64toh(wqe->entries.klm.address) == (uintptr_t)u->v.pair.b.buf;
 }
@@ -92,7 +94,8 @@ static struct bind_wqe *find_wqe(const struct umr *u)
 
 	require(maps, "read the process's map");
 	while (!found && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-p", &at, &end) != 2 || !strstr(line, " rw-p "))
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-p", &at, &end) != 2 ||
+		    !strstr(line, " rw-p "))
 			continue;
 		for (; !found && at + sizeof(*found) <= end; at += MLX5_SEND_WQE_BB)
 			if (is_wqe((const void *)at, u))
@@ -123,7 +126,8 @@ static void rewrite(struct bind_wqe *wqe, const struct rewrite *r, const struct 
 static enum ibv_wc_status bind(struct umr *u, const struct rewrite *r)
 {
 	struct vp_end *b = &u->v.pair.b;
-	const struct ibv_mw_bind_info info = { b->mr, (uintptr_t)b->buf, PAGE, IBV_ACCESS_REMOTE_WRITE };
+	const struct ibv_mw_bind_info info = { b->mr, (uintptr_t)b->buf, PAGE,
+					       IBV_ACCESS_REMOTE_WRITE };
 	uint32_t rkey = ibv_inc_rkey(u->mw->rkey);
 	struct bind_wqe *wqe;
 	struct ibv_wc wc;
@@ -182,10 +186,12 @@ static void refused(const void *arg)
 	umr_begin(&u);
 	/* The WQE is the one that is meant: unchanged, it binds the window. */
 	status = bind(&u, NULL);
-	require(status == IBV_WC_SUCCESS, "the window is bound (got \"%s\")", ibv_wc_status_str(status));
+	require(status == IBV_WC_SUCCESS, "the window is bound (got \"%s\")",
+		ibv_wc_status_str(status));
 	u.mw->rkey = ibv_inc_rkey(u.mw->rkey);
 	status = bind(&u, arg);
-	check(status == IBV_WC_MW_BIND_ERR, "the HCA refuses it (got \"%s\")", ibv_wc_status_str(status));
+	check(status == IBV_WC_MW_BIND_ERR, "the HCA refuses it (got \"%s\")",
+	      ibv_wc_status_str(status));
 	if (status == IBV_WC_SUCCESS)
 		spy(&u);
 	else
@@ -201,7 +207,8 @@ static const struct check_case cases[] = {
 	CASE("umr-addresses", "bus addresses written into the key of an MR", .addresses = true),
 	CASE("umr-length", "the key of an MR made longer", .mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN),
 	CASE("umr-rights", "rights added to the key of an MR",
-	     .mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE | MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE),
+	     .mask = MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE |
+		     MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE),
 };
 
 const struct check_table violate_umr = { .cases = cases, .count = ARRAY_SIZE(cases) };

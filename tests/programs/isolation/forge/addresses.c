@@ -25,12 +25,12 @@ struct where {
 	uint8_t buf_shift, record_shift;
 };
 
-#define PLACE(driver, w)                                                                                               \
-	do {                                                                                                           \
-		(driver).buf_addr = (w)->buf ? (w)->buf : (driver).buf_addr;                                           \
-		(driver).db_addr = (w)->record ? (w)->record : (driver).db_addr;                                       \
-		(driver).buf_shift = (w)->buf_shift;                                                                   \
-		(driver).db_shift = (w)->record_shift;                                                                 \
+#define PLACE(driver, w) \
+	do { \
+		(driver).buf_addr = (w)->buf ? (w)->buf : (driver).buf_addr; \
+		(driver).db_addr = (w)->record ? (w)->record : (driver).db_addr; \
+		(driver).buf_shift = (w)->buf_shift; \
+		(driver).db_shift = (w)->record_shift; \
 	} while (0)
 
 /* A good queue of two pages, but for its place. */
@@ -154,9 +154,11 @@ static void run_unaligned(const void *arg)
 	good = (uintptr_t)f.set.memory + UABI_SPARE * UABI_PAGE;
 	for (kind = 0; kind < KINDS; kind++) {
 		for (i = 0; i < ARRAY_SIZE(offs); i++)
-			REFUSED_QUICK(create(&f, kind, good + offs[i], 0), "a buffer that is not page aligned", EINVAL);
+			REFUSED_QUICK(create(&f, kind, good + offs[i], 0),
+				      "a buffer that is not page aligned", EINVAL);
 		for (i = 1; i < 8; i++)
-			REFUSED_QUICK(create(&f, kind, 0, good + i), "a record that is not 8-aligned", EINVAL);
+			REFUSED_QUICK(create(&f, kind, 0, good + i),
+				      "a record that is not 8-aligned", EINVAL);
 		beside_works(&f.beside, names[kind]);
 	}
 	forge_end(&f);
@@ -173,7 +175,8 @@ static void run_wrapping(const void *arg)
 	forge_begin(&f);
 	for (kind = 0; kind < KINDS; kind++) {
 		REFUSED(&f, create(&f, kind, last, 0), "a buffer that wraps", EINVAL, EFAULT);
-		REFUSED(&f, create(&f, kind, 0, last + UABI_PAGE - 8), "a record in the last 8 bytes", EINVAL, EFAULT);
+		REFUSED(&f, create(&f, kind, 0, last + UABI_PAGE - 8),
+			"a record in the last 8 bytes", EINVAL, EFAULT);
 	}
 	forge_end(&f);
 }
@@ -181,7 +184,8 @@ static void run_wrapping(const void *arg)
 /* So many bytes at a multiple of them. */
 static uint8_t *map_arena(size_t bytes)
 {
-	uint8_t *at = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, 2 * bytes / UABI_PAGE);
+	uint8_t *at = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
+			  2 * bytes / UABI_PAGE);
 
 	return at + (-(uintptr_t)at & (bytes - 1));
 }
@@ -204,9 +208,11 @@ static void run_arena_sizes(const void *arg)
 	for (kind = 0; kind < KINDS; kind++) {
 		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 			w = (struct where){ .buf_shift = sizes[i] };
-			REFUSED_QUICK(create_at(&f, kind, &w, &handle), "an arena of such a size", EINVAL);
+			REFUSED_QUICK(create_at(&f, kind, &w, &handle), "an arena of such a size",
+				      EINVAL);
 			w = (struct where){ .record_shift = sizes[i] };
-			REFUSED_QUICK(create_at(&f, kind, &w, &handle), "a record's arena of such a size", EINVAL);
+			REFUSED_QUICK(create_at(&f, kind, &w, &handle),
+				      "a record's arena of such a size", EINVAL);
 		}
 		beside_works(&f.beside, names[kind]);
 	}
@@ -227,9 +233,11 @@ static void run_arena_ends(const void *arg)
 	arena = map_arena(ARENA_BYTES);
 	w.buf = (uintptr_t)arena + ARENA_BYTES - UABI_PAGE;
 	for (kind = 0; kind < KINDS; kind++) {
-		REFUSED(&f, create_at(&f, kind, &w, &handle), "a queue that ends behind its arena", EINVAL);
+		REFUSED(&f, create_at(&f, kind, &w, &handle), "a queue that ends behind its arena",
+			EINVAL);
 		w.buf_shift = 12;
-		REFUSED(&f, create_at(&f, kind, &w, &handle), "a queue that is larger than its arena", EINVAL);
+		REFUSED(&f, create_at(&f, kind, &w, &handle),
+			"a queue that is larger than its arena", EINVAL);
 		w.buf_shift = ARENA_SHIFT;
 	}
 	require(!munmap(arena + ARENA_BYTES - UABI_PAGE, UABI_PAGE), "unmap the arena's end");
@@ -237,13 +245,16 @@ static void run_arena_ends(const void *arg)
 		w = (struct where){ .buf = (uintptr_t)arena, .buf_shift = ARENA_SHIFT };
 		REFUSED(&f, create_at(&f, kind, &w, &handle), "an arena with a hole", EFAULT);
 		w = (struct where){ .record = (uintptr_t)arena, .record_shift = ARENA_SHIFT };
-		REFUSED(&f, create_at(&f, kind, &w, &handle), "a record's arena with a hole", EFAULT);
+		REFUSED(&f, create_at(&f, kind, &w, &handle), "a record's arena with a hole",
+			EFAULT);
 	}
 	forge_end(&f);
 }
 
 static const uint32_t destroy_commands[KINDS] = {
-	IB_USER_VERBS_CMD_DESTROY_CQ, IB_USER_VERBS_CMD_DESTROY_SRQ, IB_USER_VERBS_CMD_DESTROY_QP,
+	IB_USER_VERBS_CMD_DESTROY_CQ,
+	IB_USER_VERBS_CMD_DESTROY_SRQ,
+	IB_USER_VERBS_CMD_DESTROY_QP,
 };
 
 /*
@@ -264,11 +275,14 @@ static void run_arena_shared(const void *arg)
 	for (i = 0; i < 3; i++) {
 		for (kind = 0; kind < KINDS; kind++) {
 			const struct where w = {
-				.buf = (uintptr_t)arena, .record = (uintptr_t)arena + 64, .buf_shift = ARENA_SHIFT - i,
+				.buf = (uintptr_t)arena,
+				.record = (uintptr_t)arena + 64,
+				.buf_shift = ARENA_SHIFT - i,
 				.record_shift = 12 + i,
 			};
 
-			require(!create_at(&f, kind, &w, &handles[kind][i]), "%s in a shared arena", names[kind]);
+			require(!create_at(&f, kind, &w, &handles[kind][i]), "%s in a shared arena",
+				names[kind]);
 		}
 		beside_works(&f.beside, "queues one over the other");
 	}
@@ -276,19 +290,24 @@ static void run_arena_shared(const void *arg)
 	beside_works(&f.beside, "queues without memory");
 	for (i = 0; i < 3; i++)
 		for (kind = 0; kind < KINDS; kind++)
-			require(!uabi_destroy(f.fd, destroy_commands[kind], handles[kind][i]), "destroy %s", names[kind]);
+			require(!uabi_destroy(f.fd, destroy_commands[kind], handles[kind][i]),
+				"destroy %s", names[kind]);
 	forge_end(&f);
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("address-no-memory", run_no_memory, "queues and records where there is no memory to write",
-		   .seconds = 180),
+	CHECK_CASE("address-no-memory", run_no_memory,
+		   "queues and records where there is no memory to write", .seconds = 180),
 	CHECK_CASE("address-half", run_half, "queues of which only the first page is there"),
 	CHECK_CASE("address-unaligned", run_unaligned, "queues and records that are not aligned"),
-	CHECK_CASE("arena-sizes", run_arena_sizes, "queues and records in arenas of sizes that there are not"),
-	CHECK_CASE("arena-ends", run_arena_ends, "queues that end behind their arena, arenas with holes"),
-	CHECK_CASE("arena-shared", run_arena_shared, "queues one over the other in one arena, which is unmapped then"),
-	CHECK_CASE("address-wrapping", run_wrapping, "queues that wrap around the end of all addresses"),
+	CHECK_CASE("arena-sizes", run_arena_sizes,
+		   "queues and records in arenas of sizes that there are not"),
+	CHECK_CASE("arena-ends", run_arena_ends,
+		   "queues that end behind their arena, arenas with holes"),
+	CHECK_CASE("arena-shared", run_arena_shared,
+		   "queues one over the other in one arena, which is unmapped then"),
+	CHECK_CASE("address-wrapping", run_wrapping,
+		   "queues that wrap around the end of all addresses"),
 };
 
 const struct check_table forge_addresses = { cases, ARRAY_SIZE(cases) };

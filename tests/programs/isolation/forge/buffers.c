@@ -21,7 +21,8 @@ struct message {
 };
 
 #define CORE_BYTES sizeof(struct ib_uverbs_create_cq)
-#define CQ_BYTES (sizeof(struct ib_uverbs_cmd_hdr) + CORE_BYTES + sizeof(struct xenib_create_cq_req))
+#define CQ_BYTES \
+	(sizeof(struct ib_uverbs_cmd_hdr) + CORE_BYTES + sizeof(struct xenib_create_cq_req))
 
 /* Its answer: handle and size are the core's, number and padding the driver's. */
 enum { ANSWER_HANDLE, ANSWER_WORDS = 4, ANSWER_CORE_BYTES = 8 };
@@ -55,7 +56,8 @@ static int send_length(struct forge *f, struct message *m, size_t bytes)
 
 static void destroy_cq(struct forge *f, const uint32_t *answer)
 {
-	require(!uabi_destroy(f->fd, IB_USER_VERBS_CMD_DESTROY_CQ, answer[ANSWER_HANDLE]), "destroy the CQ");
+	require(!uabi_destroy(f->fd, IB_USER_VERBS_CMD_DESTROY_CQ, answer[ANSWER_HANDLE]),
+		"destroy the CQ");
 }
 
 static void run_short(const void *arg)
@@ -96,7 +98,8 @@ static void run_long(const void *arg)
 	require(!send_length(&f, &m, CQ_BYTES + 64), "a longer message, zero at its end");
 	destroy_cq(&f, answer);
 	m.bytes[CQ_BYTES - sizeof(m.hdr) + 63] = 1;
-	REFUSED(&f, send_length(&f, &m, CQ_BYTES + 64), "a longer message, not zero at its end", EOPNOTSUPP);
+	REFUSED(&f, send_length(&f, &m, CQ_BYTES + 64), "a longer message, not zero at its end",
+		EOPNOTSUPP);
 	forge_end(&f);
 }
 
@@ -114,11 +117,13 @@ static void run_lies(const void *arg)
 	m = good_message(&f, answer);
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
 		m.hdr.in_words = words[i];
-		REFUSED_QUICK(send_bytes(&f, &m, CQ_BYTES), "a header that says another length", EINVAL);
+		REFUSED_QUICK(send_bytes(&f, &m, CQ_BYTES), "a header that says another length",
+			      EINVAL);
 	}
 	m.hdr.in_words = CQ_BYTES / 4;
 	for (i = 0; i < ARRAY_SIZE(odd); i++)
-		REFUSED_QUICK(send_bytes(&f, &m, odd[i]), "a length that is no number of words", EINVAL);
+		REFUSED_QUICK(send_bytes(&f, &m, odd[i]), "a length that is no number of words",
+			      EINVAL);
 	beside_works(&f.beside, "headers that lie");
 	forge_end(&f);
 }
@@ -126,8 +131,11 @@ static void run_lies(const void *arg)
 static void run_commands(const void *arg)
 {
 	const uint32_t commands[] = {
-		0x3f, 0x7f, 0xff, 0x100, 0x7fffffff, 0x40000000, 0x80000000, 0x800000ff, 0xffffffff,
-		IB_USER_VERBS_CMD_GET_CONTEXT, /* there is one already */
+		0x3f,       0x7f,
+		0xff,       0x100,
+		0x7fffffff, 0x40000000,
+		0x80000000, 0x800000ff,
+		0xffffffff, IB_USER_VERBS_CMD_GET_CONTEXT, /* there is one already */
 	};
 	struct forge f;
 	struct message m;
@@ -149,10 +157,12 @@ static void run_commands(const void *arg)
 static void run_not_offered(const void *arg)
 {
 	const uint32_t commands[] = {
-		IB_USER_VERBS_CMD_REREG_MR, IB_USER_VERBS_CMD_RESIZE_CQ, IB_USER_VERBS_CMD_POLL_CQ,
-		IB_USER_VERBS_CMD_POST_SEND, IB_USER_VERBS_CMD_POST_RECV, IB_USER_VERBS_CMD_POST_SRQ_RECV,
-		IB_USER_VERBS_CMD_OPEN_XRCD, IB_USER_VERBS_CMD_REG_SMR, IB_USER_VERBS_CMD_QUERY_MR,
-		IB_USER_VERBS_CMD_MODIFY_AH, IB_USER_VERBS_CMD_QUERY_AH, IB_USER_VERBS_CMD_BIND_MW,
+		IB_USER_VERBS_CMD_REREG_MR,  IB_USER_VERBS_CMD_RESIZE_CQ,
+		IB_USER_VERBS_CMD_POLL_CQ,   IB_USER_VERBS_CMD_POST_SEND,
+		IB_USER_VERBS_CMD_POST_RECV, IB_USER_VERBS_CMD_POST_SRQ_RECV,
+		IB_USER_VERBS_CMD_OPEN_XRCD, IB_USER_VERBS_CMD_REG_SMR,
+		IB_USER_VERBS_CMD_QUERY_MR,  IB_USER_VERBS_CMD_MODIFY_AH,
+		IB_USER_VERBS_CMD_QUERY_AH,  IB_USER_VERBS_CMD_BIND_MW,
 		IB_USER_VERBS_CMD_PEEK_CQ,
 	};
 	uint64_t answer[32];
@@ -198,11 +208,15 @@ static void run_answer(const void *arg)
 	require(!uabi_alloc_pd(f.fd, &first), "the handle that comes next");
 	require(!uabi_destroy(f.fd, IB_USER_VERBS_CMD_DEALLOC_PD, first), "and comes again");
 	read_only = mmap(NULL, 2 * UABI_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	half = mmap(NULL, 2 * UABI_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	require(read_only != MAP_FAILED && half != MAP_FAILED && !munmap(half + UABI_PAGE, UABI_PAGE), "places");
+	half = mmap(NULL, 2 * UABI_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	require(read_only != MAP_FAILED && half != MAP_FAILED &&
+			!munmap(half + UABI_PAGE, UABI_PAGE),
+		"places");
 	for (i = 0; i < 50; i++) {
 		m = good_message(&f, read_only);
-		REFUSED_QUICK(send_bytes(&f, &m, CQ_BYTES), "an answer to memory that is read-only", EFAULT);
+		REFUSED_QUICK(send_bytes(&f, &m, CQ_BYTES), "an answer to memory that is read-only",
+			      EFAULT);
 		/* The common part has room, the driver's has not. */
 		m = good_message(&f, half + UABI_PAGE - ANSWER_CORE_BYTES);
 		REFUSED_QUICK(send_bytes(&f, &m, CQ_BYTES), "an answer half in a hole", EFAULT);
@@ -211,7 +225,9 @@ static void run_answer(const void *arg)
 	}
 	beside_works(&f.beside, "answers without room");
 	require(!uabi_alloc_pd(f.fd, &pd), "one more PD");
-	check(pd == first, "nothing is left of what could not be answered (the next handle is %u, not %u)", pd, first);
+	check(pd == first,
+	      "nothing is left of what could not be answered (the next handle is %u, not %u)", pd,
+	      first);
 	forge_end(&f);
 }
 
@@ -230,16 +246,21 @@ static void run_context(const void *arg)
 	forge_begin(&f);
 	fd = uverbs_open(f.device);
 	require(fd >= 0, "open the device");
-	REFUSED(&f, uabi_context(fd, 4, &req.req, &resp), "a context with half of a request", EINVAL);
+	REFUSED(&f, uabi_context(fd, 4, &req.req, &resp), "a context with half of a request",
+		EINVAL);
 	req.req.comp_mask = 1;
-	REFUSED(&f, uabi_context(fd, 8, &req.req, &resp), "a context with a flag that does not exist", EINVAL);
+	REFUSED(&f, uabi_context(fd, 8, &req.req, &resp),
+		"a context with a flag that does not exist", EINVAL);
 	req.req = (struct xenib_alloc_ucontext_req){ .reserved = 1 };
-	REFUSED(&f, uabi_context(fd, 8, &req.req, &resp), "a context with a reserved field", EINVAL);
+	REFUSED(&f, uabi_context(fd, 8, &req.req, &resp), "a context with a reserved field",
+		EINVAL);
 	req.req.reserved = 0;
 	req.more[40] = 1;
-	REFUSED(&f, uabi_context(fd, sizeof(req), &req.req, &resp), "a context with more than is known", EOPNOTSUPP);
+	REFUSED(&f, uabi_context(fd, sizeof(req), &req.req, &resp),
+		"a context with more than is known", EOPNOTSUPP);
 	req.more[40] = 0;
-	require(!uabi_context(fd, sizeof(req), &req.req, &resp), "a context with more zeros than is known");
+	require(!uabi_context(fd, sizeof(req), &req.req, &resp),
+		"a context with more zeros than is known");
 	REFUSED(&f, uabi_context(fd, 8, &req.req, &resp), "a second context on a file", EINVAL);
 	close(fd);
 	forge_end(&f);

@@ -30,14 +30,18 @@ void forge_end(struct forge *f);
 int forge_open(const struct forge *f);
 
 /* The attempt was refused with one of these errors, and the process beside goes on. */
-void forge_refused_at(const char *file, int line, struct forge *f, int ret, const char *what, const int *errors);
-#define REFUSED(f, ret, what, ...) forge_refused_at(__FILE__, __LINE__, f, ret, what, (const int[]){ __VA_ARGS__, 0 })
+void forge_refused_at(const char *file, int line, struct forge *f, int ret, const char *what,
+		      const int *errors);
+#define REFUSED(f, ret, what, ...) \
+	forge_refused_at(__FILE__, __LINE__, f, ret, what, (const int[]){ __VA_ARGS__, 0 })
 
 /* As forge_refused_at(), without a look at the process beside: for many attempts of one kind. */
-void forge_refused_quick_at(const char *file, int line, int ret, const char *what, const int *errors);
-#define REFUSED_QUICK(ret, what, ...) forge_refused_quick_at(__FILE__, __LINE__, ret, what, (const int[]){ __VA_ARGS__, 0 })
+void forge_refused_quick_at(const char *file, int line, int ret, const char *what,
+			    const int *errors);
+#define REFUSED_QUICK(ret, what, ...) \
+	forge_refused_quick_at(__FILE__, __LINE__, ret, what, (const int[]){ __VA_ARGS__, 0 })
 
-extern const struct check_table forge_handles, forge_process, forge_addresses, forge_sizes, forge_memory, forge_mmap,
-	forge_buffers, forge_ioctl, forge_races, forge_random;
+extern const struct check_table forge_handles, forge_process, forge_addresses, forge_sizes,
+	forge_memory, forge_mmap, forge_buffers, forge_ioctl, forge_races, forge_random;
 
 #endif

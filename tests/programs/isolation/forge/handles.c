@@ -111,14 +111,17 @@ static int use_free_uar(int fd, const struct uabi_set *s)
 	return uabi_free_uar(fd, s->uar);
 }
 
-#define USER(function, member) { #function " with another " #member, use_##function, offsetof(struct uabi_set, member) }
+#define USER(function, member) \
+	{ #function " with another " #member, use_##function, offsetof(struct uabi_set, member) }
 
 const struct handle_user handle_users[] = {
-	USER(reg_mr, pd), USER(alloc_mw, pd), USER(create_ah, pd), USER(create_srq, pd), USER(create_qp, pd),
-	USER(create_qp, scq), USER(create_qp, rcq), USER(create_qp_srq, srq),
-	USER(modify_qp, qp), USER(query_qp, qp), USER(attach, qp), USER(modify_srq, srq), USER(query_srq, srq),
-	USER(dealloc_pd, pd), USER(dereg_mr, mr), USER(dealloc_mw, mw), USER(destroy_cq, scq), USER(destroy_srq, srq),
-	USER(destroy_qp, qp), USER(destroy_ah, ah), USER(free_uar, uar),
+	USER(reg_mr, pd),     USER(alloc_mw, pd),       USER(create_ah, pd),
+	USER(create_srq, pd), USER(create_qp, pd),      USER(create_qp, scq),
+	USER(create_qp, rcq), USER(create_qp_srq, srq), USER(modify_qp, qp),
+	USER(query_qp, qp),   USER(attach, qp),         USER(modify_srq, srq),
+	USER(query_srq, srq), USER(dealloc_pd, pd),     USER(dereg_mr, mr),
+	USER(dealloc_mw, mw), USER(destroy_cq, scq),    USER(destroy_srq, srq),
+	USER(destroy_qp, qp), USER(destroy_ah, ah),     USER(free_uar, uar),
 };
 
 const size_t handle_user_count = ARRAY_SIZE(handle_users);
@@ -128,7 +131,8 @@ uint32_t *handle_in(struct uabi_set *set, const struct handle_user *user)
 	return (uint32_t *)((char *)set + user->member);
 }
 
-void handle_refused(struct forge *f, const struct handle_user *user, uint32_t handle, const char *kind)
+void handle_refused(struct forge *f, const struct handle_user *user, uint32_t handle,
+		    const char *kind)
 {
 	struct uabi_set set = f->set;
 	char what[96];
@@ -140,7 +144,8 @@ void handle_refused(struct forge *f, const struct handle_user *user, uint32_t ha
 
 static void forged(const void *arg)
 {
-	const uint32_t numbers[] = { 0x40, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff };
+	const uint32_t numbers[] = { 0x40,       0xffff,     0x10000,   0x7fffffff,
+				     0x80000000, 0xfffffffe, 0xffffffff };
 	struct forge f;
 	size_t i, n;
 
@@ -148,7 +153,8 @@ static void forged(const void *arg)
 	forge_begin(&f);
 	for (i = 0; i < handle_user_count; i++) {
 		for (n = 0; n < ARRAY_SIZE(numbers); n++)
-			handle_refused(&f, &handle_users[i], numbers[n], "a handle that was never given out");
+			handle_refused(&f, &handle_users[i], numbers[n],
+				       "a handle that was never given out");
 		beside_works(&f.beside, handle_users[i].name);
 	}
 	forge_end(&f);
@@ -156,9 +162,11 @@ static void forged(const void *arg)
 
 /* The places in the set that hold handles. */
 static const size_t members[] = {
-	offsetof(struct uabi_set, pd), offsetof(struct uabi_set, mr), offsetof(struct uabi_set, mw),
-	offsetof(struct uabi_set, srq), offsetof(struct uabi_set, qp), offsetof(struct uabi_set, ah),
-	offsetof(struct uabi_set, uar), offsetof(struct uabi_set, scq), offsetof(struct uabi_set, rcq),
+	offsetof(struct uabi_set, pd),  offsetof(struct uabi_set, mr),
+	offsetof(struct uabi_set, mw),  offsetof(struct uabi_set, srq),
+	offsetof(struct uabi_set, qp),  offsetof(struct uabi_set, ah),
+	offsetof(struct uabi_set, uar), offsetof(struct uabi_set, scq),
+	offsetof(struct uabi_set, rcq),
 };
 
 static bool is_cq(size_t member)
@@ -182,7 +190,8 @@ static void other_kind(const void *arg)
 		for (n = 0; n < ARRAY_SIZE(members); n++) {
 			if (same_kind(members[n], handle_users[i].member))
 				continue;
-			handle_refused(&f, &handle_users[i], *(uint32_t *)((char *)&f.set + members[n]),
+			handle_refused(&f, &handle_users[i],
+				       *(uint32_t *)((char *)&f.set + members[n]),
 				       "a handle of another kind");
 		}
 		beside_works(&f.beside, handle_users[i].name);
@@ -202,7 +211,8 @@ static void stale(const void *arg)
 	require(!uabi_make(f.fd, &gone), "make another set of objects");
 	require(!uabi_unmake(f.fd, &gone), "and destroy it");
 	for (i = 0; i < handle_user_count; i++) {
-		handle_refused(&f, &handle_users[i], *handle_in(&gone, &handle_users[i]), "a stale handle");
+		handle_refused(&f, &handle_users[i], *handle_in(&gone, &handle_users[i]),
+			       "a stale handle");
 		beside_works(&f.beside, handle_users[i].name);
 	}
 	forge_end(&f);

@@ -23,6 +23,7 @@ extern const size_t handle_user_count;
 uint32_t *handle_in(struct uabi_set *set, const struct handle_user *user);
 
 /* The command with this handle is refused as one that the file does not have. */
-void handle_refused(struct forge *f, const struct handle_user *user, uint32_t handle, const char *kind);
+void handle_refused(struct forge *f, const struct handle_user *user, uint32_t handle,
+		    const char *kind);
 
 #endif

@@ -34,7 +34,8 @@ static struct good *good(void)
 	memset(&g, 0, sizeof(g));
 	g.args[HANDLE] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_HANDLE, 0, 0 };
 	g.args[TYPE] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_TYPE, 8, XENIB_UAR_NC };
-	g.args[RESP] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_RESP, sizeof(g.resp), (uintptr_t)&g.resp };
+	g.args[RESP] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_RESP, sizeof(g.resp),
+					    (uintptr_t)&g.resp };
 	return &g;
 }
 
@@ -50,7 +51,8 @@ static void none_left(struct forge *f)
 	uint32_t uar;
 
 	require(!uabi_alloc_uar(f->fd, XENIB_UAR_NC, &uar, &resp), "a page in the right way");
-	check(resp.index == f->set.uar_index + 1, "nothing is left of the attempts (the next index is %u)", resp.index);
+	check(resp.index == f->set.uar_index + 1,
+	      "nothing is left of the attempts (the next index is %u)", resp.index);
 	require(!uabi_free_uar(f->fd, uar), "free it");
 }
 
@@ -64,7 +66,8 @@ static void run_missing(const void *arg)
 	forge_begin(&f);
 	for (gone = 0; gone < GOOD_ARGS; gone++) {
 		g = good();
-		memmove(&g->args[gone], &g->args[gone + 1], (GOOD_ARGS - 1 - gone) * sizeof(g->args[0]));
+		memmove(&g->args[gone], &g->args[gone + 1],
+			(GOOD_ARGS - 1 - gone) * sizeof(g->args[0]));
 		REFUSED(&f, alloc(&f, g, GOOD_ARGS - 1), "an attribute that is missing", EINVAL);
 	}
 	REFUSED(&f, alloc(&f, good(), 0), "no attributes at all", EINVAL);
@@ -101,7 +104,8 @@ static void run_length(const void *arg)
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		g = good();
 		g->args[TYPE].len = types[i];
-		REFUSED(&f, alloc(&f, g, GOOD_ARGS), "a type of wrong length", EINVAL, EOPNOTSUPP, EFAULT);
+		REFUSED(&f, alloc(&f, g, GOOD_ARGS), "a type of wrong length", EINVAL, EOPNOTSUPP,
+			EFAULT);
 	}
 	for (i = 0; i < ARRAY_SIZE(responses); i++) {
 		g = good();
@@ -127,7 +131,8 @@ static void run_values(const void *arg)
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		g = good();
 		g->args[TYPE].data = types[i];
-		REFUSED(&f, alloc(&f, g, GOOD_ARGS), "a type of page that does not exist", EINVAL, EOPNOTSUPP);
+		REFUSED(&f, alloc(&f, g, GOOD_ARGS), "a type of page that does not exist", EINVAL,
+			EOPNOTSUPP);
 	}
 	none_left(&f);
 	forge_end(&f);
@@ -142,13 +147,20 @@ static void run_unknown(const void *arg)
 	forge_begin(&f);
 	g = good();
 	g->args[GOOD_ARGS] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_RESP + 1, 8, 0 };
-	REFUSED(&f, alloc(&f, g, GOOD_ARGS + 1), "an attribute that does not exist", EPROTONOSUPPORT);
+	REFUSED(&f, alloc(&f, g, GOOD_ARGS + 1), "an attribute that does not exist",
+		EPROTONOSUPPORT);
 	g = good();
-	REFUSED(&f, uverbs_ioctl(f.fd, DRIVER, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_FREE + 1, g->args, GOOD_ARGS),
+	REFUSED(&f,
+		uverbs_ioctl(f.fd, DRIVER, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_FREE + 1, g->args,
+			     GOOD_ARGS),
 		"a method that does not exist", EPROTONOSUPPORT);
-	REFUSED(&f, uverbs_ioctl(f.fd, DRIVER, XENIB_OBJECT_UAR + 1, XENIB_METHOD_UAR_ALLOC, g->args, GOOD_ARGS),
+	REFUSED(&f,
+		uverbs_ioctl(f.fd, DRIVER, XENIB_OBJECT_UAR + 1, XENIB_METHOD_UAR_ALLOC, g->args,
+			     GOOD_ARGS),
 		"an object that does not exist", EPROTONOSUPPORT);
-	REFUSED(&f, uverbs_ioctl(f.fd, RDMA_DRIVER_MLX5, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_ALLOC, g->args, GOOD_ARGS),
+	REFUSED(&f,
+		uverbs_ioctl(f.fd, RDMA_DRIVER_MLX5, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_ALLOC,
+			     g->args, GOOD_ARGS),
 		"another driver's ioctl", EINVAL);
 	none_left(&f);
 	forge_end(&f);
@@ -163,7 +175,9 @@ static int send_header(struct forge *f, const struct ib_uverbs_ioctl_hdr *hdr)
 static void run_header(const void *arg)
 {
 	const struct ib_uverbs_ioctl_hdr empty = {
-		.length = sizeof(empty), .object_id = XENIB_OBJECT_UAR, .method_id = XENIB_METHOD_UAR_ALLOC,
+		.length = sizeof(empty),
+		.object_id = XENIB_OBJECT_UAR,
+		.method_id = XENIB_METHOD_UAR_ALLOC,
 		.driver_id = DRIVER,
 	};
 	struct ib_uverbs_ioctl_hdr hdr;
@@ -221,7 +235,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE("ioctl-doubled", run_doubled, "attributes that are there twice"),
 	CHECK_CASE("ioctl-length", run_length, "attributes of wrong length"),
 	CHECK_CASE("ioctl-value", run_values, "types of doorbell pages that do not exist"),
-	CHECK_CASE("ioctl-unknown", run_unknown, "objects, methods, attributes and drivers that do not exist"),
+	CHECK_CASE("ioctl-unknown", run_unknown,
+		   "objects, methods, attributes and drivers that do not exist"),
 	CHECK_CASE("ioctl-header", run_header, "headers that lie"),
 	CHECK_CASE("ioctl-answer", run_answer, "no room for the answer"),
 };

@@ -61,13 +61,15 @@ static bool is_one_of(int ret, const int *errors)
 	return false;
 }
 
-void forge_refused_quick_at(const char *file, int line, int ret, const char *what, const int *errors)
+void forge_refused_quick_at(const char *file, int line, int ret, const char *what,
+			    const int *errors)
 {
 	check_at(file, line, is_one_of(ret, errors), "refused with one of the errors at this line",
 		 "%s is refused (got %s)", what, ret < 0 ? strerrorname_np(-ret) : "success");
 }
 
-void forge_refused_at(const char *file, int line, struct forge *f, int ret, const char *what, const int *errors)
+void forge_refused_at(const char *file, int line, struct forge *f, int ret, const char *what,
+		      const int *errors)
 {
 	forge_refused_quick_at(file, line, ret, what, errors);
 	beside_works(&f->beside, what);
@@ -76,11 +78,13 @@ void forge_refused_at(const char *file, int line, struct forge *f, int ret, cons
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
-		forge_handles, forge_process, forge_addresses, forge_sizes, forge_memory, forge_mmap, forge_buffers,
-		forge_ioctl, forge_races, forge_random,
+		forge_handles, forge_process, forge_addresses, forge_sizes, forge_memory,
+		forge_mmap,    forge_buffers, forge_ioctl,     forge_races, forge_random,
 	};
 
 	vp_load_providers();
-	return check_main_tables(argc, argv, "Attacks the guest's kernel through its verbs interface. Runs in a guest.",
-				 tables, ARRAY_SIZE(tables));
+	return check_main_tables(
+		argc, argv,
+		"Attacks the guest's kernel through its verbs interface. Runs in a guest.", tables,
+		ARRAY_SIZE(tables));
 }

@@ -33,7 +33,14 @@ static uint64_t data(const struct forge *f)
 static void run_length(const void *arg)
 {
 	const uint64_t lengths[] = {
-		0, 1ull << 63, (1ull << 63) - 1, ~0ull, ~0ull - UABI_PAGE, 1ull << 62, 1ull << 52, 1ull << 44,
+		0,
+		1ull << 63,
+		(1ull << 63) - 1,
+		~0ull,
+		~0ull - UABI_PAGE,
+		1ull << 62,
+		1ull << 52,
+		1ull << 44,
 		(1ull << 44) + UABI_PAGE, /* its pages in 32 bits: 1 */
 	};
 	struct forge f;
@@ -43,8 +50,10 @@ static void run_length(const void *arg)
 	(void)arg;
 	forge_begin(&f);
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-		snprintf(what, sizeof(what), "a registration of %#llx bytes", (unsigned long long)lengths[i]);
-		REFUSED(&f, reg(&f, data(&f), lengths[i], data(&f), IBV_ACCESS_LOCAL_WRITE), what, EINVAL);
+		snprintf(what, sizeof(what), "a registration of %#llx bytes",
+			 (unsigned long long)lengths[i]);
+		REFUSED(&f, reg(&f, data(&f), lengths[i], data(&f), IBV_ACCESS_LOCAL_WRITE), what,
+			EINVAL);
 	}
 	forge_end(&f);
 }
@@ -55,10 +64,14 @@ static void run_wrapping(const void *arg)
 
 	(void)arg;
 	forge_begin(&f);
-	REFUSED(&f, reg(&f, data(&f), ~0ull - data(&f) + 1, data(&f), 1), "up to the end of all addresses", EINVAL);
-	REFUSED(&f, reg(&f, data(&f), ~0ull - data(&f) + 2, data(&f), 1), "around the end of all addresses", EINVAL);
-	REFUSED(&f, reg(&f, -(uint64_t)UABI_PAGE, 2 * UABI_PAGE, 0, 1), "from the last page on", EINVAL);
-	REFUSED(&f, reg(&f, data(&f), 2 * UABI_PAGE, -(uint64_t)UABI_PAGE, 1), "where the HCA's addresses wrap", EINVAL);
+	REFUSED(&f, reg(&f, data(&f), ~0ull - data(&f) + 1, data(&f), 1),
+		"up to the end of all addresses", EINVAL);
+	REFUSED(&f, reg(&f, data(&f), ~0ull - data(&f) + 2, data(&f), 1),
+		"around the end of all addresses", EINVAL);
+	REFUSED(&f, reg(&f, -(uint64_t)UABI_PAGE, 2 * UABI_PAGE, 0, 1), "from the last page on",
+		EINVAL);
+	REFUSED(&f, reg(&f, data(&f), 2 * UABI_PAGE, -(uint64_t)UABI_PAGE, 1),
+		"where the HCA's addresses wrap", EINVAL);
 	forge_end(&f);
 }
 
@@ -87,13 +100,16 @@ static void run_access(const void *arg)
 		if (bit == 7 || (bit >= 20 && bit < 30))
 			continue;
 		snprintf(what, sizeof(what), "access right 1 << %u", bit);
-		REFUSED_QUICK(reg(&f, data(&f), UABI_PAGE, data(&f), 1u << bit | IBV_ACCESS_LOCAL_WRITE), what, EINVAL,
-			      EOPNOTSUPP);
+		REFUSED_QUICK(reg(&f, data(&f), UABI_PAGE, data(&f),
+				  1u << bit | IBV_ACCESS_LOCAL_WRITE),
+			      what, EINVAL, EOPNOTSUPP);
 	}
 	beside_works(&f.beside, "access rights that do not exist");
 	REFUSED(&f, reg(&f, data(&f), UABI_PAGE, data(&f), ~0u), "all rights", EINVAL, EOPNOTSUPP);
-	REFUSED(&f, reg(&f, data(&f), UABI_PAGE, data(&f), IBV_ACCESS_REMOTE_WRITE), "remote write alone", EINVAL);
-	REFUSED(&f, reg(&f, data(&f), UABI_PAGE, data(&f), IBV_ACCESS_REMOTE_ATOMIC), "remote atomics alone", EINVAL);
+	REFUSED(&f, reg(&f, data(&f), UABI_PAGE, data(&f), IBV_ACCESS_REMOTE_WRITE),
+		"remote write alone", EINVAL);
+	REFUSED(&f, reg(&f, data(&f), UABI_PAGE, data(&f), IBV_ACCESS_REMOTE_ATOMIC),
+		"remote atomics alone", EINVAL);
 	forge_end(&f);
 }
 
@@ -124,10 +140,13 @@ static void run_no_memory(const void *arg)
 	require(!munmap(hole + UABI_PAGE, UABI_PAGE), "make a hole");
 	doorbells = map(PROT_WRITE, MAP_SHARED, f.fd, f.set.uar_offset, 1);
 
-	REFUSED(&f, reg_at(&f, read_only, 100, IBV_ACCESS_LOCAL_WRITE), "writing to memory that is read-only", EFAULT);
+	REFUSED(&f, reg_at(&f, read_only, 100, IBV_ACCESS_LOCAL_WRITE),
+		"writing to memory that is read-only", EFAULT);
 	REFUSED(&f, reg_at(&f, nothing, 100, 0), "memory that may not be read", EFAULT);
-	REFUSED(&f, reg_at(&f, hole, 3 * UABI_PAGE, IBV_ACCESS_LOCAL_WRITE), "memory with a hole", EFAULT);
-	REFUSED(&f, reg_at(&f, doorbells, UABI_PAGE, IBV_ACCESS_LOCAL_WRITE), "a doorbell page", EFAULT);
+	REFUSED(&f, reg_at(&f, hole, 3 * UABI_PAGE, IBV_ACCESS_LOCAL_WRITE), "memory with a hole",
+		EFAULT);
+	REFUSED(&f, reg_at(&f, doorbells, UABI_PAGE, IBV_ACCESS_LOCAL_WRITE), "a doorbell page",
+		EFAULT);
 	REFUSED(&f, reg_at(&f, doorbells, UABI_PAGE, 0), "a doorbell page, to read", EFAULT);
 	REFUSED(&f, reg(&f, 0, 100, 0, 0), "address 0", EFAULT);
 	REFUSED(&f, reg(&f, 0xffffffff81000000u, 100, 0, 0), "the kernel", EFAULT);
@@ -147,18 +166,24 @@ static void run_repeated(const void *arg)
 	hole = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, 1024);
 	require(!munmap(hole + 1000 * UABI_PAGE, UABI_PAGE), "make a hole");
 	for (i = 0; i < 100; i++)
-		REFUSED_QUICK(reg_at(&f, hole, 1024 * UABI_PAGE, IBV_ACCESS_LOCAL_WRITE), "memory with a hole", EFAULT);
+		REFUSED_QUICK(reg_at(&f, hole, 1024 * UABI_PAGE, IBV_ACCESS_LOCAL_WRITE),
+			      "memory with a hole", EFAULT);
 	beside_works(&f.beside, "many registrations that fail");
 	forge_end(&f);
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("memory-length", run_length, "registrations of no bytes, and of too many", .seconds = 120),
-	CHECK_CASE("memory-wrapping", run_wrapping, "registrations that wrap around the end of all addresses"),
+	CHECK_CASE("memory-length", run_length, "registrations of no bytes, and of too many",
+		   .seconds = 120),
+	CHECK_CASE("memory-wrapping", run_wrapping,
+		   "registrations that wrap around the end of all addresses"),
 	CHECK_CASE("memory-iova", run_iova, "HCA addresses that do not fit the pages"),
-	CHECK_CASE("memory-access", run_access, "rights that do not exist, or contradict each other"),
-	CHECK_CASE("memory-no-memory", run_no_memory, "registrations of what is no memory, or not writable"),
-	CHECK_CASE("memory-repeated", run_repeated, "a hundred registrations that fail at their end"),
+	CHECK_CASE("memory-access", run_access,
+		   "rights that do not exist, or contradict each other"),
+	CHECK_CASE("memory-no-memory", run_no_memory,
+		   "registrations of what is no memory, or not writable"),
+	CHECK_CASE("memory-repeated", run_repeated,
+		   "a hundred registrations that fail at their end"),
 };
 
 const struct check_table forge_memory = { cases, ARRAY_SIZE(cases) };

@@ -48,15 +48,16 @@ static void ring(uint8_t *page)
 
 static void run_offsets(const void *arg)
 {
-	const uint64_t offsets[] = { 1ull << 12, 2ull << 12, 1000ull << 12, 1ull << 32, 1ull << 43, 0x7ffffffffffff000 };
+	const uint64_t offsets[] = { 1ull << 12, 2ull << 12, 1000ull << 12,
+				     1ull << 32, 1ull << 43, 0x7ffffffffffff000 };
 	struct forge f;
 	size_t i;
 
 	(void)arg;
 	forge_begin(&f);
 	for (i = 0; i < ARRAY_SIZE(offsets); i++)
-		REFUSED(&f, try_plain(f.fd, f.set.uar_offset + offsets[i]), "an offset that was never given out", EINVAL,
-			EOVERFLOW);
+		REFUSED(&f, try_plain(f.fd, f.set.uar_offset + offsets[i]),
+			"an offset that was never given out", EINVAL, EOVERFLOW);
 	forge_end(&f);
 }
 
@@ -71,8 +72,10 @@ static void run_foreign(const void *arg)
 	forge_begin(&f);
 	fd = forge_open(&f);
 	for (i = 0; i < 4; i++)
-		require(!uabi_alloc_uar(fd, XENIB_UAR_NC, &uar, &resp), "another context has doorbell pages");
-	require(resp.mmap_offset > f.set.uar_offset, "with an offset that is none of the attacker's");
+		require(!uabi_alloc_uar(fd, XENIB_UAR_NC, &uar, &resp),
+			"another context has doorbell pages");
+	require(resp.mmap_offset > f.set.uar_offset,
+		"with an offset that is none of the attacker's");
 	REFUSED(&f, try_plain(f.fd, resp.mmap_offset), "another context's offset", EINVAL);
 	require(!try_plain(fd, resp.mmap_offset), "the other context itself can map it");
 	bare = uverbs_open(f.device);
@@ -96,7 +99,8 @@ static void run_freed(const void *arg)
 	page = mmap(NULL, UABI_PAGE, PROT_WRITE, MAP_SHARED, f.fd, resp.mmap_offset);
 	require(page != MAP_FAILED, "map it");
 	require(!uabi_free_uar(f.fd, uar), "free it while it is mapped");
-	REFUSED(&f, try_plain(f.fd, resp.mmap_offset), "a page that was freed, but is mapped", EINVAL);
+	REFUSED(&f, try_plain(f.fd, resp.mmap_offset), "a page that was freed, but is mapped",
+		EINVAL);
 	ring(page); /* still the attacker's own */
 	beside_works(&f.beside, "doorbells on a page that was freed");
 	require(!munmap(page, UABI_PAGE), "unmap it");
@@ -114,10 +118,14 @@ static void run_flags(const void *arg)
 	forge_begin(&f);
 	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 2, rw, MAP_SHARED), "two pages", EINVAL);
 	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 4096, rw, MAP_SHARED), "4096 pages", EINVAL);
-	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, rw, MAP_PRIVATE), "a private mapping", EINVAL);
-	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_READ, MAP_PRIVATE), "a private mapping to read", EINVAL, EACCES);
-	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, rw | PROT_EXEC, MAP_SHARED), "to execute", EPERM);
-	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_EXEC, MAP_SHARED), "to execute only", EPERM);
+	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, rw, MAP_PRIVATE), "a private mapping",
+		EINVAL);
+	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_READ, MAP_PRIVATE),
+		"a private mapping to read", EINVAL, EACCES);
+	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, rw | PROT_EXEC, MAP_SHARED), "to execute",
+		EPERM);
+	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_EXEC, MAP_SHARED), "to execute only",
+		EPERM);
 	require(!try_plain(f.fd, f.set.uar_offset), "the mapping that is meant");
 	forge_end(&f);
 }
@@ -141,11 +149,15 @@ static void run_change(const void *arg)
 	(void)arg;
 	forge_begin(&f);
 	page = map_own(&f);
-	REFUSED(&f, result(mprotect(page, UABI_PAGE, PROT_WRITE | PROT_EXEC)), "mprotect() to execute", EACCES);
-	REFUSED(&f, try_remap(page, UABI_PAGE, 2 * UABI_PAGE), "mremap() to two pages", EFAULT, EINVAL);
+	REFUSED(&f, result(mprotect(page, UABI_PAGE, PROT_WRITE | PROT_EXEC)),
+		"mprotect() to execute", EACCES);
+	REFUSED(&f, try_remap(page, UABI_PAGE, 2 * UABI_PAGE), "mremap() to two pages", EFAULT,
+		EINVAL);
 	REFUSED(&f, try_remap(page, 0, UABI_PAGE), "mremap() to have it twice", EFAULT, EINVAL);
-	REFUSED(&f, result(madvise(page, UABI_PAGE, MADV_DOFORK)), "madvise() to pass it to children", EINVAL);
-	REFUSED(&f, result(madvise(page, UABI_PAGE, MADV_DONTNEED)), "madvise() to drop it", EINVAL);
+	REFUSED(&f, result(madvise(page, UABI_PAGE, MADV_DOFORK)),
+		"madvise() to pass it to children", EINVAL);
+	REFUSED(&f, result(madvise(page, UABI_PAGE, MADV_DONTNEED)), "madvise() to drop it",
+		EINVAL);
 	ring(page);
 	beside_works(&f.beside, "a doorbell after all that");
 	require(!munmap(page, UABI_PAGE), "unmap it");
@@ -183,8 +195,10 @@ static void run_rights(const void *arg)
 	beside_works(&f.beside, "rights that were taken");
 	require(!munmap(page, UABI_PAGE), "unmap it");
 
-	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_NONE, MAP_SHARED), "a mapping without rights", EACCES);
-	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_READ, MAP_SHARED), "a mapping to read", EACCES);
+	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_NONE, MAP_SHARED),
+		"a mapping without rights", EACCES);
+	REFUSED(&f, try_map(f.fd, f.set.uar_offset, 1, PROT_READ, MAP_SHARED), "a mapping to read",
+		EACCES);
 	page = map_own(&f);
 	ring(page);
 	require(!munmap(page, UABI_PAGE), "unmap it");
@@ -214,7 +228,8 @@ static void run_child(const void *arg)
 		_exit(0);
 	}
 	require(waitpid(pid, &status, 0) == pid, "wait for the child");
-	check(WIFEXITED(status) && WEXITSTATUS(status) == SIGSEGV, "a child has no doorbell page (status %#x)", status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == SIGSEGV,
+	      "a child has no doorbell page (status %#x)", status);
 	ring(page);
 	beside_works(&f.beside, "fork()");
 	require(!munmap(page, UABI_PAGE), "unmap it");
@@ -245,8 +260,10 @@ static const struct check_case cases[] = {
 	CHECK_CASE("mmap-foreign", run_foreign, "offsets of another context, or without a context"),
 	CHECK_CASE("mmap-freed", run_freed, "a doorbell page that was freed, mapped or not"),
 	CHECK_CASE("mmap-flags", run_flags, "too long, private, to execute"),
-	CHECK_CASE("mmap-change", run_change, "a mapping cannot be doubled, prolonged, executed, inherited"),
-	CHECK_CASE("mmap-rights", run_rights, "rights that are taken from a mapping and given back"),
+	CHECK_CASE("mmap-change", run_change,
+		   "a mapping cannot be doubled, prolonged, executed, inherited"),
+	CHECK_CASE("mmap-rights", run_rights,
+		   "rights that are taken from a mapping and given back"),
 	CHECK_CASE("mmap-child", run_child, "a child of fork() has no doorbell page"),
 	CHECK_CASE("mmap-moved", run_moved, "a mapping that is moved"),
 };

@@ -46,9 +46,11 @@ static void be_owner(const struct forge *f, int numbers, int go)
 	require(!make_ahead(fd, &set), "the owner makes its objects");
 	require(write(numbers, &set, sizeof(set)) == sizeof(set), "the owner tells its numbers");
 	require(read(go, &c, 1) == 1, "the owner waits");
-	require(!uabi_query_qp(fd, set.qp) && !uabi_query_srq(fd, set.srq), "the owner's queues are there");
+	require(!uabi_query_qp(fd, set.qp) && !uabi_query_srq(fd, set.srq),
+		"the owner's queues are there");
 	for (i = 0; i < 5; i++) /* those that make something in its PD and on its CQs */
-		require(!handle_users[i].use(fd, &set), "the owner's PD and CQs work: %s", handle_users[i].name);
+		require(!handle_users[i].use(fd, &set), "the owner's PD and CQs work: %s",
+			handle_users[i].name);
 	close(fd);
 }
 
@@ -66,7 +68,8 @@ static void owner_start(const struct forge *f, struct owner *o)
 	close(go[0]);
 	o->numbers = numbers[0];
 	o->go = go[1];
-	require(read(o->numbers, &o->set, sizeof(o->set)) == sizeof(o->set), "the owner has its objects");
+	require(read(o->numbers, &o->set, sizeof(o->set)) == sizeof(o->set),
+		"the owner has its objects");
 }
 
 static void owner_is_well(struct owner *o)
@@ -75,7 +78,8 @@ static void owner_is_well(struct owner *o)
 
 	require(write(o->go, "", 1) == 1, "tell the owner");
 	require(waitpid(o->pid, &status, 0) == o->pid, "wait for the owner");
-	check(WIFEXITED(status) && !WEXITSTATUS(status), "what the owner has still works (status %#x)", status);
+	check(WIFEXITED(status) && !WEXITSTATUS(status),
+	      "what the owner has still works (status %#x)", status);
 }
 
 static void foreign_handles(const void *arg)
@@ -88,7 +92,8 @@ static void foreign_handles(const void *arg)
 	forge_begin(&f);
 	owner_start(&f, &o);
 	for (i = 0; i < handle_user_count; i++) {
-		handle_refused(&f, &handle_users[i], *handle_in(&o.set, &handle_users[i]), "another process's handle");
+		handle_refused(&f, &handle_users[i], *handle_in(&o.set, &handle_users[i]),
+			       "another process's handle");
 		beside_works(&f.beside, handle_users[i].name);
 	}
 	owner_is_well(&o);
@@ -108,7 +113,8 @@ static void second_context(const void *arg)
 	fd = forge_open(&f);
 	require(!make_ahead(fd, &set), "a second context makes its objects");
 	for (i = 0; i < handle_user_count; i++) {
-		handle_refused(&f, &handle_users[i], *handle_in(&set, &handle_users[i]), "another context's handle");
+		handle_refused(&f, &handle_users[i], *handle_in(&set, &handle_users[i]),
+			       "another context's handle");
 		beside_works(&f.beside, handle_users[i].name);
 	}
 	require(!uabi_unmake(fd, &set), "the second context's objects were not touched");
@@ -150,12 +156,17 @@ static void foreign_uar(const void *arg)
 	(void)arg;
 	forge_begin(&f);
 	owner_start(&f, &o);
-	require(o.set.uar_index > f.set.uar_index, "the owner's page has an index that is none of the attacker's");
-	REFUSED(&f, cq_on_uar(&f, o.set.uar_index), "a CQ on another process's doorbell page", EINVAL);
-	REFUSED(&f, qp_on_uar(&f, o.set.uar_index), "a QP on another process's doorbell page", EINVAL);
+	require(o.set.uar_index > f.set.uar_index,
+		"the owner's page has an index that is none of the attacker's");
+	REFUSED(&f, cq_on_uar(&f, o.set.uar_index), "a CQ on another process's doorbell page",
+		EINVAL);
+	REFUSED(&f, qp_on_uar(&f, o.set.uar_index), "a QP on another process's doorbell page",
+		EINVAL);
 	for (i = 0; i < ARRAY_SIZE(indexes); i++) {
-		REFUSED_QUICK(cq_on_uar(&f, indexes[i]), "a CQ on a doorbell page that does not exist", EINVAL);
-		REFUSED_QUICK(qp_on_uar(&f, indexes[i]), "a QP on a doorbell page that does not exist", EINVAL);
+		REFUSED_QUICK(cq_on_uar(&f, indexes[i]),
+			      "a CQ on a doorbell page that does not exist", EINVAL);
+		REFUSED_QUICK(qp_on_uar(&f, indexes[i]),
+			      "a QP on a doorbell page that does not exist", EINVAL);
 	}
 	require(!uabi_alloc_uar(f.fd, XENIB_UAR_NC, &uar, &resp), "one more doorbell page");
 	require(!uabi_free_uar(f.fd, uar), "and free it");
@@ -165,8 +176,10 @@ static void foreign_uar(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("process-handle", foreign_handles, "the true handles of another process", .seconds = 180),
-	CHECK_CASE("process-context", second_context, "the true handles of another context", .seconds = 180),
+	CHECK_CASE("process-handle", foreign_handles, "the true handles of another process",
+		   .seconds = 180),
+	CHECK_CASE("process-context", second_context, "the true handles of another context",
+		   .seconds = 180),
 	CHECK_CASE("process-uar", foreign_uar, "queues on doorbell pages of others"),
 };
 

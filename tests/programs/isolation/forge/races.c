@@ -53,14 +53,16 @@ struct trap {
 static void trap_set(struct trap *t)
 {
 	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .range.len = UABI_PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_register reg = { .range.len = UABI_PAGE,
+				       .mode = UFFDIO_REGISTER_MODE_MISSING };
 
 	t->fd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (t->fd < 0)
 		skip("no userfaultfd()");
 	t->page = mmap(NULL, UABI_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	reg.range.start = (uintptr_t)t->page;
-	require(!ioctl(t->fd, UFFDIO_API, &api) && !ioctl(t->fd, UFFDIO_REGISTER, &reg), "set a trap");
+	require(!ioctl(t->fd, UFFDIO_API, &api) && !ioctl(t->fd, UFFDIO_REGISTER, &reg),
+		"set a trap");
 }
 
 /* Waits for its first user. */
@@ -68,7 +70,8 @@ static void trap_wait(struct trap *t)
 {
 	struct uffd_msg message;
 
-	require(read(t->fd, &message, sizeof(message)) == sizeof(message), "somebody is in the trap");
+	require(read(t->fd, &message, sizeof(message)) == sizeof(message),
+		"somebody is in the trap");
 }
 
 /* Lets it go on, and find nothing there. */
@@ -123,9 +126,12 @@ static void run_half_made(const void *arg)
 	args[0] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_HANDLE, 0, 0 };
 	args[1] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_TYPE, 8, XENIB_UAR_NC };
 	args[2] = (struct uverbs_arg){
-		XENIB_ATTR_UAR_ALLOC_RESP, sizeof(struct xenib_uar_alloc_resp), (uintptr_t)h.trap.page,
+		XENIB_ATTR_UAR_ALLOC_RESP,
+		sizeof(struct xenib_uar_alloc_resp),
+		(uintptr_t)h.trap.page,
 	};
-	ret = uverbs_ioctl(f.fd, RDMA_DRIVER_UNKNOWN, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_ALLOC, args, 3);
+	ret = uverbs_ioctl(f.fd, RDMA_DRIVER_UNKNOWN, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_ALLOC,
+			   args, 3);
 	pthread_join(thread, NULL);
 	REFUSED(&f, ret, "a page whose maker gets no answer", EFAULT);
 	REFUSED(&f, h.ret, "a CQ on it in the meantime", EINVAL);
@@ -180,13 +186,15 @@ static void run_freed(const void *arg)
 		if (!err) {
 			err = uabi_free_uar(r.f.fd, uar);
 			check(err == -EBUSY, "the CQ's page is there, and in use (got %d)", err);
-			require(!uabi_destroy(r.f.fd, IB_USER_VERBS_CMD_DESTROY_CQ, cq), "destroy the CQ");
+			require(!uabi_destroy(r.f.fd, IB_USER_VERBS_CMD_DESTROY_CQ, cq),
+				"destroy the CQ");
 		}
 		uabi_free_uar(r.f.fd, uar);
 	}
 	end(&r, thread);
-	check(gone && made && r.busy, "in %u rounds %u pages were gone before the CQ, %u CQs were made, %u found in use",
-	      i, gone, made, r.busy);
+	check(gone && made && r.busy,
+	      "in %u rounds %u pages were gone before the CQ, %u CQs were made, %u found in use", i,
+	      gone, made, r.busy);
 	forge_end(&r.f);
 }
 
@@ -264,10 +272,13 @@ static void run_contexts(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("race-half-made", run_half_made, "a queue on a doorbell page that is not out yet"),
-	CHECK_CASE("race-freed", run_freed, "a doorbell page freed while a queue is put on it", .seconds = 180),
+	CHECK_CASE("race-half-made", run_half_made,
+		   "a queue on a doorbell page that is not out yet"),
+	CHECK_CASE("race-freed", run_freed, "a doorbell page freed while a queue is put on it",
+		   .seconds = 180),
 	CHECK_CASE("race-twice", run_twice, "an object destroyed twice at once", .seconds = 180),
-	CHECK_CASE("race-contexts", run_contexts, "contexts that come and go, with all that they have", .seconds = 120),
+	CHECK_CASE("race-contexts", run_contexts,
+		   "contexts that come and go, with all that they have", .seconds = 120),
 };
 
 const struct check_table forge_races = { cases, ARRAY_SIZE(cases) };

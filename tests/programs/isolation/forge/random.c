@@ -32,8 +32,9 @@ static uint32_t any(void)
 static uint32_t any_word(uint32_t old)
 {
 	static const uint32_t odd[] = {
-		0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 128, 255, 256, 0xfff, 0x1000, 0x1001, 0xffff, 0x10000, 0x7fffffff,
-		0x80000000, 0xfffff000, 0xffffffff,
+		0,      1,       2,          3,          7,          8,          63,     64,
+		65,     127,     128,        255,        256,        0xfff,      0x1000, 0x1001,
+		0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff,
 	};
 
 	switch (any() % 4) {
@@ -110,8 +111,10 @@ static const struct {
 	int (*ask)(int fd, const struct uabi_set *set, uint32_t *handle);
 	uint32_t destroy;
 } made[] = {
-	{ ask_mr, IB_USER_VERBS_CMD_DEREG_MR }, { ask_cq, IB_USER_VERBS_CMD_DESTROY_CQ },
-	{ ask_srq, IB_USER_VERBS_CMD_DESTROY_SRQ }, { ask_qp, IB_USER_VERBS_CMD_DESTROY_QP },
+	{ ask_mr, IB_USER_VERBS_CMD_DEREG_MR },
+	{ ask_cq, IB_USER_VERBS_CMD_DESTROY_CQ },
+	{ ask_srq, IB_USER_VERBS_CMD_DESTROY_SRQ },
+	{ ask_qp, IB_USER_VERBS_CMD_DESTROY_QP },
 };
 
 static uint32_t any_handle(void)
@@ -123,12 +126,15 @@ static uint32_t any_handle(void)
 static void send_anything(int fd)
 {
 	static const uint32_t commands[] = {
-		IB_USER_VERBS_CMD_GET_CONTEXT, IB_USER_VERBS_CMD_QUERY_DEVICE, IB_USER_VERBS_CMD_QUERY_PORT,
-		IB_USER_VERBS_CMD_ALLOC_PD, IB_USER_VERBS_CMD_REG_MR, IB_USER_VERBS_CMD_CREATE_CQ,
-		IB_USER_VERBS_CMD_CREATE_QP, IB_USER_VERBS_CMD_MODIFY_QP, IB_USER_VERBS_CMD_QUERY_QP,
-		IB_USER_VERBS_CMD_ATTACH_MCAST, IB_USER_VERBS_CMD_DETACH_MCAST, IB_USER_VERBS_CMD_CREATE_SRQ,
-		IB_USER_VERBS_CMD_MODIFY_SRQ, IB_USER_VERBS_CMD_QUERY_SRQ, IB_USER_VERBS_CMD_CREATE_AH,
-		IB_USER_VERBS_CMD_ALLOC_MW, IB_USER_VERBS_CMD_RESIZE_CQ, IB_USER_VERBS_CMD_REREG_MR,
+		IB_USER_VERBS_CMD_GET_CONTEXT,  IB_USER_VERBS_CMD_QUERY_DEVICE,
+		IB_USER_VERBS_CMD_QUERY_PORT,   IB_USER_VERBS_CMD_ALLOC_PD,
+		IB_USER_VERBS_CMD_REG_MR,       IB_USER_VERBS_CMD_CREATE_CQ,
+		IB_USER_VERBS_CMD_CREATE_QP,    IB_USER_VERBS_CMD_MODIFY_QP,
+		IB_USER_VERBS_CMD_QUERY_QP,     IB_USER_VERBS_CMD_ATTACH_MCAST,
+		IB_USER_VERBS_CMD_DETACH_MCAST, IB_USER_VERBS_CMD_CREATE_SRQ,
+		IB_USER_VERBS_CMD_MODIFY_SRQ,   IB_USER_VERBS_CMD_QUERY_SRQ,
+		IB_USER_VERBS_CMD_CREATE_AH,    IB_USER_VERBS_CMD_ALLOC_MW,
+		IB_USER_VERBS_CMD_RESIZE_CQ,    IB_USER_VERBS_CMD_REREG_MR,
 	};
 	uint32_t words[64], answer[64];
 	struct uverbs_msg req = { .core = words, .core_len = 8 + any() % 47 * 4 };
@@ -205,7 +211,8 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 
 static void run_random(const void *arg)
 {
-	uint64_t seed = from_environment("FORGE_SEED", 1), batches = from_environment("FORGE_BATCHES", BATCHES), i;
+	uint64_t seed = from_environment("FORGE_SEED", 1),
+		 batches = from_environment("FORGE_BATCHES", BATCHES), i;
 	struct forge f;
 	int status;
 	pid_t pid;
@@ -217,15 +224,17 @@ static void run_random(const void *arg)
 		if (!pid)
 			batch(&f, seed + i);
 		require(waitpid(pid, &status, 0) == pid, "wait for the process");
-		check(WIFEXITED(status) && !WEXITSTATUS(status), "batch %llu of seed %llu (status %#x)",
-		      (unsigned long long)i, (unsigned long long)seed, status);
+		check(WIFEXITED(status) && !WEXITSTATUS(status),
+		      "batch %llu of seed %llu (status %#x)", (unsigned long long)i,
+		      (unsigned long long)seed, status);
 		beside_works(&f.beside, "a batch of requests");
 	}
 	forge_end(&f);
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("random-requests", run_random, "requests with a few numbers changed at random", .seconds = 200),
+	CHECK_CASE("random-requests", run_random, "requests with a few numbers changed at random",
+		   .seconds = 200),
 };
 
 const struct check_table forge_random = { cases, ARRAY_SIZE(cases) };

@@ -61,8 +61,8 @@ static void run_cq(const void *arg)
 	(void)arg;
 	forge_begin(&f);
 	for (i = 0; i < ARRAY_SIZE(cq_sizes); i++) {
-		snprintf(what, sizeof(what), "CQ no. %zu: %u entries of %u bytes", i, cq_sizes[i].cqe,
-			 cq_sizes[i].cqe_size);
+		snprintf(what, sizeof(what), "CQ no. %zu: %u entries of %u bytes", i,
+			 cq_sizes[i].cqe, cq_sizes[i].cqe_size);
 		REFUSED(&f, create_cq(&f, &cq_sizes[i]), what, EINVAL);
 	}
 	forge_end(&f);
@@ -77,9 +77,9 @@ static const struct srq_size {
 	{ .max_wr = 0, .max_sge = 1 },
 	{ .max_wr = 0x7fffffff, .max_sge = 1 },
 	{ .max_wr = 0x80000000, .max_sge = 1 },
-	{ .max_wr = 0xffffffff, .max_sge = 1 }, /* one more is 0 */
+	{ .max_wr = 0xffffffff, .max_sge = 1 },     /* one more is 0 */
 	{ .max_wr = (1u << 27) - 1, .max_sge = 1 }, /* times 32: 2^32 */
-	{ .max_wr = 63, .max_sge = 0xffffffff }, /* times 16, and 16: 0 */
+	{ .max_wr = 63, .max_sge = 0xffffffff },    /* times 16, and 16: 0 */
 	{ .max_wr = 63, .max_sge = 0x0fffffff },
 	{ .max_wr = 63, .max_sge = 0x08000000 },
 	{ .max_wr = 63, .max_sge = 4096 },
@@ -114,7 +114,8 @@ static void run_srq(const void *arg)
 	(void)arg;
 	forge_begin(&f);
 	for (i = 0; i < ARRAY_SIZE(srq_sizes); i++) {
-		snprintf(what, sizeof(what), "SRQ no. %zu: %u WRs of %u", i, srq_sizes[i].max_wr, srq_sizes[i].max_sge);
+		snprintf(what, sizeof(what), "SRQ no. %zu: %u WRs of %u", i, srq_sizes[i].max_wr,
+			 srq_sizes[i].max_sge);
 		REFUSED(&f, create_srq(&f, &srq_sizes[i]), what, EINVAL);
 	}
 	forge_end(&f);
@@ -122,7 +123,20 @@ static void run_srq(const void *arg)
 
 /* -- queue pairs -- */
 
-enum qp_value { SQ, RQ, SHIFT, UIDX, MASK, SEND_WR, RECV_WR, SEND_SGE, RECV_SGE, INLINE, TYPE, QP_VALUES };
+enum qp_value {
+	SQ,
+	RQ,
+	SHIFT,
+	UIDX,
+	MASK,
+	SEND_WR,
+	RECV_WR,
+	SEND_SGE,
+	RECV_SGE,
+	INLINE,
+	TYPE,
+	QP_VALUES
+};
 
 static const struct qp_change {
 	const char *what;
@@ -174,9 +188,10 @@ static int create_qp(struct forge *f, const struct qp_change *change)
 	struct ib_uverbs_create_qp core;
 	struct xenib_create_qp_req driver;
 	uint32_t *const values[QP_VALUES] = {
-		[SQ] = &driver.sq_wqe_count, [RQ] = &driver.rq_wqe_count, [SHIFT] = &driver.rq_wqe_shift,
-		[UIDX] = &driver.uidx, [SEND_WR] = &core.max_send_wr,
-		[RECV_WR] = &core.max_recv_wr, [SEND_SGE] = &core.max_send_sge, [RECV_SGE] = &core.max_recv_sge,
+		[SQ] = &driver.sq_wqe_count,      [RQ] = &driver.rq_wqe_count,
+		[SHIFT] = &driver.rq_wqe_shift,   [UIDX] = &driver.uidx,
+		[SEND_WR] = &core.max_send_wr,    [RECV_WR] = &core.max_recv_wr,
+		[SEND_SGE] = &core.max_send_sge,  [RECV_SGE] = &core.max_recv_sge,
 		[INLINE] = &core.max_inline_data,
 	};
 	uint32_t qp;
@@ -211,7 +226,8 @@ static void run_qp(const void *arg)
 /* A queue of the largest size in two pages of memory: the driver must look behind them, and finds nothing (EFAULT). */
 static void run_too_small(const void *arg)
 {
-	const struct qp_change sends = { "", { SQ }, { 1u << 15 } }, receives = { "", { RQ }, { 1u << 15 } };
+	const struct qp_change sends = { "", { SQ }, { 1u << 15 } },
+			       receives = { "", { RQ }, { 1u << 15 } };
 	const struct cq_size cqes = { .cqe = (1u << 16) - 1, .cqe_size = 64 };
 	const struct srq_size wrs = { .max_wr = (1u << 15) - 1, .max_sge = 1 };
 	struct forge f;
@@ -220,8 +236,10 @@ static void run_too_small(const void *arg)
 	forge_begin(&f);
 	REFUSED(&f, create_cq(&f, &cqes), "a CQ of 2^16 entries in a few pages", EFAULT, EINVAL);
 	REFUSED(&f, create_srq(&f, &wrs), "an SRQ of 2^15 WRs in a few pages", EFAULT, EINVAL);
-	REFUSED(&f, create_qp(&f, &sends), "a send queue of 2^15 blocks in a few pages", EFAULT, EINVAL);
-	REFUSED(&f, create_qp(&f, &receives), "a receive queue of 2^15 WQEs in a few pages", EFAULT, EINVAL);
+	REFUSED(&f, create_qp(&f, &sends), "a send queue of 2^15 blocks in a few pages", EFAULT,
+		EINVAL);
+	REFUSED(&f, create_qp(&f, &receives), "a receive queue of 2^15 WQEs in a few pages", EFAULT,
+		EINVAL);
 	forge_end(&f);
 }
 
@@ -229,7 +247,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE("size-cq", run_cq, "CQs of impossible sizes", .seconds = 120),
 	CHECK_CASE("size-srq", run_srq, "SRQs of impossible sizes", .seconds = 120),
 	CHECK_CASE("size-qp", run_qp, "QPs of impossible sizes and kinds", .seconds = 180),
-	CHECK_CASE("size-behind-end", run_too_small, "queues that are larger than the memory they are in"),
+	CHECK_CASE("size-behind-end", run_too_small,
+		   "queues that are larger than the memory they are in"),
 };
 
 const struct check_table forge_sizes = { cases, ARRAY_SIZE(cases) };

@@ -18,7 +18,8 @@ static void spoil_key(struct vfront *v, const char *value)
 		vf_remove(v, key);
 }
 
-static void bad_values(const char *node, const char *reason, const char *const *values, size_t count)
+static void bad_values(const char *node, const char *reason, const char *const *values,
+		       size_t count)
 {
 	struct vfront v;
 	size_t i;
@@ -32,10 +33,11 @@ static void bad_values(const char *node, const char *reason, const char *const *
 	vf_close(&v);
 }
 
-#define BAD(node, reason, ...) do { \
-	static const char *const values[] = { __VA_ARGS__ }; \
-	bad_values(node, reason, values, ARRAY_SIZE(values)); \
-} while (0)
+#define BAD(node, reason, ...) \
+	do { \
+		static const char *const values[] = { __VA_ARGS__ }; \
+		bad_values(node, reason, values, ARRAY_SIZE(values)); \
+	} while (0)
 
 /* Some of each kind; what else a node can say is the fuzzer's (backend/fuzz/fuzz_xenstore.c). */
 static void run_numbers(const void *arg)
@@ -149,10 +151,13 @@ static void run_lies(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("connect-number", run_numbers, "nodes that are missing, or no numbers, or out of range", .seconds = 400),
+	CHECK_CASE("connect-number", run_numbers,
+		   "nodes that are missing, or no numbers, or out of range", .seconds = 400),
 	CHECK_CASE("connect-long", run_long, "a node that is very long"),
-	CHECK_CASE("connect-nothing", run_nothing, "references and ports that name nothing", .seconds = 200),
-	CHECK_CASE("connect-pages", run_pages, "ring and data pages that cannot be mapped", .seconds = 120),
+	CHECK_CASE("connect-nothing", run_nothing, "references and ports that name nothing",
+		   .seconds = 200),
+	CHECK_CASE("connect-pages", run_pages, "ring and data pages that cannot be mapped",
+		   .seconds = 120),
 	CHECK_CASE("connect-channel", run_channel, "an event channel of another domain"),
 	CHECK_CASE("connect-lies", run_lies, "nodes that are none of the frontend's business"),
 };

@@ -28,7 +28,9 @@ static void modify(struct hostile *h, uint32_t mask, uint8_t state)
 {
 	const struct xen_vhca_req req = {
 		.op = XEN_VHCA_OP_QP_MODIFY,
-		.u.qp_modify = { .qp = h->p.qp, .mask = 1 | mask, .attr = { .state = state, .port = 1 } },
+		.u.qp_modify = { .qp = h->p.qp,
+				 .mask = 1 | mask,
+				 .attr = { .state = state, .port = 1 } },
 	};
 	struct xen_vhca_rsp *rsp = vf_do(&h->v, &req);
 
@@ -73,7 +75,8 @@ static void run_cons(const void *arg)
 	for (i = 0; i < ARRAY_SIZE(nonsense); i++) {
 		page_of(&h)->cons = front.cons + nonsense[i];
 		raise_event(&h);
-		check(!event_came(&h, &front, 50), "no event with an index of %#x ahead", nonsense[i]);
+		check(!event_came(&h, &front, 50), "no event with an index of %#x ahead",
+		      nonsense[i]);
 		page_of(&h)->cons = front.cons;
 		check(event_came(&h, &front, WAIT_MS), "it comes when the index is right again");
 	}
@@ -96,7 +99,8 @@ static void run_full(const void *arg)
 	check(page_of(&h)->lost, "events that do not fit are counted (%u)", page_of(&h)->lost);
 	while (event_came(&h, &front, came < XEN_VHCA_ASYNC_EVENTS ? 0 : 2000))
 		came++;
-	check(came == XEN_VHCA_ASYNC_EVENTS + 1, "those in the ring come, and the one that waited (%u)", came);
+	check(came == XEN_VHCA_ASYNC_EVENTS + 1,
+	      "those in the ring come, and the one that waited (%u)", came);
 	hostile_end(&h);
 }
 
@@ -112,8 +116,10 @@ static void *scribble(void *arg)
 
 	while (!atomic_load(&s->stop)) {
 		for (i = 0; i < 64; i++) {
-			((volatile uint32_t *)s->h->v.asyncs.at)[rand_r(&seed) % (VF_PAGE / 4)] = rand_r(&seed);
-			((volatile uint32_t *)s->h->v.bits.at)[rand_r(&seed) % (VF_PAGE / 4)] = rand_r(&seed);
+			((volatile uint32_t *)s->h->v.asyncs.at)[rand_r(&seed) % (VF_PAGE / 4)] =
+				rand_r(&seed);
+			((volatile uint32_t *)s->h->v.bits.at)[rand_r(&seed) % (VF_PAGE / 4)] =
+				rand_r(&seed);
 		}
 	}
 	return NULL;
@@ -147,7 +153,8 @@ static void run_revoked(const void *arg)
 	hostile_begin_events(&h);
 	for (i = 0; i < 30; i++) {
 		if (i == 10) {
-			require(!xenevtchn_unbind(h.v.evtchn, h.v.event_port), "close the channel of events");
+			require(!xenevtchn_unbind(h.v.evtchn, h.v.event_port),
+				"close the channel of events");
 			h.v.event_port = 0;
 		}
 		if (i == 20) {
@@ -223,12 +230,16 @@ static void run_connect(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("event-cons", run_cons, "an index of the ring of events that makes no sense", .seconds = 120),
+	CHECK_CASE("event-cons", run_cons, "an index of the ring of events that makes no sense",
+		   .seconds = 120),
 	CHECK_CASE("event-full", run_full, "a ring of events that nobody empties", .seconds = 120),
-	CHECK_CASE("event-scribble", run_scribble, "pages of events that are written all over", .seconds = 120),
-	CHECK_CASE("event-revoked", run_revoked, "the channel and the pages of events end while events come"),
+	CHECK_CASE("event-scribble", run_scribble, "pages of events that are written all over",
+		   .seconds = 120),
+	CHECK_CASE("event-revoked", run_revoked,
+		   "the channel and the pages of events end while events come"),
 	CHECK_CASE("event-bits", run_bits, "bits for completion events that cannot be"),
-	CHECK_CASE("event-connect", run_connect, "pages of events that cannot be mapped", .seconds = 200),
+	CHECK_CASE("event-connect", run_connect, "pages of events that cannot be mapped",
+		   .seconds = 200),
 };
 
 const struct check_table hostile_events = { cases, ARRAY_SIZE(cases) };

@@ -37,9 +37,12 @@ static void *turn(void *arg)
 	return NULL;
 }
 
-static void turner_start(struct turner *t, uint8_t *base, size_t stride, size_t count, uint32_t good, uint32_t bad)
+static void turner_start(struct turner *t, uint8_t *base, size_t stride, size_t count,
+			 uint32_t good, uint32_t bad)
 {
-	*t = (struct turner){ .base = base, .stride = stride, .count = count, .values = { good, bad } };
+	*t = (struct turner){
+		.base = base, .stride = stride, .count = count, .values = { good, bad }
+	};
 	require(!pthread_create(&t->thread, NULL, turn, t), "start a thread");
 }
 
@@ -67,7 +70,8 @@ static struct xen_vhca_req create_mem(const struct vf_process *p)
 
 static struct xen_vhca_req modify_srq(const struct vf_process *p)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_SRQ_MODIFY, .u.srq_modify = { .srq = p->srq, .limit = 1 } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_SRQ_MODIFY,
+				      .u.srq_modify = { .srq = p->srq, .limit = 1 } };
 }
 
 /* A umem of one page has no second one. */
@@ -75,7 +79,8 @@ static void check_umem(struct hostile *h, xen_vhca_handle_t umem)
 {
 	struct xen_vhca_req req = vf_add_umem(umem, 1, 1);
 
-	REFUSED_REFS(&h->v, &req, &h->p.pages.refs[VFP_DATA], 1, E_COUNT, "a second page of a umem of one");
+	REFUSED_REFS(&h->v, &req, &h->p.pages.refs[VFP_DATA], 1, E_COUNT,
+		     "a second page of a umem of one");
 	req = vf_reg_mr(&h->p);
 	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
 	REFUSED(&h->v, &req, E_RANGE, "two pages of a umem of one");
@@ -118,19 +123,21 @@ static bool fetch_once(struct hostile *h, const struct fetch *f, uint32_t good)
 
 	/* The answer comes into the slot of its request, where the thread may go on for a moment. */
 	h->v.noise = f->field;
-	turner_start(&t, (uint8_t *)&sring->ring[0] + f->field, sizeof(sring->ring[0]), h->v.entries, good, f->bad);
+	turner_start(&t, (uint8_t *)&sring->ring[0] + f->field, sizeof(sring->ring[0]),
+		     h->v.entries, good, f->bad);
 	rsp = vf_do_refs(&h->v, &req, &h->p.pages.refs[VFP_DATA], 1);
 	turner_stop(&t);
 	h->v.noise = 0;
-	check(!rsp->status || rsp->status == f->status, "%s: the one or the other (got %s)", f->what,
-	      vhca_status_name(rsp->status));
+	check(!rsp->status || rsp->status == f->status, "%s: the one or the other (got %s)",
+	      f->what, vhca_status_name(rsp->status));
 	if (rsp->status || !f->undo)
 		return !rsp->status;
 	undo = vf_object(f->undo, rsp->u.object.handle);
 	if (f->look)
 		f->look(h, undo.u.object.handle);
 	rsp = vf_do(&h->v, &undo);
-	require(!rsp->status, "%s: what was made can be ended (%s)", f->what, vhca_status_name(rsp->status));
+	require(!rsp->status, "%s: what was made can be ended (%s)", f->what,
+		vhca_status_name(rsp->status));
 	return true;
 }
 
@@ -138,7 +145,8 @@ static bool fetch_once(struct hostile *h, const struct fetch *f, uint32_t good)
 static void saw_both(unsigned int done)
 {
 	note("%u done, %u refused", done, ROUNDS - done);
-	check(done && done < ROUNDS, "both values were read (%u of %u times the good one)", done, ROUNDS);
+	check(done && done < ROUNDS, "both values were read (%u of %u times the good one)", done,
+	      ROUNDS);
 }
 
 static void run_field(const void *arg)
@@ -171,8 +179,8 @@ static void run_refs(const void *arg)
 	for (i = 0; i < ROUNDS; i++) {
 		req = vf_create_mem(h.p.ctx, 1);
 		rsp = vf_do(&h.v, &req);
-		check(!rsp->status || rsp->status == XEN_VHCA_E_GRANT, "the one or the other (got %s)",
-		      vhca_status_name(rsp->status));
+		check(!rsp->status || rsp->status == XEN_VHCA_E_GRANT,
+		      "the one or the other (got %s)", vhca_status_name(rsp->status));
 		if (rsp->status)
 			continue;
 		done++;
@@ -198,14 +206,19 @@ static void run_directory(const void *arg)
 static const struct check_case cases[] = {
 	CHECK_CASE("fetch-pages", run_field, "a umem's pages", .arg = &pages, .together = true),
 	CHECK_CASE("fetch-flags", run_field, "a umem's flags", .arg = &flags, .together = true),
-	CHECK_CASE("fetch-refs", run_refs, "a umem's references, in the data page", .together = true),
+	CHECK_CASE("fetch-refs", run_refs, "a umem's references, in the data page",
+		   .together = true),
 	CHECK_CASE("fetch-cqes", run_field, "a CQ's entries", .arg = &cqes, .together = true),
-	CHECK_CASE("fetch-blocks", run_field, "a send queue's blocks", .arg = &blocks, .together = true),
-	CHECK_CASE("fetch-offset", run_field, "a CQ's place in its umem", .arg = &offset, .together = true),
-	CHECK_CASE("fetch-length", run_field, "a registration's length", .arg = &length, .together = true),
+	CHECK_CASE("fetch-blocks", run_field, "a send queue's blocks", .arg = &blocks,
+		   .together = true),
+	CHECK_CASE("fetch-offset", run_field, "a CQ's place in its umem", .arg = &offset,
+		   .together = true),
+	CHECK_CASE("fetch-length", run_field, "a registration's length", .arg = &length,
+		   .together = true),
 	CHECK_CASE("fetch-tail", run_field, "a reserved field", .arg = &tail, .together = true),
 	CHECK_CASE("fetch-handle", run_field, "a handle", .arg = &handle, .together = true),
-	CHECK_CASE("fetch-directory", run_directory, "the directory of data pages after it was read", .together = true),
+	CHECK_CASE("fetch-directory", run_directory,
+		   "the directory of data pages after it was read", .together = true),
 };
 
 const struct check_table hostile_fetch = { cases, ARRAY_SIZE(cases) };

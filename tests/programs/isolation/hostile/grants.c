@@ -34,7 +34,8 @@ static void refused(struct hostile *h, uint32_t ref, const char *what)
 
 static void run_none(const void *arg)
 {
-	const uint32_t numbers[] = { 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 1u << 20, 1u << 30 };
+	const uint32_t numbers[] = { 0x7fffffff, 0x80000000, 0xfffffffe,
+				     0xffffffff, 1u << 20,   1u << 30 };
 	uint32_t refs[PROBES];
 	struct vf_pages pages;
 	struct hostile h;
@@ -71,12 +72,14 @@ static void allow_grants(unsigned int count)
 {
 	FILE *limit = fopen("/sys/module/xen_gntalloc/parameters/limit", "w");
 
-	require(limit && fprintf(limit, "%u\n", count) > 0 && !fclose(limit), "grant %u pages", count);
+	require(limit && fprintf(limit, "%u\n", count) > 0 && !fclose(limit), "grant %u pages",
+		count);
 }
 
 /* Grants PROBES pages, and adds those of their numbers that are among the @n in @foreign to @common, which has @have. */
-static unsigned int share_in_common(struct hostile *h, struct vf_pages *pages, const uint32_t *foreign, unsigned int n,
-				    uint32_t *common, unsigned int have)
+static unsigned int share_in_common(struct hostile *h, struct vf_pages *pages,
+				    const uint32_t *foreign, unsigned int n, uint32_t *common,
+				    unsigned int have)
 {
 	unsigned int i, j;
 
@@ -120,7 +123,8 @@ static void run_foreign(const void *arg)
 		vf_unshare(&h.v, &pages[i]);
 	for (i = 0; i < have; i++)
 		refused(&h, common[i], "a number under which another guest has granted a page");
-	printf("%u of the other guest's %u numbers among %u that are free here\n", have, n, shares * PROBES);
+	printf("%u of the other guest's %u numbers among %u that are free here\n", have, n,
+	       shares * PROBES);
 	check(have, "there is a number of the other guest that is free here");
 	hostile_end(&h);
 }
@@ -221,19 +225,26 @@ static void run_repeated(const void *arg)
 	refs[XEN_VHCA_DATA_REFS - 1] = 0xffffffff;
 	for (i = 0; i < 300; i++) { /* 1.2 GiB */
 		req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
-		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT, "a umem that fails at its end");
+		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT,
+			     "a umem that fails at its end");
 	}
 	hostile_end(&h);
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("grant-none", run_none, "references that are not granted, or not any more", .together = true),
-	CHECK_CASE("grant-other-domain", run_other_domain, "references granted to somebody else", .together = true),
+	CHECK_CASE("grant-none", run_none, "references that are not granted, or not any more",
+		   .together = true),
+	CHECK_CASE("grant-other-domain", run_other_domain, "references granted to somebody else",
+		   .together = true),
 	CHECK_CASE("grant-foreign", run_foreign, "references of another guest (--answers)"),
-	CHECK_CASE("grant-read-only", run_read_only, "read-only grants and umems where the HCA writes", .together = true),
-	CHECK_CASE("grant-revoked", run_revoked, "grants that end while they are mapped", .together = true),
-	CHECK_CASE("grant-revoked-ring", run_revoked_ring, "the ring's grants end while it is connected"),
-	CHECK_CASE("grant-repeated", run_repeated, "many umems that fail at their end", .seconds = 180, .together = true),
+	CHECK_CASE("grant-read-only", run_read_only,
+		   "read-only grants and umems where the HCA writes", .together = true),
+	CHECK_CASE("grant-revoked", run_revoked, "grants that end while they are mapped",
+		   .together = true),
+	CHECK_CASE("grant-revoked-ring", run_revoked_ring,
+		   "the ring's grants end while it is connected"),
+	CHECK_CASE("grant-repeated", run_repeated, "many umems that fail at their end",
+		   .seconds = 180, .together = true),
 };
 
 const struct check_table hostile_grants = { cases, ARRAY_SIZE(cases) };

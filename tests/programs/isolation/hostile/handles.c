@@ -42,31 +42,37 @@ static struct xen_vhca_req reg_inline(const struct vf_process *p)
 
 static struct xen_vhca_req alloc_mw(const struct vf_process *p)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MW_ALLOC, .u.mw_alloc = { .pd = p->pd, .type = 2 } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MW_ALLOC,
+				      .u.mw_alloc = { .pd = p->pd, .type = 2 } };
 }
 
 static struct xen_vhca_req modify_cq(const struct vf_process *p)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_CQ_MODIFY, .u.cq_modify = { .cq = p->cq, .count = 1 } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_CQ_MODIFY,
+				      .u.cq_modify = { .cq = p->cq, .count = 1 } };
 }
 
 static struct xen_vhca_req modify_srq(const struct vf_process *p)
 {
-	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_SRQ_MODIFY, .u.srq_modify = { .srq = p->srq, .limit = 1 } };
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_SRQ_MODIFY,
+				      .u.srq_modify = { .srq = p->srq, .limit = 1 } };
 }
 
 static struct xen_vhca_req modify_qp(const struct vf_process *p)
 {
 	return (struct xen_vhca_req){
 		.op = XEN_VHCA_OP_QP_MODIFY,
-		.u.qp_modify = { .qp = p->qp, .mask = 1 | 1 << 3 | 1 << 4 | 1 << 5, .attr = { .state = 1, .port = 1 } },
+		.u.qp_modify = { .qp = p->qp,
+				 .mask = 1 | 1 << 3 | 1 << 4 | 1 << 5,
+				 .attr = { .state = 1, .port = 1 } },
 	};
 }
 
 static struct xen_vhca_req attach(const struct vf_process *p)
 {
 	return (struct xen_vhca_req){
-		.op = XEN_VHCA_OP_MCAST_ATTACH, .u.mcast = { .qp = p->qp, .lid = 0xc001, .gid = { 0xff, 0x12 } },
+		.op = XEN_VHCA_OP_MCAST_ATTACH,
+		.u.mcast = { .qp = p->qp, .lid = 0xc001, .gid = { 0xff, 0x12 } },
 	};
 }
 
@@ -96,25 +102,48 @@ OBJECT(destroy_qp, QP_DESTROY, qp)
 OBJECT(query_qp, QP_QUERY, qp)
 
 #define USER(make, part, member) \
-	{ #make ", " #part, make, offsetof(struct xen_vhca_req, u.part), offsetof(struct vf_process, member) }
+	{ #make ", " #part, make, offsetof(struct xen_vhca_req, u.part), \
+	  offsetof(struct vf_process, member) }
 
 static const struct user users[] = {
-	USER(alloc_uar, uar_alloc.ctx, ctx), USER(alloc_pd, pd_alloc.ctx, ctx), USER(create_mem, umem_create.ctx, ctx),
-	USER(add_umem, umem_add.umem, umem), USER(reg_inline, mr_reg.pd, pd), USER(vf_reg_mr, mr_reg.pd, pd),
-	USER(vf_reg_mr, mr_reg.addr.umem, umem), USER(alloc_mw, mw_alloc.pd, pd),
-	USER(vf_create_cq, cq_create.ctx, ctx), USER(vf_create_cq, cq_create.uar, uar),
-	USER(vf_create_cq, cq_create.buf.umem, umem), USER(vf_create_cq, cq_create.dbr.umem, umem),
-	USER(modify_cq, cq_modify.cq, cq), USER(vf_create_srq, srq_create.pd, pd),
-	USER(vf_create_srq, srq_create.buf.umem, umem), USER(vf_create_srq, srq_create.dbr.umem, umem),
-	USER(modify_srq, srq_modify.srq, srq), USER(vf_create_qp, qp_create.pd, pd),
-	USER(vf_create_qp, qp_create.send_cq, cq), USER(vf_create_qp, qp_create.recv_cq, cq),
-	USER(vf_create_qp, qp_create.srq, srq), USER(vf_create_qp, qp_create.uar, uar),
-	USER(vf_create_qp, qp_create.buf.umem, umem), USER(vf_create_qp, qp_create.dbr.umem, umem),
-	USER(modify_qp, qp_modify.qp, qp), USER(attach, mcast.qp, qp), USER(detach, mcast.qp, qp),
-	USER(close_ctx, object.handle, ctx), USER(free_uar, object.handle, uar), USER(free_pd, object.handle, pd),
-	USER(destroy_umem, object.handle, umem), USER(dereg_mr, object.handle, mr), USER(free_mw, object.handle, mw),
-	USER(destroy_cq, object.handle, cq), USER(destroy_srq, object.handle, srq), USER(query_srq, object.handle, srq),
-	USER(destroy_qp, object.handle, qp), USER(query_qp, object.handle, qp),
+	USER(alloc_uar, uar_alloc.ctx, ctx),
+	USER(alloc_pd, pd_alloc.ctx, ctx),
+	USER(create_mem, umem_create.ctx, ctx),
+	USER(add_umem, umem_add.umem, umem),
+	USER(reg_inline, mr_reg.pd, pd),
+	USER(vf_reg_mr, mr_reg.pd, pd),
+	USER(vf_reg_mr, mr_reg.addr.umem, umem),
+	USER(alloc_mw, mw_alloc.pd, pd),
+	USER(vf_create_cq, cq_create.ctx, ctx),
+	USER(vf_create_cq, cq_create.uar, uar),
+	USER(vf_create_cq, cq_create.buf.umem, umem),
+	USER(vf_create_cq, cq_create.dbr.umem, umem),
+	USER(modify_cq, cq_modify.cq, cq),
+	USER(vf_create_srq, srq_create.pd, pd),
+	USER(vf_create_srq, srq_create.buf.umem, umem),
+	USER(vf_create_srq, srq_create.dbr.umem, umem),
+	USER(modify_srq, srq_modify.srq, srq),
+	USER(vf_create_qp, qp_create.pd, pd),
+	USER(vf_create_qp, qp_create.send_cq, cq),
+	USER(vf_create_qp, qp_create.recv_cq, cq),
+	USER(vf_create_qp, qp_create.srq, srq),
+	USER(vf_create_qp, qp_create.uar, uar),
+	USER(vf_create_qp, qp_create.buf.umem, umem),
+	USER(vf_create_qp, qp_create.dbr.umem, umem),
+	USER(modify_qp, qp_modify.qp, qp),
+	USER(attach, mcast.qp, qp),
+	USER(detach, mcast.qp, qp),
+	USER(close_ctx, object.handle, ctx),
+	USER(free_uar, object.handle, uar),
+	USER(free_pd, object.handle, pd),
+	USER(destroy_umem, object.handle, umem),
+	USER(dereg_mr, object.handle, mr),
+	USER(free_mw, object.handle, mw),
+	USER(destroy_cq, object.handle, cq),
+	USER(destroy_srq, object.handle, srq),
+	USER(query_srq, object.handle, srq),
+	USER(destroy_qp, object.handle, qp),
+	USER(query_qp, object.handle, qp),
 };
 
 static xen_vhca_handle_t own(const struct vf_process *p, size_t member)
@@ -138,13 +167,15 @@ static void check_answers(struct hostile *h)
 	while (waits) {
 		waits--;
 		is = h->v.rsp[waiting[waits].id].status;
-		check(is == waiting[waits].status, "%s ends with %s (got %s)", waiting[waits].user->what,
-		      vhca_status_name(waiting[waits].status), vhca_status_name(is));
+		check(is == waiting[waits].status, "%s ends with %s (got %s)",
+		      waiting[waits].user->what, vhca_status_name(waiting[waits].status),
+		      vhca_status_name(is));
 	}
 }
 
 /* The request is refused with this status, which check_answers() will see. */
-static void refused(struct hostile *h, const struct user *user, xen_vhca_handle_t handle, enum xen_vhca_status status)
+static void refused(struct hostile *h, const struct user *user, xen_vhca_handle_t handle,
+		    enum xen_vhca_status status)
 {
 	struct xen_vhca_req req = user->make(&h->p);
 
@@ -168,21 +199,25 @@ static void run_forged(const void *arg)
 	for (i = 0; i < ARRAY_SIZE(users); i++) {
 		for (n = 0; n < ARRAY_SIZE(others); n++) {
 			/* No SRQ is a QP without one; then it lacks a receive queue, which is no mistake. */
-			if (!others[n] && users[i].where == offsetof(struct xen_vhca_req, u.qp_create.srq))
+			if (!others[n] &&
+			    users[i].where == offsetof(struct xen_vhca_req, u.qp_create.srq))
 				continue;
 			refused(&h, &users[i], others[n], XEN_VHCA_E_HANDLE);
 		}
 		for (n = 5; n < 32; n++) /* below are the neighbours' */
-			refused(&h, &users[i], own(&h.p, users[i].own) ^ 1u << n, XEN_VHCA_E_HANDLE);
+			refused(&h, &users[i], own(&h.p, users[i].own) ^ 1u << n,
+				XEN_VHCA_E_HANDLE);
 	}
 	check_answers(&h);
 	hostile_end(&h);
 }
 
 static const size_t members[] = {
-	offsetof(struct vf_process, ctx), offsetof(struct vf_process, uar), offsetof(struct vf_process, pd),
-	offsetof(struct vf_process, umem), offsetof(struct vf_process, cq), offsetof(struct vf_process, srq),
-	offsetof(struct vf_process, qp), offsetof(struct vf_process, mr), offsetof(struct vf_process, mw),
+	offsetof(struct vf_process, ctx), offsetof(struct vf_process, uar),
+	offsetof(struct vf_process, pd),  offsetof(struct vf_process, umem),
+	offsetof(struct vf_process, cq),  offsetof(struct vf_process, srq),
+	offsetof(struct vf_process, qp),  offsetof(struct vf_process, mr),
+	offsetof(struct vf_process, mw),
 };
 
 static void run_type(const void *arg)
@@ -317,12 +352,16 @@ static void run_in_use(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("handle-vhca", run_other_vhca, "handles of another vHCA of this guest"),
-	CHECK_CASE("handle-forged", run_forged, "handles that were never given out", .seconds = 180, .together = true),
+	CHECK_CASE("handle-forged", run_forged, "handles that were never given out", .seconds = 180,
+		   .together = true),
 	CHECK_CASE("handle-type", run_type, "handles of another type of object", .together = true),
-	CHECK_CASE("handle-stale", run_stale, "handles of destroyed objects, whose entries are in use again",
-		   .seconds = 180, .together = true),
-	CHECK_CASE("handle-context", run_context, "objects of two contexts in one request", .together = true),
-	CHECK_CASE("handle-in-use", run_in_use, "destruction of objects that others need", .together = true),
+	CHECK_CASE("handle-stale", run_stale,
+		   "handles of destroyed objects, whose entries are in use again", .seconds = 180,
+		   .together = true),
+	CHECK_CASE("handle-context", run_context, "objects of two contexts in one request",
+		   .together = true),
+	CHECK_CASE("handle-in-use", run_in_use, "destruction of objects that others need",
+		   .together = true),
 };
 
 const struct check_table hostile_handles = { cases, ARRAY_SIZE(cases) };

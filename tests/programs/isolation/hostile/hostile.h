@@ -40,9 +40,11 @@ void hostile_begin_events(struct hostile *h); /* with the pages of events */
 void hostile_end(struct hostile *h);
 
 /* The request is refused with this status. */
-void hostile_refused_at(const char *file, int line, struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
-			unsigned int n, enum xen_vhca_status status, const char *what);
-#define REFUSED(v, req, status, what) hostile_refused_at(__FILE__, __LINE__, v, req, NULL, 0, XEN_VHCA_##status, what)
+void hostile_refused_at(const char *file, int line, struct vfront *v,
+			const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n,
+			enum xen_vhca_status status, const char *what);
+#define REFUSED(v, req, status, what) \
+	hostile_refused_at(__FILE__, __LINE__, v, req, NULL, 0, XEN_VHCA_##status, what)
 #define REFUSED_REFS(v, req, refs, n, status, what) \
 	hostile_refused_at(__FILE__, __LINE__, v, req, refs, n, XEN_VHCA_##status, what)
 
@@ -57,8 +59,8 @@ void hostile_closed(struct vfront *v, const char *reason);
  * A connection whose parameters @spoil has changed after they were published is closed, for a reason with this text in it:
  * hostile_closed().
  */
-void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,
-		     const char *reason);
+void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value),
+		     const char *value, const char *reason);
 
 /* A connection works, and can be ended. */
 void hostile_works(struct vfront *v);
@@ -66,7 +68,8 @@ void hostile_works(struct vfront *v);
 /* status.c: the daemon's counters are those of the connection. Asks; without answers it looks at nothing. */
 void hostile_counted(struct vfront *v);
 
-extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring,
-	hostile_fetch, hostile_connect, hostile_life, hostile_events, hostile_persistent;
+extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants,
+	hostile_ring, hostile_fetch, hostile_connect, hostile_life, hostile_events,
+	hostile_persistent;
 
 #endif

@@ -60,7 +60,8 @@ static void run_killed(const void *arg)
 			load(&h);
 			raise(SIGKILL);
 		}
-		require(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+		require(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+				WTERMSIG(status) == SIGKILL,
 			"a frontend dies with commands at work (status %#x)", status);
 		check(vf_backend_state(&v) == VF_CONNECTED, "the backend does not know yet");
 		hostile_works(&v);
@@ -105,7 +106,8 @@ static void run_contexts_under_load(const void *arg)
 		vf_send(&h.v, &req, NULL, 0);
 	}
 	vf_collect(&h.v, 0);
-	check(!h.v.tally.refused[XEN_VHCA_OP_CTX_CLOSE][XEN_VHCA_E_HANDLE], "each context was closed");
+	check(!h.v.tally.refused[XEN_VHCA_OP_CTX_CLOSE][XEN_VHCA_E_HANDLE],
+	      "each context was closed");
 	for (i = 0; i < ARRAY_SIZE(p); i++) {
 		req = vf_object(XEN_VHCA_OP_QP_QUERY, p[i].qp);
 		REFUSED(&h.v, &req, E_HANDLE, "a QP of a context that was closed");
@@ -117,7 +119,8 @@ static void run_contexts_under_load(const void *arg)
 /* States that make no sense while connected, and do no harm. A number that is no state is as good as none: the end. */
 static void run_states(const void *arg)
 {
-	const enum vf_state states[] = { VF_INITIALISING, VF_INIT_WAIT, VF_INITIALISED, VF_CONNECTED };
+	const enum vf_state states[] = { VF_INITIALISING, VF_INIT_WAIT, VF_INITIALISED,
+					 VF_CONNECTED };
 	struct xen_vhca_req req;
 	struct hostile h;
 	size_t i;
@@ -164,10 +167,14 @@ static void run_skipped(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("life-reconnect", run_reconnect, "ten connections one after the other", .seconds = 400),
-	CHECK_CASE("life-killed", run_killed, "a frontend that ends without closing", .seconds = 120),
-	CHECK_CASE("life-close-under-load", run_close_under_load, "closing while commands are at work"),
-	CHECK_CASE("life-contexts-under-load", run_contexts_under_load, "contexts closed while their commands are at work"),
+	CHECK_CASE("life-reconnect", run_reconnect, "ten connections one after the other",
+		   .seconds = 400),
+	CHECK_CASE("life-killed", run_killed, "a frontend that ends without closing",
+		   .seconds = 120),
+	CHECK_CASE("life-close-under-load", run_close_under_load,
+		   "closing while commands are at work"),
+	CHECK_CASE("life-contexts-under-load", run_contexts_under_load,
+		   "contexts closed while their commands are at work"),
 	CHECK_CASE("life-states", run_states, "states that make no sense", .seconds = 120),
 	CHECK_CASE("life-skipped", run_skipped, "states that are skipped", .seconds = 120),
 };

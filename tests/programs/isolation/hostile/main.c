@@ -10,7 +10,8 @@ static void begin(struct hostile *h, bool events)
 {
 	memset(h, 0, sizeof(*h));
 	if (kept.xs) {
-		require(kept.wants_events == events, "cases that run together all have the pages of events, or none has");
+		require(kept.wants_events == events,
+			"cases that run together all have the pages of events, or none has");
 		h->v = kept;
 		kept.xs = NULL;
 	} else {
@@ -51,13 +52,15 @@ void hostile_end(struct hostile *h)
 	vf_close(&h->v);
 }
 
-void hostile_refused_at(const char *file, int line, struct vfront *v, const struct xen_vhca_req *req, const uint32_t *refs,
-			unsigned int n, enum xen_vhca_status status, const char *what)
+void hostile_refused_at(const char *file, int line, struct vfront *v,
+			const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n,
+			enum xen_vhca_status status, const char *what)
 {
 	const struct xen_vhca_rsp *rsp = vf_do_refs(v, req, refs, n);
 
-	check_at(file, line, rsp->status == status, "the status of vhca.h", "%s: %s ends with %s (got %s)",
-		 vhca_op_name(req->op), what, vhca_status_name(status), vhca_status_name(rsp->status));
+	check_at(file, line, rsp->status == status, "the status of vhca.h",
+		 "%s: %s ends with %s (got %s)", vhca_op_name(req->op), what,
+		 vhca_status_name(status), vhca_status_name(rsp->status));
 }
 
 void hostile_works(struct vfront *v)
@@ -81,8 +84,8 @@ void hostile_closed(struct vfront *v, const char *reason)
 		hostile_works(v);
 }
 
-void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value), const char *value,
-		     const char *reason)
+void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const char *value),
+		     const char *value, const char *reason)
 {
 	vf_wait_offer(v);
 	vf_set_state(v, VF_INITIALISING);
@@ -96,13 +99,15 @@ void hostile_spoiled(struct vfront *v, void (*spoil)(struct vfront *v, const cha
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
-		hostile_handles, hostile_requests, hostile_memory, hostile_grants, hostile_ring, hostile_fetch,
-		hostile_connect, hostile_life, hostile_events, hostile_persistent,
+		hostile_handles, hostile_requests,   hostile_memory,  hostile_grants,
+		hostile_ring,    hostile_fetch,      hostile_connect, hostile_life,
+		hostile_events,  hostile_persistent,
 	};
 
 	ask_setup(&argc, argv);
-	return check_main_tables(argc, argv,
-				 "A frontend that breaks the protocol. Runs in a guest without xen-ibfront that has vHCA 0.\n"
-				 "With --answers it asks for the daemon's counters: see tests/programs/isolation/answering.",
-				 tables, ARRAY_SIZE(tables));
+	return check_main_tables(
+		argc, argv,
+		"A frontend that breaks the protocol. Runs in a guest without xen-ibfront that has vHCA 0.\n"
+		"With --answers it asks for the daemon's counters: see tests/programs/isolation/answering.",
+		tables, ARRAY_SIZE(tables));
 }

@@ -21,10 +21,11 @@ static void run_lists(const void *arg)
 	req = vf_create_mem(h.p.ctx, PAGES);
 	umem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
 
-#define ADD(first, n, status, what) do { \
-	req = vf_add_umem(umem, first, n); \
-	REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
-} while (0)
+#define ADD(first, n, status, what) \
+	do { \
+		req = vf_add_umem(umem, first, n); \
+		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
+	} while (0)
 	ADD(1024, 0, E_COUNT, "no pages");
 	ADD(1024, 1025, E_COUNT, "more pages than a list holds");
 	ADD(1024, 0xffffffff, E_COUNT, "2^32 - 1 pages");
@@ -53,13 +54,14 @@ static void run_places(const void *arg)
 
 	(void)arg;
 	hostile_begin(&h);
-#define MR(at, bytes, status, what) do { \
-	req = vf_reg_mr(&h.p); \
-	req.u.mr_reg.addr.offset = (at); \
-	req.u.mr_reg.length = (bytes); \
-	req.u.mr_reg.iova = (at) & (VF_PAGE - 1); \
-	REFUSED(&h.v, &req, status, what); \
-} while (0)
+#define MR(at, bytes, status, what) \
+	do { \
+		req = vf_reg_mr(&h.p); \
+		req.u.mr_reg.addr.offset = (at); \
+		req.u.mr_reg.length = (bytes); \
+		req.u.mr_reg.iova = (at) & (VF_PAGE - 1); \
+		REFUSED(&h.v, &req, status, what); \
+	} while (0)
 	MR(0, size + 1, E_RANGE, "a byte more than the umem has");
 	MR(size, 1, E_RANGE, "a byte behind the umem");
 	MR(size - 1, 2, E_RANGE, "a byte inside, a byte behind");
@@ -70,24 +72,28 @@ static void run_places(const void *arg)
 	MR(0, ~0ull, E_LIMIT, "2^64 - 1 bytes");
 	MR(0, 1ull << 63, E_LIMIT, "2^63 bytes");
 #undef MR
-#define QUEUE(make, part, field, value, status, what) do { \
-	req = make(&h.p); \
-	req.u.part.field = (value); \
-	REFUSED(&h.v, &req, status, what); \
-} while (0)
+#define QUEUE(make, part, field, value, status, what) \
+	do { \
+		req = make(&h.p); \
+		req.u.part.field = (value); \
+		REFUSED(&h.v, &req, status, what); \
+	} while (0)
 	QUEUE(vf_create_cq, cq_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
 	QUEUE(vf_create_cq, cq_create, buf.offset, -4096ull, E_RANGE, "a buffer that wraps");
 	QUEUE(vf_create_cq, cq_create, buf.offset, 64, E_ARG, "a buffer that is not aligned");
-	QUEUE(vf_create_cq, cq_create, cqes, 1024, E_RANGE, "a buffer that is longer than the umem");
+	QUEUE(vf_create_cq, cq_create, cqes, 1024, E_RANGE,
+	      "a buffer that is longer than the umem");
 	QUEUE(vf_create_cq, cq_create, dbr.offset, size, E_RANGE, "a record behind the umem");
 	QUEUE(vf_create_cq, cq_create, dbr.offset, size - 4, E_ARG, "a record that is not aligned");
 	QUEUE(vf_create_cq, cq_create, dbr.offset, -8ull, E_RANGE, "a record that wraps");
 	QUEUE(vf_create_cq, cq_create, buf.reserved, 1, E_RESERVED, "a reserved field of a place");
 	QUEUE(vf_create_srq, srq_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
-	QUEUE(vf_create_srq, srq_create, max_wr, 1024, E_RANGE, "a buffer that is longer than the umem");
+	QUEUE(vf_create_srq, srq_create, max_wr, 1024, E_RANGE,
+	      "a buffer that is longer than the umem");
 	QUEUE(vf_create_srq, srq_create, dbr.offset, size, E_RANGE, "a record behind the umem");
 	QUEUE(vf_create_qp, qp_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
-	QUEUE(vf_create_qp, qp_create, sq_wqe_count, 1024, E_RANGE, "a buffer that is longer than the umem");
+	QUEUE(vf_create_qp, qp_create, sq_wqe_count, 1024, E_RANGE,
+	      "a buffer that is longer than the umem");
 	QUEUE(vf_create_qp, qp_create, dbr.offset, -8ull, E_RANGE, "a record that wraps");
 #undef QUEUE
 	hostile_end(&h);
@@ -103,11 +109,12 @@ static void run_inline(const void *arg)
 	(void)arg;
 	hostile_begin(&h);
 	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
-#define INLINE(field, value, status, what) do { \
-	req = vf_reg_inline(h.p.pd, 2); \
-	req.u.mr_reg.field = (value); \
-	REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
-} while (0)
+#define INLINE(field, value, status, what) \
+	do { \
+		req = vf_reg_inline(h.p.pd, 2); \
+		req.u.mr_reg.field = (value); \
+		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
+	} while (0)
 	INLINE(pages, 0, E_COUNT, "no pages");
 	INLINE(pages, 1025, E_COUNT, "more pages than a list holds");
 	INLINE(pages, 0xffffffff, E_COUNT, "2^32 - 1 pages");
@@ -125,9 +132,11 @@ static void run_inline(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("memory-list", run_lists, "page lists that are not as announced", .together = true),
+	CHECK_CASE("memory-list", run_lists, "page lists that are not as announced",
+		   .together = true),
 	CHECK_CASE("memory-place", run_places, "places outside of a umem", .together = true),
-	CHECK_CASE("memory-inline", run_inline, "registrations whose own pages do not fit", .together = true),
+	CHECK_CASE("memory-inline", run_inline, "registrations whose own pages do not fit",
+		   .together = true),
 };
 
 const struct check_table hostile_memory = { cases, ARRAY_SIZE(cases) };

@@ -41,7 +41,8 @@ static struct usage usage_of(const struct hostile *h)
 	snprintf(question, sizeof(question), "status %u", h->v.devid);
 	text = ask(question);
 	usage = (struct usage){
-		.umems = number_after(text, "\nobject umem "), .mrs = number_after(text, "\nobject MR "),
+		.umems = number_after(text, "\nobject umem "),
+		.mrs = number_after(text, "\nobject MR "),
 		.bytes = number_after(text, "\nbytes "),
 	};
 	free(text);
@@ -49,7 +50,8 @@ static struct usage usage_of(const struct hostile *h)
 }
 
 /* The process of hostile_begin() has a umem, two MRs of which one has its own umem, and nothing else. */
-static void expect_more(const struct hostile *h, unsigned int umems, unsigned int mrs, unsigned int pages)
+static void expect_more(const struct hostile *h, unsigned int umems, unsigned int mrs,
+			unsigned int pages)
 {
 	const struct usage should = { 2 + umems, 2 + mrs, (VFP_PAGES + 2ul + pages) * VF_PAGE };
 	uint64_t until = now_ms() + opt.deadline_ms;
@@ -60,8 +62,10 @@ static void expect_more(const struct hostile *h, unsigned int umems, unsigned in
 	do
 		is = usage_of(h);
 	while (memcmp(&is, &should, sizeof(is)) && now_ms() < until && !usleep(LOOK_US));
-	check(!memcmp(&is, &should, sizeof(is)), "%u umems, %u MRs and %u pages beside the process's are in use: "
-	      "%lu, %lu and %lu bytes in all", umems, mrs, pages, is.umems, is.mrs, is.bytes);
+	check(!memcmp(&is, &should, sizeof(is)),
+	      "%u umems, %u MRs and %u pages beside the process's are in use: "
+	      "%lu, %lu and %lu bytes in all",
+	      umems, mrs, pages, is.umems, is.mrs, is.bytes);
 }
 
 static void begin(struct hostile *h)
@@ -121,10 +125,11 @@ static void done(struct hostile *h, unsigned int op, xen_vhca_handle_t handle)
 	require(!vf_do(&h->v, &req)->status, "%s is done", vhca_op_name(op));
 }
 
-#define OBJECT(h, op, handle, status, what) do { \
-	const struct xen_vhca_req req_ = vf_object(XEN_VHCA_OP_##op, handle); \
-	REFUSED(&(h)->v, &req_, status, what); \
-} while (0)
+#define OBJECT(h, op, handle, status, what) \
+	do { \
+		const struct xen_vhca_req req_ = vf_object(XEN_VHCA_OP_##op, handle); \
+		REFUSED(&(h)->v, &req_, status, what); \
+	} while (0)
 
 /* -- cases -- */
 
@@ -213,8 +218,9 @@ static void names_nothing(struct hostile *h, xen_vhca_handle_t handle, const cha
 static void run_handles(const void *arg)
 {
 	static const unsigned int others[] = {
-		XEN_VHCA_OP_MR_DEREG, XEN_VHCA_OP_MW_FREE, XEN_VHCA_OP_PD_FREE, XEN_VHCA_OP_UAR_FREE, XEN_VHCA_OP_CQ_DESTROY,
-		XEN_VHCA_OP_SRQ_DESTROY, XEN_VHCA_OP_QP_DESTROY, XEN_VHCA_OP_QP_QUERY, XEN_VHCA_OP_CTX_CLOSE,
+		XEN_VHCA_OP_MR_DEREG,   XEN_VHCA_OP_MW_FREE,    XEN_VHCA_OP_PD_FREE,
+		XEN_VHCA_OP_UAR_FREE,   XEN_VHCA_OP_CQ_DESTROY, XEN_VHCA_OP_SRQ_DESTROY,
+		XEN_VHCA_OP_QP_DESTROY, XEN_VHCA_OP_QP_QUERY,   XEN_VHCA_OP_CTX_CLOSE,
 	};
 	struct vf_process other;
 	struct xen_vhca_req req;
@@ -289,13 +295,15 @@ static void run_refused(const void *arg)
 	(void)arg;
 	begin(&h);
 	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
-#define PERSISTENT(field, value, status, what) do { \
-	req = reg_kept(h.p.pd, 2); \
-	req.u.mr_reg.field = (value); \
-	REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
-} while (0)
+#define PERSISTENT(field, value, status, what) \
+	do { \
+		req = reg_kept(h.p.pd, 2); \
+		req.u.mr_reg.field = (value); \
+		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
+	} while (0)
 	PERSISTENT(flags, XEN_VHCA_MR_REG_PERSISTENT, E_ARG, "without pages of its own");
-	PERSISTENT(flags, XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT | 1u << 2, E_RESERVED, "a flag that does not exist");
+	PERSISTENT(flags, XEN_VHCA_MR_REG_INLINE | XEN_VHCA_MR_REG_PERSISTENT | 1u << 2, E_RESERVED,
+		   "a flag that does not exist");
 	PERSISTENT(addr.umem, h.p.umem, E_ARG, "a umem as well");
 	PERSISTENT(pages, 0, E_COUNT, "no pages");
 	PERSISTENT(pages, 1025, E_COUNT, "more pages than a list holds");
@@ -315,7 +323,8 @@ static void run_refused(const void *arg)
 	/* Of read-only grants: kept to be read, and no more than that. */
 	vf_share(&h.v, &pages, 2, h.v.backend, false);
 	req = reg_kept(h.p.pd, 2);
-	REFUSED_REFS(&h.v, &req, pages.refs, 2, E_GRANT, "a read-only grant where the HCA is to write");
+	REFUSED_REFS(&h.v, &req, pages.refs, 2, E_GRANT,
+		     "a read-only grant where the HCA is to write");
 	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
 	kept.mr = vf_make(&h.v, &req, pages.refs, 2);
 	kept.umem = h.v.rsp[h.v.next_id].u.mr.umem;
@@ -357,7 +366,8 @@ static void run_quota(const void *arg)
 	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page when all are kept");
 	done(&h, XEN_VHCA_OP_MR_DEREG, a.mr);
 	done(&h, XEN_VHCA_OP_MR_DEREG, b.mr);
-	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page when all are kept, and some are not registered");
+	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT,
+		     "a page when all are kept, and some are not registered");
 	req = vf_reg_inline(h.p.pd, 1);
 	REFUSED_REFS(&h.v, &req, refs, 1, E_LIMIT, "a page that is not to be kept");
 	mr = make(&h, reg_on(h.p.pd, a.umem)); /* costs no page */
@@ -399,11 +409,13 @@ static void run_race(const void *arg)
 		gone = h.v.rsp[destroy].status;
 		made = h.v.rsp[reg].status;
 		if (!gone) {
-			check(made == XEN_VHCA_E_HANDLE, "a umem that goes is registered (%s)", vhca_status_name(made));
+			check(made == XEN_VHCA_E_HANDLE, "a umem that goes is registered (%s)",
+			      vhca_status_name(made));
 			continue;
 		}
-		check(gone == XEN_VHCA_E_BUSY && !made, "a umem that is registered is dropped (%s, %s)",
-		      vhca_status_name(gone), vhca_status_name(made));
+		check(gone == XEN_VHCA_E_BUSY && !made,
+		      "a umem that is registered is dropped (%s, %s)", vhca_status_name(gone),
+		      vhca_status_name(made));
 		won++;
 		done(&h, XEN_VHCA_OP_MR_DEREG, h.v.rsp[reg].u.mr.handle);
 		done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
@@ -434,7 +446,8 @@ static void run_closed(const void *arg)
 	done(&h, XEN_VHCA_OP_CTX_CLOSE, p.ctx);
 	vf_unshare(&h.v, &p.pages);
 	for (i = 0; i < ARRAY_SIZE(kept); i++)
-		OBJECT(&h, UMEM_DESTROY, kept[i].umem, E_HANDLE, "a umem of a context that was closed");
+		OBJECT(&h, UMEM_DESTROY, kept[i].umem, E_HANDLE,
+		       "a umem of a context that was closed");
 	expect_more(&h, 0, 0, 0);
 	hostile_counted(&h.v);
 	for (i = 0; i < ARRAY_SIZE(kept); i++) {
@@ -450,16 +463,23 @@ static void run_closed(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("persistent-in-use", run_in_use, "persistent umems dropped while something needs them", .together = true),
-	CHECK_CASE("persistent-order", run_order, "persistent umems dropped out of order, and twice", .together = true),
-	CHECK_CASE("persistent-handle", run_handles, "persistent umems as something else, and something else as a umem",
+	CHECK_CASE("persistent-in-use", run_in_use,
+		   "persistent umems dropped while something needs them", .together = true),
+	CHECK_CASE("persistent-order", run_order,
+		   "persistent umems dropped out of order, and twice", .together = true),
+	CHECK_CASE("persistent-handle", run_handles,
+		   "persistent umems as something else, and something else as a umem",
 		   .together = true),
-	CHECK_CASE("persistent-stale", run_stale, "handles of persistent umems that are gone", .together = true),
-	CHECK_CASE("persistent-refused", run_refused, "umems that cannot be kept", .together = true),
+	CHECK_CASE("persistent-stale", run_stale, "handles of persistent umems that are gone",
+		   .together = true),
+	CHECK_CASE("persistent-refused", run_refused, "umems that cannot be kept",
+		   .together = true),
 	CHECK_CASE("persistent-quota", run_quota, "more kept than there may be", .together = true),
-	CHECK_CASE("persistent-race", run_race, "persistent umems dropped and registered at the same time",
-		   .seconds = 120, .together = true),
-	CHECK_CASE("persistent-closed", run_closed, "contexts and connections that end with umems kept"),
+	CHECK_CASE("persistent-race", run_race,
+		   "persistent umems dropped and registered at the same time", .seconds = 120,
+		   .together = true),
+	CHECK_CASE("persistent-closed", run_closed,
+		   "contexts and connections that end with umems kept"),
 };
 
 const struct check_table hostile_persistent = { cases, ARRAY_SIZE(cases) };

@@ -153,7 +153,8 @@ static void run_gfn_beyond(const void *arg)
 /* Good handles for some of those of the examples, so that random requests get further than to their names. */
 static xen_vhca_handle_t some_handle(const struct vf_process *p)
 {
-	const xen_vhca_handle_t all[] = { p->ctx, p->uar, p->pd, p->umem, p->cq, p->srq, p->qp, p->mr, p->mw, 7 };
+	const xen_vhca_handle_t all[] = { p->ctx, p->uar, p->pd, p->umem, p->cq,
+					  p->srq, p->qp,  p->mr, p->mw,   7 };
 
 	return all[rand() % ARRAY_SIZE(all)];
 }
@@ -200,11 +201,13 @@ static void run_random(const void *arg)
 			continue;
 		while (h.v.busy[id])
 			vf_collect(&h.v, h.v.outstanding - 1);
-		check(h.v.rsp[id].status == should, "%s is refused with %s (got %s)", vhca_op_name(req.op),
-		      vhca_status_name(should), vhca_status_name(h.v.rsp[id].status));
+		check(h.v.rsp[id].status == should, "%s is refused with %s (got %s)",
+		      vhca_op_name(req.op), vhca_status_name(should),
+		      vhca_status_name(h.v.rsp[id].status));
 		refused++;
 	}
-	check(refused > RANDOM_REQUESTS / 10, "a good part of the requests was not well formed (%u)", refused);
+	check(refused > RANDOM_REQUESTS / 10,
+	      "a good part of the requests was not well formed (%u)", refused);
 	hostile_counted(&h.v);
 	vf_disconnect(&h.v); /* with all that came about by chance */
 	hostile_works(&h.v);
@@ -212,14 +215,20 @@ static void run_random(const void *arg)
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("request-operation", run_operations, "operations that do not exist", .together = true),
-	CHECK_CASE("request-reserved", run_reserved, "reserved fields that are not zero", .together = true),
-	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA", .together = true),
-	CHECK_CASE("request-gfn", run_gfn, "places for doorbell pages that cannot be", .together = true),
-	CHECK_CASE("request-gfn-twice", run_gfn_twice, "two doorbell pages at one place", .together = true),
-	CHECK_CASE("request-gfn-beyond", run_gfn_beyond, "a doorbell page beyond all memory; Xen reports it",
-		   .on_demand = true),
-	CHECK_CASE("request-random", run_random, "thousands of requests with octets changed at random", .seconds = 300),
+	CHECK_CASE("request-operation", run_operations, "operations that do not exist",
+		   .together = true),
+	CHECK_CASE("request-reserved", run_reserved, "reserved fields that are not zero",
+		   .together = true),
+	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA",
+		   .together = true),
+	CHECK_CASE("request-gfn", run_gfn, "places for doorbell pages that cannot be",
+		   .together = true),
+	CHECK_CASE("request-gfn-twice", run_gfn_twice, "two doorbell pages at one place",
+		   .together = true),
+	CHECK_CASE("request-gfn-beyond", run_gfn_beyond,
+		   "a doorbell page beyond all memory; Xen reports it", .on_demand = true),
+	CHECK_CASE("request-random", run_random,
+		   "thousands of requests with octets changed at random", .seconds = 300),
 };
 
 const struct check_table hostile_requests = { cases, ARRAY_SIZE(cases) };

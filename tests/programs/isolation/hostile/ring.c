@@ -115,7 +115,8 @@ static void run_many(const void *arg)
 	for (i = 0; i < MANY; i++)
 		vf_send(&v, &req[i % 4], refs, ARRAY_SIZE(refs));
 	vf_collect(&v, 0);
-	check(v.tally.refused[XEN_VHCA_OP_MR_REG][XEN_VHCA_E_RANGE] == MANY / 4, "each answer came");
+	check(v.tally.refused[XEN_VHCA_OP_MR_REG][XEN_VHCA_E_RANGE] == MANY / 4,
+	      "each answer came");
 	hostile_counted(&v);
 	vf_process_free(&v, &p);
 	vf_disconnect(&v);
@@ -209,21 +210,28 @@ static void run_log(const void *arg)
 	vf_collect(&h.v, 0);
 	log = ask("log");
 	lines = refusals_logged(log);
-	check(lines >= 1 && lines <= 12 + (now_ms() - start) / 1000, "%u refusals are %u lines of the log", MANY, lines);
+	check(lines >= 1 && lines <= 12 + (now_ms() - start) / 1000,
+	      "%u refusals are %u lines of the log", MANY, lines);
 	free(log);
 	hostile_end(&h);
 }
 
 static const struct check_case cases[] = {
-	CHECK_CASE("ring-index", run_index, "a producer index that is too far ahead", .seconds = 180),
+	CHECK_CASE("ring-index", run_index, "a producer index that is too far ahead",
+		   .seconds = 180),
 	CHECK_CASE("ring-id", run_id, "ids out of range", .seconds = 180),
 	CHECK_CASE("ring-id-twice", run_id_twice, "an id that is in use"),
-	CHECK_CASE("ring-broken-under-load", run_broken_under_load, "the ring broken while commands are at work"),
-	CHECK_CASE("ring-many", run_many, "thousands of commands, the ring always full", .seconds = 180),
+	CHECK_CASE("ring-broken-under-load", run_broken_under_load,
+		   "the ring broken while commands are at work"),
+	CHECK_CASE("ring-many", run_many, "thousands of commands, the ring always full",
+		   .seconds = 180),
 	CHECK_CASE("ring-kicks", run_kicks, "thousands of notifications without commands"),
-	CHECK_CASE("ring-no-channel", run_no_channel, "the event channel closed while commands are at work"),
-	CHECK_CASE("ring-answers-spoiled", run_answers_spoiled, "indexes of the answers written by the guest"),
-	CHECK_CASE("ring-log", run_log, "thousands of refusals are few lines of the log (--answers)", .seconds = 120),
+	CHECK_CASE("ring-no-channel", run_no_channel,
+		   "the event channel closed while commands are at work"),
+	CHECK_CASE("ring-answers-spoiled", run_answers_spoiled,
+		   "indexes of the answers written by the guest"),
+	CHECK_CASE("ring-log", run_log,
+		   "thousands of refusals are few lines of the log (--answers)", .seconds = 120),
 };
 
 const struct check_table hostile_ring = { cases, ARRAY_SIZE(cases) };

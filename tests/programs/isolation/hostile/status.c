@@ -26,8 +26,8 @@ static char *expected_lines(const struct vf_tally *tally)
 			fprintf(file, "command %s %u\n", vhca_op_name(op), tally->commands[op]);
 		for (status = 0; status < XEN_VHCA_STATUSES; status++)
 			if (tally->refused[op][status])
-				fprintf(file, "refused %s %s %u\n", vhca_op_name(op), vhca_status_name(status),
-					tally->refused[op][status]);
+				fprintf(file, "refused %s %s %u\n", vhca_op_name(op),
+					vhca_status_name(status), tally->refused[op][status]);
 	}
 	fclose(file);
 	return text;
@@ -35,7 +35,8 @@ static char *expected_lines(const struct vf_tally *tally)
 
 static bool is_counter(const char *line)
 {
-	return !strncmp(line, "unknown ", 8) || !strncmp(line, "command ", 8) || !strncmp(line, "refused ", 8);
+	return !strncmp(line, "unknown ", 8) || !strncmp(line, "command ", 8) ||
+	       !strncmp(line, "refused ", 8);
 }
 
 /* Leaves the lines that are compared. */
@@ -72,7 +73,8 @@ void hostile_counted(struct vfront *v)
 		keep_counters(is);
 		same = !strcmp(is, should);
 	} while (!same && now_ms() < until && !usleep(LOOK_US));
-	check(same, "the daemon counted each command\n--- expected\n%s--- counted\n%s---", should, is);
+	check(same, "the daemon counted each command\n--- expected\n%s--- counted\n%s---", should,
+	      is);
 	free(is);
 	free(should);
 }
