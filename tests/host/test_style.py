@@ -23,7 +23,7 @@ def sources():
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("what", ["spdx", "shell", "clang", "checkpatch", "sparse"])
+@pytest.mark.parametrize("what", ["spdx", "shell", "format", "clang", "checkpatch", "sparse"])
 def test_style(what):
     lab.root("tools", TESTS / "host" / "style" / "check", what)
 
