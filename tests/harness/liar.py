@@ -16,10 +16,12 @@ def start(name):
     lab.run("dom0", "mkdir", "-p", lab.THERE)
     lab.put("dom0", BUILD / "backend" / "xen-ibliar", to=lab.THERE)
     lab.lab("detach", name)
+    pid = daemon.supervisor()
+    lab.run("dom0", "kill", pid)
+    wait.until("the daemon has ended", lambda: not lab.ok("dom0", f"kill -0 {pid}"))
     lab.run(
         "dom0",
-        f"""kill $(cat /run/xen-ibback.pid); while kill -0 $(cat /run/xen-ibback.pid) 2>/dev/null; do sleep 0.1; done
-        truncate -s 0 {LIE}; truncate -s 4096 {LIE}
+        f"""truncate -s 0 {LIE}; truncate -s 4096 {LIE}
         setsid {lab.THERE}/xen-ibliar </dev/null >>{daemon.LOG} 2>&1 & echo $! >/run/xen-ibback.pid""",
     )
     wait.until("the liar serves", lambda: lab.ok("dom0", "xen-ib list"))
