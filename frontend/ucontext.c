@@ -26,7 +26,7 @@ static int send_open(struct xenib_dev *dev, struct xenib_ucontext *ctx)
 	return 0;
 }
 
-int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibuc->device);
 	struct xenib_ucontext *ctx = to_xucontext(ibuc);
@@ -60,6 +60,28 @@ int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	err = xenib_copy_resp(udata, &resp, sizeof(resp));
 	if (err)
 		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
+	return err;
+}
+
+/*
+ * Linux 6.12 forgets to release the calling task where GET_CONTEXT by ioctl() fails
+ * (uverbs_std_types_device.c), so each program that is refused a context would cost the kernel a
+ * task_struct. It is released here. Where the core does it as well, it finds none.
+ */
+static void put_task(struct rdma_restrack_entry *res)
+{
+	if (!res->task)
+		return;
+	put_task_struct(res->task);
+	res->task = NULL;
+}
+
+int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	int err = open_context(ibuc, udata);
+
+	if (err)
+		put_task(&ibuc->res);
 	return err;
 }
 
