@@ -478,6 +478,8 @@ static void test_family(bool adopted)
 		device_start(device, NULL, false);
 		pid = device->pid;
 	}
+	/* Which of them is the first to have its name is for the scheduler to say. */
+	await(true, "xen-ib-broker", pid);
 	await(true, "xen-ib-mm-pin", pid);
 	CHECK(!unsetenv(STAYS) && device_clear(device) == -1 && !kill(pid, SIGKILL));
 	if (adopted)
