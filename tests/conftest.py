@@ -19,6 +19,7 @@ GUESTS_MACHINE = ["--hcas", "2", "--guests", "2", "--spare", "2520", "--iommu"]
 MACHINE = pytest.StashKey()  # of the session
 PASSED = pytest.StashKey()  # of the configuration: what is left out by --resume
 LAST_OF_MODULE = pytest.StashKey()  # of an item
+FIXTURES = pytest.StashKey()  # of the configuration: those that have failed
 
 
 def pytest_addoption(parser):
@@ -29,6 +30,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """A run that is terminated ends as one that is interrupted: with what fixtures have to clean up."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    config.stash[FIXTURES] = FailedFixtures()
+    config.pluginmanager.register(config.stash[FIXTURES])
     if config.getoption("--resume"):
         config.stash[PASSED] = Passed(config.cache)
 
@@ -94,6 +97,23 @@ def guests(machine):
     machine.prepare(guest.set_up)
 
 
+class FailedFixtures:
+    """A fixture that has failed fails for all tests that share it. If the machine with which it failed is gone, it is forgotten."""
+
+    def __init__(self):
+        self.failed = []
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        if (yield).excinfo:
+            self.failed.append(fixturedef)
+
+    def forget(self):
+        for fixture in self.failed:
+            fixture.cached_result = None
+        self.failed.clear()
+
+
 # ---- results ----
 
 
@@ -117,6 +137,7 @@ def search_consoles(item, machine, report):
             report.outcome, report.longrepr = "failed", faults
     if report.failed:
         try:
-            machine.revive()
+            if machine.revive():
+                item.config.stash[FIXTURES].forget()
         except AssertionError as error:
             item.session.shouldfail = f"the machine is not started once more: {error}"

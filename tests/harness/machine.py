@@ -50,9 +50,10 @@ class Machine:
         warnings.warn(f"started again, as {why}", stacklevel=2)
 
     def prepare(self, function):
-        """Calls a function that puts something on the machine, and again whenever the machine is started again."""
-        self.preparations.append(function)
+        """Calls a function that puts something on the machine, and again whenever the machine is started again. One that fails is
+        forgotten: the next test that needs it calls this again (conftest.py)."""
         function()
+        self.preparations.append(function)
 
     @contextlib.contextmanager
     def prepared(self, function):
@@ -64,16 +65,31 @@ class Machine:
             self.preparations.remove(function)
 
     def revive(self):
-        """Starts it again if it does not answer any more."""
+        """Starts it again if it does not answer any more, and says whether that was so."""
         if lab.answers():
-            return
+            return False
+        self.start_again()
+        while not self.is_prepared():
+            self.start_again()
+        return True
+
+    def start_again(self):
         self.save_logs()
         self.count_restart("the machine does not answer")
         process.call(lab.LAB, "down")
         self.up()
         self.consoles = Consoles()
-        for function in self.preparations:
-            function()
+
+    def is_prepared(self):
+        """Puts on it what was there; it may fall silent over that."""
+        try:
+            for function in self.preparations:
+                function()
+        except AssertionError:
+            if lab.answers():
+                raise
+            return False
+        return True
 
     def save_logs(self):
         """Consoles and the log of the HCA model, for reading after a failure."""

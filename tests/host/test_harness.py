@@ -100,6 +100,17 @@ def test_silence(sample):
     assert "the machine does not answer" in run.ended.out
 
 
+def test_silence_in_fixture(sample):
+    """A machine that falls silent in a fixture that tests share fails the first of them alone."""
+    run = sample("unsteady")
+    assert run.results() == {
+        "test_unsteady": "error",
+        "test_unsteady_next": "failure",
+        "test_unsteady_last": "passed",
+    }, run.ended
+    assert sum(line.startswith("up") for line in run.log) == 4
+
+
 def test_triple_faults(sample):
     """A test in which a PVH guest falls is made again, twice at most, and not silently."""
     run = sample("test_pvh")

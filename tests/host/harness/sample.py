@@ -60,6 +60,35 @@ def test_stands_again(prepared):
     lab.run("dom0", "true")
 
 
+FALLS = (1, 3)  # of the times that it is prepared
+
+
+@pytest.fixture(scope="session")
+def unsteady(machine):
+    """The machine falls as it is prepared: the first time, and when it is started again for others."""
+
+    def put():
+        (SAMPLE / "begun").open("a").write(".")
+        if len((SAMPLE / "begun").read_text()) in FALLS:
+            (SAMPLE / "fallen").touch()
+        lab.run("dom0", "true")
+
+    machine.prepare(put)
+
+
+def test_unsteady(unsteady):
+    """The fixture fails for it, and for no other."""
+
+
+def test_unsteady_next(unsteady):
+    (SAMPLE / "fallen").touch()
+    lab.run("dom0", "true")
+
+
+def test_unsteady_last(unsteady):
+    lab.run("dom0", "true")
+
+
 TRIES = []  # of which there is one for each time that a PVH guest fell, or that a test was made
 
 
