@@ -34,36 +34,6 @@ struct broker {
 	struct sockaddr_un xenstore; /* where the broker listens until it was called once */
 };
 
-int broker_receive(int fd, void *data, size_t size)
-{
-	ssize_t got;
-
-	for (; size; size -= got, data = (char *)data + got) {
-		got = recv(fd, data, size, MSG_WAITALL);
-		if (!got)
-			return -EPIPE;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (got < 0)
-			got = 0;
-	}
-	return 0;
-}
-
-int broker_send(int fd, const void *data, size_t size)
-{
-	ssize_t sent;
-
-	for (; size; size -= sent, data = (const char *)data + sent) {
-		sent = send(fd, data, size, MSG_NOSIGNAL);
-		if (sent < 0 && errno != EINTR)
-			return -errno;
-		if (sent < 0)
-			sent = 0;
-	}
-	return 0;
-}
-
 /* In the child. It keeps standard error, its socket, gntdev, the listener, pool, table and life. */
 #define KEEP 7
 

@@ -48,7 +48,10 @@ struct broker_response {
 	uint64_t frame; /* of a UAR */
 };
 
-/* broker_receive, broker_send - all of it: 0 or -errno, -EPIPE at the end. */
+/*
+ * broker_receive, broker_send - all of it, through a socket or the kernel's xenbus: 0 or -errno,
+ * -EPIPE at the end. Callers ignore or block SIGPIPE.
+ */
 int broker_receive(int fd, void *data, size_t size);
 int broker_send(int fd, const void *data, size_t size);
 

@@ -13,6 +13,7 @@
 #include <xenstore.h>
 #include <xenstore_lib.h>
 
+#include "broker/wire.h"
 #include "broker/xenstore_filter.h"
 #include "shared-ring/vhca.h"
 
@@ -89,52 +90,21 @@ bool xenstore_filter_allows(const struct xenstore_filter *filter, const struct x
 	}
 }
 
-/* xenbus of the kernel is no socket. */
-static int receive(int fd, void *data, size_t size)
-{
-	ssize_t got;
-
-	for (; size; size -= got, data = (char *)data + got) {
-		got = read(fd, data, size);
-		if (!got)
-			return -EPIPE;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (got < 0)
-			got = 0;
-	}
-	return 0;
-}
-
-static int send_all(int fd, const void *data, size_t size)
-{
-	ssize_t sent;
-
-	for (; size; size -= sent, data = (const char *)data + sent) {
-		sent = write(fd, data, size);
-		if (sent < 0 && errno != EINTR)
-			return -errno;
-		if (sent < 0)
-			sent = 0;
-	}
-	return 0;
-}
-
 static int receive_message(int fd, struct message *message)
 {
 	int err;
 
-	err = receive(fd, &message->head, sizeof(message->head));
+	err = broker_receive(fd, &message->head, sizeof(message->head));
 	if (err)
 		return err;
 	if (message->head.len > sizeof(message->payload))
 		return -EPROTO;
-	return receive(fd, message->payload, message->head.len);
+	return broker_receive(fd, message->payload, message->head.len);
 }
 
 static int send_message(int fd, const struct message *message)
 {
-	return send_all(fd, message, sizeof(message->head) + message->head.len);
+	return broker_send(fd, message, sizeof(message->head) + message->head.len);
 }
 
 static int refuse(int fd, struct message *message)

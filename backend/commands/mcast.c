@@ -70,14 +70,23 @@ static void forget(struct cmd *cmd, struct mcast *mcast)
 	pthread_mutex_unlock(&cmd->v->lock);
 }
 
-enum xen_vhca_status cmd_mcast_attach(struct cmd *cmd)
+/* Has the HCA take the QP into the group, or out of it. */
+static enum xen_vhca_status change_group(struct cmd *cmd, const struct object *qp, bool join)
 {
 	const struct xen_vhca_mcast *a = &cmd->req.u.mcast;
+
+	return cmd_hca(cmd,
+		       cmd->v->hca->ops->mcast(cmd->ctx->hca, qp->hca_id, join, a->gid, a->lid),
+		       join ? "joining a multicast group" : "leaving a multicast group");
+}
+
+enum xen_vhca_status cmd_mcast_attach(struct cmd *cmd)
+{
 	enum xen_vhca_status status;
 	struct mcast *mcast;
 	struct object *obj;
 
-	status = cmd_use(cmd, a->qp, OBJ_QP, &obj);
+	status = cmd_use(cmd, cmd->req.u.mcast.qp, OBJ_QP, &obj);
 	if (status)
 		return status;
 	pthread_mutex_lock(&cmd->v->lock);
@@ -85,9 +94,7 @@ enum xen_vhca_status cmd_mcast_attach(struct cmd *cmd)
 	pthread_mutex_unlock(&cmd->v->lock);
 	if (status || !mcast)
 		return status;
-	status = cmd_hca(cmd,
-			 cmd->v->hca->ops->mcast(cmd->ctx->hca, obj->hca_id, true, a->gid, a->lid),
-			 "joining a multicast group");
+	status = change_group(cmd, obj, true);
 	if (status)
 		forget(cmd, mcast);
 	return status;
@@ -109,9 +116,7 @@ enum xen_vhca_status cmd_mcast_detach(struct cmd *cmd)
 	pthread_mutex_unlock(&cmd->v->lock);
 	if (!mcast)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "QP 0x%x is not in that group", a->qp);
-	status = cmd_hca(cmd,
-			 cmd->v->hca->ops->mcast(cmd->ctx->hca, obj->hca_id, false, a->gid, a->lid),
-			 "leaving a multicast group");
+	status = change_group(cmd, obj, false);
 	if (!status)
 		forget(cmd, mcast);
 	return status;

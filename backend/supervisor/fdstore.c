@@ -3,12 +3,10 @@
  * fdstore.c - see fdstore.h.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include "supervisor/fdstore.h"
 #include "util/log.h"
