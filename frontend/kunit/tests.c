@@ -467,20 +467,22 @@ static void test_qp_attr(struct kunit *test)
 	}
 }
 
-static struct kunit_case cases[] = { KUNIT_CASE(test_reg_cache_shared),
-				     KUNIT_CASE(test_reg_cache_unmapped_idle),
-				     KUNIT_CASE(test_reg_cache_unmapped_in_use),
-				     KUNIT_CASE(test_reg_cache_random),
-				     KUNIT_CASE(test_large_refused),
-				     KUNIT_CASE(test_refused),
-				     KUNIT_CASE(test_busy),
-				     KUNIT_CASE(test_busy_grants),
-				     KUNIT_CASE(test_arena),
-				     KUNIT_CASE(test_malformed_response),
-				     KUNIT_CASE(test_killed),
-				     KUNIT_CASE(test_events),
-				     KUNIT_CASE(test_qp_attr),
-				     {} };
+static struct kunit_case cases[] = {
+	KUNIT_CASE(test_reg_cache_shared),
+	KUNIT_CASE(test_reg_cache_unmapped_idle),
+	KUNIT_CASE(test_reg_cache_unmapped_in_use),
+	KUNIT_CASE(test_reg_cache_random),
+	KUNIT_CASE(test_large_refused),
+	KUNIT_CASE(test_refused),
+	KUNIT_CASE(test_busy),
+	KUNIT_CASE(test_busy_grants),
+	KUNIT_CASE(test_arena),
+	KUNIT_CASE(test_malformed_response),
+	KUNIT_CASE(test_killed),
+	KUNIT_CASE(test_events),
+	KUNIT_CASE(test_qp_attr),
+	{},
+};
 
 static struct kunit_suite suite = {
 	.name = "xen-ibfront",
