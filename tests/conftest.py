@@ -79,14 +79,14 @@ def machine(request):
 @pytest.fixture(scope="session")
 def dom0(machine):
     """dom0 with stock software, as it is for the native tests, and with our programs. A PV dom0's memory that looks contiguous
-    need not be, and the stock driver loses data where it is not: the guard module goes with every HCA there."""
-    guard = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "backend" / "modules" / "xen-ibdma" / "xen-ibdma.ko"
+    need not be, and the stock driver loses data where it is not: the DMA module goes with every HCA there."""
+    dma_module = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "backend" / "modules" / "xen-ibdma" / "xen-ibdma.ko"
 
     def put():
         verbs = [BUILD / "tests" / "programs" / "verbs" / program for program in programs.VERBS]
         lab.run("dom0", "mkdir", "-p", lab.THERE)
-        lab.put("dom0", *pairs.files("dom0"), *verbs, guard, to=lab.THERE)
-        lab.run("dom0", f"[ -d /sys/module/xen_ibdma ] || insmod {lab.THERE}/{guard.name}")
+        lab.put("dom0", *pairs.files("dom0"), *verbs, dma_module, to=lab.THERE)
+        lab.run("dom0", f"[ -d /sys/module/xen_ibdma ] || insmod {lab.THERE}/{dma_module.name}")
 
     machine.prepare(put)
 
