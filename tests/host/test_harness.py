@@ -106,7 +106,7 @@ def test_silence_in_fixture(sample):
     assert run.results() == {
         "test_unsteady": "error",
         "test_unsteady_next": "failure",
-        "test_unsteady_last": "passed",
+        "test_unsteady_third": "passed",
     }, run.ended
     assert sum(line.startswith("up") for line in run.log) == 4
 

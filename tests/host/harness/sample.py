@@ -85,7 +85,7 @@ def test_unsteady_next(unsteady):
     lab.run("dom0", "true")
 
 
-def test_unsteady_last(unsteady):
+def test_unsteady_third(unsteady):
     lab.run("dom0", "true")
 
 
