@@ -213,23 +213,52 @@ static uint32_t at_most(uint64_t value, uint32_t max)
 	return value < max ? (uint32_t)value : max;
 }
 
-#define PPCNT_GROUP_IB 0x20u
+enum { PPCNT_IB = 0x20, PPCNT_IB_EXTENDED = 0x21 };
 
-static enum cmd_status reg_ppcnt(struct cmd *cmd, uint8_t *data)
+/* PortCounters (IBTA 16.1.3.5): they stop at their end. Data is in units of 4 octets. */
+static void ppcnt_ib(const struct port *p, uint8_t *set)
 {
-	uint8_t *set = IFC_ADDR(ppcnt_reg, data, counter_set);
-	struct port *p = &cmd->hca->port;
+	/* Behind vl_15_dropped; the kernel's layout does not name them. */
+	uint8_t *traffic = set + IFC_BYTE(ib_port_cntrs_grp_data_layout, reserved_at_a0);
 
-	if (IFC_GET(ppcnt_reg, data, local_port) != 1 ||
-	    IFC_GET(ppcnt_reg, data, grp) != PPCNT_GROUP_IB)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "PPCNT of port %u, group 0x%x",
-				(uint32_t)IFC_GET(ppcnt_reg, data, local_port),
-				(uint32_t)IFC_GET(ppcnt_reg, data, grp));
-	memset(set, 0, IFC_SIZE(ppcnt_reg) - IFC_BYTE(ppcnt_reg, counter_set));
 	IFC_SET(ib_port_cntrs_grp_data_layout, set, link_downed_counter,
 		at_most(p->link_downed, UINT8_MAX));
 	IFC_SET(ib_port_cntrs_grp_data_layout, set, port_xmit_discards,
 		at_most(p->xmit_discards, UINT16_MAX));
+	put_be32(traffic, at_most(p->xmit_bytes / 4, UINT32_MAX));
+	put_be32(traffic + 4, at_most(p->rcv_bytes / 4, UINT32_MAX));
+	put_be32(traffic + 8, at_most(p->xmit_packets, UINT32_MAX));
+	put_be32(traffic + 12, at_most(p->rcv_packets, UINT32_MAX));
+}
+
+#define EXTENDED(field) IFC_ADDR(ib_ext_port_cntrs_grp_data_layout, set, field##_high)
+
+static void ppcnt_ib_extended(const struct port *p, uint8_t *set)
+{
+	put_be64(EXTENDED(port_xmit_data), p->xmit_bytes / 4);
+	put_be64(EXTENDED(port_rcv_data), p->rcv_bytes / 4);
+	put_be64(EXTENDED(port_xmit_pkts), p->xmit_packets);
+	put_be64(EXTENDED(port_rcv_pkts), p->rcv_packets);
+	put_be64(EXTENDED(port_unicast_xmit_pkts), p->xmit_packets - p->xmit_mc_packets);
+	put_be64(EXTENDED(port_multicast_xmit_pkts), p->xmit_mc_packets);
+	put_be64(EXTENDED(port_unicast_rcv_pkts), p->rcv_packets - p->rcv_mc_packets);
+	put_be64(EXTENDED(port_multicast_rcv_pkts), p->rcv_mc_packets);
+}
+
+static enum cmd_status reg_ppcnt(struct cmd *cmd, uint8_t *data)
+{
+	uint8_t *set = IFC_ADDR(ppcnt_reg, data, counter_set);
+	uint32_t group = IFC_GET(ppcnt_reg, data, grp);
+
+	if (IFC_GET(ppcnt_reg, data, local_port) != 1 ||
+	    (group != PPCNT_IB && group != PPCNT_IB_EXTENDED))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "PPCNT of port %u, group 0x%x",
+				(uint32_t)IFC_GET(ppcnt_reg, data, local_port), group);
+	memset(set, 0, IFC_SIZE(ppcnt_reg) - IFC_BYTE(ppcnt_reg, counter_set));
+	if (group == PPCNT_IB)
+		ppcnt_ib(&cmd->hca->port, set);
+	else
+		ppcnt_ib_extended(&cmd->hca->port, set);
 	if (IFC_GET(ppcnt_reg, data, clr))
 		port_clear_counters(cmd->hca);
 	return CMD_OK;

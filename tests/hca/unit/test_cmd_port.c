@@ -210,6 +210,58 @@ TEST(registers_of_the_host)
 	drv_stop();
 }
 
+static const uint8_t *port_counters(uint8_t port, uint8_t group, bool clear)
+{
+	reg_begin(0x5008, true, IFC_SIZE(ppcnt_reg));
+	IFC_SET(ppcnt_reg, reg_data(), local_port, port);
+	IFC_SET(ppcnt_reg, reg_data(), grp, group);
+	IFC_SET(ppcnt_reg, reg_data(), clr, clear);
+	return drv_run() == CMD_OK ? IFC_ADDR(ppcnt_reg, reg_answer(), counter_set) : NULL;
+}
+
+TEST(port_counter_register)
+{
+	struct port *p;
+	const uint8_t *set;
+
+	drv_start();
+	p = &drv.hca->port;
+	port_clear_counters(drv.hca);
+	p->xmit_bytes = 4000;
+	p->rcv_bytes = 1ull << 40;
+	p->xmit_packets = 10;
+	p->rcv_packets = 20;
+	p->xmit_mc_packets = 3;
+	p->rcv_mc_packets = 5;
+	p->xmit_discards = 1u << 20;
+	p->link_downed = 7;
+	set = port_counters(1, 0x20, false);
+	REQUIRE(set);
+	CHECK_EQ(IFC_GET(ib_port_cntrs_grp_data_layout, set, link_downed_counter), 7);
+	CHECK_EQ(IFC_GET(ib_port_cntrs_grp_data_layout, set, port_xmit_discards), 0xffff);
+	CHECK_EQ(IFC_GET(ib_port_cntrs_grp_data_layout, set, port_xmit_wait), 0);
+	CHECK_EQ(be32_at(set + 20), 1000);
+	CHECK_EQ(be32_at(set + 24), UINT32_MAX);
+	CHECK_EQ(be32_at(set + 28), 10);
+	CHECK_EQ(be32_at(set + 32), 20);
+	set = port_counters(1, 0x21, true);
+	REQUIRE(set);
+	CHECK_EQ(be64_at(set + 0x60), 1000);
+	CHECK_EQ(be64_at(set + 0x68), 1ull << 38);
+	CHECK_EQ(be64_at(set + 0x70), 10);
+	CHECK_EQ(be64_at(set + 0x78), 20);
+	CHECK_EQ(be64_at(set + 0x90), 7);
+	CHECK_EQ(be64_at(set + 0x98), 3);
+	CHECK_EQ(be64_at(set + 0xa0), 15);
+	CHECK_EQ(be64_at(set + 0xa8), 5);
+	set = port_counters(1, 0x21, false);
+	REQUIRE(set);
+	CHECK_EQ(be64_at(set + 0x60), 0);
+	CHECK(!port_counters(1, 0x22, false));
+	CHECK(!port_counters(2, 0x20, false));
+	drv_stop();
+}
+
 TEST(registers_that_are_not_there)
 {
 	uint32_t syndrome;
