@@ -6,7 +6,7 @@
  */
 #include "xenib.h"
 
-static int xenib_too_many_ahs(struct xenib_dev *dev, struct xenib_ucontext *ctx)
+static int xenib_too_many_ahs(struct xenib_dev *dev, struct xenib_context *ctx)
 {
 	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_AH_CREATE };
 

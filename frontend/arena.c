@@ -32,7 +32,7 @@ static struct xenib_arena *find_arena(struct xenib_arenas *arenas, u64 addr, u8 
 	return NULL;
 }
 
-static struct xenib_arena *make_arena(struct xenib_ucontext *ctx, u64 addr, u64 length)
+static struct xenib_arena *make_arena(struct xenib_context *ctx, u64 addr, u64 length)
 {
 	struct xenib_arena *arena;
 	int err;
@@ -52,13 +52,13 @@ static struct xenib_arena *make_arena(struct xenib_ucontext *ctx, u64 addr, u64 
 	return arena;
 }
 
-static void release_arena(struct xenib_ucontext *ctx, struct xenib_arena *arena)
+static void release_arena(struct xenib_context *ctx, struct xenib_arena *arena)
 {
 	xenib_umem_release(ctx->dev, &arena->umem);
 	kfree(arena);
 }
 
-static struct xenib_arena *add_arena(struct xenib_ucontext *ctx, u64 addr, u8 shift)
+static struct xenib_arena *add_arena(struct xenib_context *ctx, u64 addr, u8 shift)
 {
 	struct xenib_arena *arena;
 
@@ -70,7 +70,7 @@ static struct xenib_arena *add_arena(struct xenib_ucontext *ctx, u64 addr, u8 sh
 	return arena;
 }
 
-static int get_shared(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
+static int get_shared(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		      u8 shift)
 {
 	struct xenib_arena *arena;
@@ -100,7 +100,7 @@ unlock:
 	return err;
 }
 
-int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
+int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		  u8 shift)
 {
 	struct xenib_arena *arena;
@@ -118,14 +118,14 @@ int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 a
 	return 0;
 }
 
-int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift)
+int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift)
 {
 	if (!IS_ALIGNED(addr, 8))
 		return -EINVAL;
 	return get_shared(ctx, at, addr, 8, shift ?: PAGE_SHIFT);
 }
 
-void xenib_arena_addr_put(struct xenib_ucontext *ctx, struct xenib_arena_addr *at)
+void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at)
 {
 	struct xenib_arena *arena = at->arena;
 

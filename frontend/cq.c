@@ -30,7 +30,7 @@ static u32 entries_of(const struct ib_cq_init_attr *attr)
 	return roundup_pow_of_two(attr->cqe + 1);
 }
 
-static int send_create(struct xenib_ucontext *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size)
+static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_CQ_CREATE,
@@ -93,7 +93,7 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct xenib_create_cq_resp resp = {};
 	struct xenib_create_cq_req req;
 	struct xenib_cq *cq = to_xcq(ibcq);
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	u32 entries;
 	int err;
 

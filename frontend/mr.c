@@ -39,7 +39,7 @@ static u32 access_to_wire(int access)
  * A small umem that is new: its references travel with the registration, and where the backend
  * can do that, it outlives the MR. A large one is offered before.
  */
-static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr,
+static int register_mr(struct xenib_context *ctx, struct xenib_mr *mr,
 		       const struct xen_vhca_mr_reg *what)
 {
 	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG, .req.u.mr_reg = *what };
@@ -75,7 +75,7 @@ static int register_mr(struct xenib_ucontext *ctx, struct xenib_mr *mr,
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 				struct ib_udata *udata)
 {
-	struct xenib_ucontext *ctx = xenib_udata_ctx(udata);
+	struct xenib_context *ctx = xenib_udata_ctx(udata);
 	struct xenib_dev *dev = to_xdev(ibpd->device);
 	const struct xen_vhca_mr_reg what = {
 		.pd = to_xpd(ibpd)->handle,

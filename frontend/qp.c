@@ -120,7 +120,7 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	struct xenib_dev *dev = to_xdev(ibqp->device);
 	struct xenib_qp *qp = to_xqp(ibqp);
 	struct xenib_create_qp_req req;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	int err;
 
 	if (!udata)

@@ -47,7 +47,7 @@ static struct bound keep_bound(void)
 	return (struct bound){ .pages = (size_t)mib << (20 - PAGE_SHIFT) };
 }
 
-static u64 key_of(const struct xenib_ucontext *ctx, u64 first)
+static u64 key_of(const struct xenib_context *ctx, u64 first)
 {
 	return (first >> PAGE_SHIFT) ^ (unsigned long)ctx;
 }
@@ -217,7 +217,7 @@ static struct xenib_reg *make(const struct xenib_reg *like, u64 addr, u64 length
 	return ERR_PTR(err);
 }
 
-struct xenib_reg *xenib_reg_cache_get(struct xenib_ucontext *ctx, u64 addr, u64 length, int access)
+struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 length, int access)
 {
 	struct xenib_reg_cache *cache = &ctx->dev->reg_cache;
 	struct xenib_reg like = {
@@ -285,7 +285,7 @@ void xenib_reg_cache_put(struct xenib_reg *reg)
 }
 
 /* Releases what is idle, of one context or of all, and waits for all that is evicted. */
-static bool release_idle(struct xenib_reg_cache *cache, const struct xenib_ucontext *ctx)
+static bool release_idle(struct xenib_reg_cache *cache, const struct xenib_context *ctx)
 {
 	struct xenib_reg *reg, *next;
 	bool any;
@@ -305,7 +305,7 @@ bool xenib_reg_cache_flush(struct xenib_reg_cache *cache)
 	return release_idle(cache, NULL);
 }
 
-void xenib_reg_cache_forget(struct xenib_ucontext *ctx)
+void xenib_reg_cache_forget(struct xenib_context *ctx)
 {
 	release_idle(&ctx->dev->reg_cache, ctx);
 }

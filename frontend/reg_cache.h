@@ -42,7 +42,7 @@ struct xenib_reg {
 	bool watched; /* the notifier is in place */
 	struct hlist_node known;
 	struct list_head list;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	struct mm_struct *mm; /* compared, never followed */
 	u64 first;            /* address of the first page */
 	size_t pages;
@@ -62,7 +62,7 @@ void xenib_reg_cache_exit(struct xenib_reg_cache *cache);
  * a new one, which is pinned and granted, but not offered to the backend yet (its handle is
  * XEN_VHCA_NO_HANDLE). Returns an ERR_PTR.
  */
-struct xenib_reg *xenib_reg_cache_get(struct xenib_ucontext *ctx, u64 addr, u64 length, int access);
+struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 length, int access);
 
 /* Whether the backend is to keep it beyond its MR (XEN_VHCA_MR_REG_PERSISTENT). */
 static inline bool xenib_reg_may_persist(const struct xenib_reg *reg)
@@ -83,6 +83,6 @@ void xenib_reg_cache_put(struct xenib_reg *reg);
 bool xenib_reg_cache_flush(struct xenib_reg_cache *cache);
 
 /* Releases what is kept of a context without MRs. */
-void xenib_reg_cache_forget(struct xenib_ucontext *ctx);
+void xenib_reg_cache_forget(struct xenib_context *ctx);
 
 #endif

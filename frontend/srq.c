@@ -50,7 +50,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	struct xenib_create_srq_resp resp = {};
 	struct xenib_srq *srq = to_xsrq(ibsrq);
 	struct xenib_create_srq_req req;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	u32 wqes;
 	int err;
 

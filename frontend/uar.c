@@ -20,7 +20,7 @@
 #define UVERBS_MODULE_NAME xenib
 #include <rdma/uverbs_named_ioctl.h>
 
-struct xenib_uar *xenib_uar_get(struct xenib_ucontext *ctx, u32 index)
+struct xenib_uar *xenib_uar_get(struct xenib_context *ctx, u32 index)
 {
 	struct xenib_uar *uar;
 
@@ -34,7 +34,7 @@ struct xenib_uar *xenib_uar_get(struct xenib_ucontext *ctx, u32 index)
 
 void xenib_uar_put(struct xenib_uar *uar)
 {
-	struct xenib_ucontext *ctx = uar->ctx;
+	struct xenib_context *ctx = uar->ctx;
 
 	xa_lock(&ctx->uars);
 	uar->queues--;
@@ -155,8 +155,9 @@ static void uar_return(struct xenib_uar *uar)
 		xenib_gfn_put(dev->gfns, uar->frame);
 }
 
-static struct xenib_uar *uar_alloc(struct xenib_ucontext *ctx, enum xenib_uar_type type)
+static struct xenib_uar *uar_alloc(struct ib_ucontext *ibuc, enum xenib_uar_type type)
 {
+	struct xenib_context *ctx = &to_xucontext(ibuc)->ctx;
 	struct xenib_uar *uar;
 	int err;
 
@@ -168,7 +169,7 @@ static struct xenib_uar *uar_alloc(struct xenib_ucontext *ctx, enum xenib_uar_ty
 	err = uar_offer(uar);
 	if (err)
 		goto err_free;
-	err = rdma_user_mmap_entry_insert(&ctx->ibuc, &uar->entry, PAGE_SIZE);
+	err = rdma_user_mmap_entry_insert(ibuc, &uar->entry, PAGE_SIZE);
 	if (err)
 		goto err_return;
 	/* Reserved: it names nothing until uar_publish(). */
@@ -208,7 +209,7 @@ static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
 	struct xenib_uar *uar = uobject->object;
-	struct xenib_ucontext *ctx = uar->ctx;
+	struct xenib_context *ctx = uar->ctx;
 
 	xa_lock(&ctx->uars);
 	if (uar->queues) {
@@ -245,12 +246,12 @@ static int map_machine_frame(struct vm_area_struct *vma, const struct xenib_uar 
  * it nothing may fail, because the core would keep track of a mapping that is not; therefore the
  * machine frame is tried before.
  */
-static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struct xenib_uar *uar)
+static int mmap_pv(struct ib_ucontext *ibuc, struct vm_area_struct *vma, struct xenib_uar *uar)
 {
 	struct page *nothing;
 	int err;
 
-	err = xenib_space_note(ctx, vma);
+	err = xenib_space_note(uar->ctx, vma);
 	if (err)
 		return err;
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
@@ -268,7 +269,7 @@ static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struc
 	nothing = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	if (!nothing)
 		return -ENOMEM;
-	err = rdma_user_mmap_io(&ctx->ibuc, vma, page_to_pfn(nothing), PAGE_SIZE, vma->vm_page_prot,
+	err = rdma_user_mmap_io(ibuc, vma, page_to_pfn(nothing), PAGE_SIZE, vma->vm_page_prot,
 				&uar->entry);
 	zap_vma_ptes(vma, vma->vm_start, PAGE_SIZE);
 	__free_page(nothing);
@@ -278,22 +279,21 @@ static int mmap_pv(struct xenib_ucontext *ctx, struct vm_area_struct *vma, struc
 	/* From here a failure leaves the core's substitute: doorbells would be lost. */
 	err = map_machine_frame(vma, uar);
 	if (err)
-		ibdev_err_ratelimited(&ctx->dev->ibdev, "doorbell page %u cannot be mapped: %d\n",
+		ibdev_err_ratelimited(ibuc->device, "doorbell page %u cannot be mapped: %d\n",
 				      uar->index, err);
 	vma->vm_page_prot = uar_prot(uar, vma->vm_page_prot);
 	return 0;
 }
 
-static int mmap_translated(struct xenib_ucontext *ctx, struct vm_area_struct *vma,
+static int mmap_translated(struct ib_ucontext *ibuc, struct vm_area_struct *vma,
 			   struct xenib_uar *uar)
 {
-	return rdma_user_mmap_io(&ctx->ibuc, vma, uar->frame, PAGE_SIZE,
-				 uar_prot(uar, vma->vm_page_prot), &uar->entry);
+	return rdma_user_mmap_io(ibuc, vma, uar->frame, PAGE_SIZE, uar_prot(uar, vma->vm_page_prot),
+				 &uar->entry);
 }
 
 int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 {
-	struct xenib_ucontext *ctx = to_xucontext(ibuc);
 	struct rdma_user_mmap_entry *entry;
 	struct xenib_uar *uar;
 	int err;
@@ -309,9 +309,9 @@ int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 
 	vm_flags_mod(vma, VM_DONTCOPY, VM_MAYEXEC);
 	if (xen_feature(XENFEAT_auto_translated_physmap))
-		err = mmap_translated(ctx, vma, uar);
+		err = mmap_translated(ibuc, vma, uar);
 	else
-		err = mmap_pv(ctx, vma, uar);
+		err = mmap_pv(ibuc, vma, uar);
 
 	rdma_user_mmap_entry_put(entry);
 	return err;
@@ -335,7 +335,7 @@ static int UVERBS_HANDLER(XENIB_METHOD_UAR_ALLOC)(struct uverbs_attr_bundle *att
 	if (type != XENIB_UAR_NC && type != XENIB_UAR_BF)
 		return -EOPNOTSUPP;
 
-	uar = uar_alloc(to_xucontext(ibuc), type);
+	uar = uar_alloc(ibuc, type);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	resp.mmap_offset = rdma_user_mmap_get_offset(&uar->entry);

@@ -22,7 +22,7 @@
 /* The memory of a process with doorbell pages of a context. */
 struct xenib_uar_mm {
 	struct list_head link;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	struct mm_struct *mm; /* its structure is kept, not its content */
 	struct file *file;    /* to compare with; the mappings keep it */
 };
@@ -39,7 +39,7 @@ static void uar_mm_free(struct xenib_uar_mm *uar_mm)
 	kfree(uar_mm);
 }
 
-static bool is_noted(const struct xenib_uar_mms *uar_mms, const struct xenib_ucontext *ctx,
+static bool is_noted(const struct xenib_uar_mms *uar_mms, const struct xenib_context *ctx,
 		     const struct vm_area_struct *vma)
 {
 	struct xenib_uar_mm *uar_mm;
@@ -50,7 +50,7 @@ static bool is_noted(const struct xenib_uar_mms *uar_mms, const struct xenib_uco
 	return false;
 }
 
-int xenib_space_note(struct xenib_ucontext *ctx, const struct vm_area_struct *vma)
+int xenib_space_note(struct xenib_context *ctx, const struct vm_area_struct *vma)
 {
 	struct xenib_uar_mms *uar_mms = &ctx->dev->uar_mms;
 	struct xenib_uar_mm *uar_mm;
@@ -75,7 +75,7 @@ int xenib_space_note(struct xenib_ucontext *ctx, const struct vm_area_struct *vm
 	return err;
 }
 
-void xenib_spaces_forget(struct xenib_ucontext *ctx)
+void xenib_spaces_forget(struct xenib_context *ctx)
 {
 	struct xenib_uar_mms *uar_mms = &ctx->dev->uar_mms;
 	struct xenib_uar_mm *uar_mm, *next;

@@ -6,7 +6,7 @@
 
 #include "xenib.h"
 
-static int send_open(struct xenib_dev *dev, struct xenib_ucontext *ctx)
+static int send_open(struct xenib_dev *dev, struct xenib_context *ctx)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_CTX_OPEN,
@@ -29,7 +29,7 @@ static int send_open(struct xenib_dev *dev, struct xenib_ucontext *ctx)
 static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibuc->device);
-	struct xenib_ucontext *ctx = to_xucontext(ibuc);
+	struct xenib_context *ctx = &to_xucontext(ibuc)->ctx;
 	struct xenib_alloc_ucontext_req req;
 	struct xenib_alloc_ucontext_resp resp = {
 		.family = XENIB_FAMILY_MLX5,
@@ -87,7 +87,7 @@ int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 void xenib_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
-	struct xenib_ucontext *ctx = to_xucontext(ibuc);
+	struct xenib_context *ctx = &to_xucontext(ibuc)->ctx;
 
 	xenib_reg_cache_forget(ctx);
 	xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);

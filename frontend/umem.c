@@ -111,7 +111,7 @@ static int offer_rest(struct xenib_dev *dev, struct xenib_umem *umem, u32 first,
 	return err;
 }
 
-int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem)
+int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem)
 {
 	size_t pages = ib_umem_num_pages(umem->ib);
 	u32 count = min_t(size_t, pages, XEN_VHCA_DATA_REFS);
@@ -139,7 +139,7 @@ int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem)
 	return err;
 }
 
-int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr, u64 length)
+int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 addr, u64 length)
 {
 	int err;
 

@@ -16,7 +16,7 @@
 struct ib_umem;
 struct mm_struct;
 struct xenib_dev;
-struct xenib_ucontext;
+struct xenib_context;
 
 struct xenib_umem {
 	struct ib_umem *ib;       /* NULL: nothing here */
@@ -34,7 +34,7 @@ int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64
 		   int access);
 
 /* Offers a pinned umem to the backend: all of it, or nothing. */
-int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem);
+int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem);
 
 /*
  * Ends all of it: the backend's umem if there is one, the grants, the pins. Only when no object
@@ -43,7 +43,7 @@ int xenib_umem_offer(struct xenib_ucontext *ctx, struct xenib_umem *umem);
 void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem);
 
 /* Both of the first two: addr page aligned, or -EINVAL. */
-int xenib_umem_create(struct xenib_ucontext *ctx, struct xenib_umem *umem, u64 addr, u64 length);
+int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 addr, u64 length);
 
 /* The arenas of a context that objects share. */
 struct xenib_arenas {
@@ -73,14 +73,14 @@ void xenib_arenas_init(struct xenib_arenas *arenas);
  * arena of so many bytes (log2) that begins at a multiple of them (-EINVAL if it is not, or is too
  * small or too large); 0: in memory of its own. Returned by xenib_arena_addr_put().
  */
-int xenib_buf_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
+int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		  u8 shift);
 
 /* The doorbell record at addr (8-aligned, or -EINVAL); shift as above, 0: the arena is its page. */
-int xenib_dbr_get(struct xenib_ucontext *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift);
+int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift);
 
 /* Only when no object uses the place any more. */
-void xenib_arena_addr_put(struct xenib_ucontext *ctx, struct xenib_arena_addr *at);
+void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at);
 
 /* Where the kernel has it. What is there is the process's, and may change at any time. */
 void *xenib_arena_addr_kva(const struct xenib_arena_addr *at);

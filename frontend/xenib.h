@@ -61,8 +61,8 @@ struct xenib_dev {
 	struct xenib_reg_cache reg_cache;
 };
 
-struct xenib_ucontext {
-	struct ib_ucontext ibuc;
+/* Whoever has the device open: what the backend knows as a context. */
+struct xenib_context {
 	struct xenib_dev *dev;
 	xen_vhca_handle_t handle;
 	struct xarray uars; /* index -> struct xenib_uar */
@@ -70,10 +70,16 @@ struct xenib_ucontext {
 	atomic_t mws;
 };
 
+/* A process */
+struct xenib_ucontext {
+	struct ib_ucontext ibuc;
+	struct xenib_context ctx;
+};
+
 /* A doorbell page. Freed when its handle and all mappings of it are gone. */
 struct xenib_uar {
 	struct rdma_user_mmap_entry entry;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	xen_vhca_handle_t handle;
 	u32 index;
 	enum xenib_uar_type type;
@@ -90,14 +96,14 @@ struct xenib_pd {
 
 struct xenib_mr {
 	struct ib_mr ibmr;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	struct xenib_reg *reg;
 	xen_vhca_handle_t handle;
 };
 
 struct xenib_mw {
 	struct ib_mw ibmw;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	xen_vhca_handle_t handle;
 };
 
@@ -117,7 +123,7 @@ struct xenib_cq {
 
 struct xenib_srq {
 	struct ib_srq ibsrq;
-	struct xenib_ucontext *ctx;
+	struct xenib_context *ctx;
 	struct xenib_arena_addr buf;
 	struct xenib_arena_addr dbr;
 	xen_vhca_handle_t handle;
@@ -160,9 +166,9 @@ static inline struct xenib_ucontext *to_xucontext(struct ib_ucontext *ibuc)
 	return container_of(ibuc, struct xenib_ucontext, ibuc);
 }
 
-static inline struct xenib_ucontext *xenib_udata_ctx(struct ib_udata *udata)
+static inline struct xenib_context *xenib_udata_ctx(struct ib_udata *udata)
 {
-	return rdma_udata_to_drv_context(udata, struct xenib_ucontext, ibuc);
+	return &rdma_udata_to_drv_context(udata, struct xenib_ucontext, ibuc)->ctx;
 }
 
 /* device.c: the device's life */
@@ -205,13 +211,13 @@ int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
  * xenib_uar_mms_revoke() before the device is unregistered.
  */
 void xenib_uar_mms_init(struct xenib_uar_mms *uar_mms);
-int xenib_space_note(struct xenib_ucontext *ctx, const struct vm_area_struct *vma);
-void xenib_spaces_forget(struct xenib_ucontext *ctx);
+int xenib_space_note(struct xenib_context *ctx, const struct vm_area_struct *vma);
+void xenib_spaces_forget(struct xenib_context *ctx);
 void xenib_uar_mms_revoke(struct xenib_uar_mms *uar_mms);
 void xenib_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* The context's doorbell page of that index, for a queue; NULL if there is none. */
-struct xenib_uar *xenib_uar_get(struct xenib_ucontext *ctx, u32 index);
+struct xenib_uar *xenib_uar_get(struct xenib_context *ctx, u32 index);
 void xenib_uar_put(struct xenib_uar *uar);
 
 /* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c, mcast.c */

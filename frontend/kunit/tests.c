@@ -25,7 +25,7 @@ struct fixture {
 	struct xenib_dev *dev;
 	struct xenbus_device xbdev;
 	struct kunit_backend backend;
-	struct xenib_ucontext ctx;
+	struct xenib_ucontext uctx;
 	struct xenib_pd pd;
 	struct uverbs_attr_bundle attrs;
 	unsigned int faults;
@@ -62,13 +62,13 @@ static int fixture_init(struct kunit *test)
 	kunit_backend_start(&fixture->backend, kunit_page(0), 0);
 	xenib_reg_cache_init(&fixture->dev->reg_cache, fixture->dev, true);
 
-	fixture->ctx.dev = fixture->dev;
-	fixture->ctx.ibuc.device = &fixture->dev->ibdev;
-	fixture->ctx.handle = 1;
-	xenib_arenas_init(&fixture->ctx.arenas);
+	fixture->uctx.ctx.dev = fixture->dev;
+	fixture->uctx.ibuc.device = &fixture->dev->ibdev;
+	fixture->uctx.ctx.handle = 1;
+	xenib_arenas_init(&fixture->uctx.ctx.arenas);
 	fixture->pd.ibpd.device = &fixture->dev->ibdev;
 	fixture->pd.handle = 1;
-	fixture->attrs.context = &fixture->ctx.ibuc;
+	fixture->attrs.context = &fixture->uctx.ibuc;
 
 	fixture->buf = kunit_vm_mmap(test, NULL, 0, BUF_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
 				     MAP_ANONYMOUS | MAP_PRIVATE, 0);
@@ -80,7 +80,7 @@ static void fixture_exit(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	xenib_reg_cache_forget(&fixture->ctx);
+	xenib_reg_cache_forget(&fixture->uctx.ctx);
 	xenib_reg_cache_exit(&fixture->dev->reg_cache);
 	xenib_ring_destroy(fixture->dev->ring);
 	kunit_backend_stop();
@@ -260,12 +260,12 @@ static void test_busy(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	fixture->backend.refuse[XEN_VHCA_OP_MR_DEREG] = XEN_VHCA_E_BUSY;
 	fixture->backend.refuse[XEN_VHCA_OP_UMEM_DESTROY] = XEN_VHCA_E_BUSY;
-	atomic_set(&fixture->ctx.mws, 1);
+	atomic_set(&fixture->uctx.ctx.mws, 1);
 	KUNIT_EXPECT_EQ(test, xenib_dereg_mr(mr, NULL), -EBUSY);
-	atomic_set(&fixture->ctx.mws, 0);
+	atomic_set(&fixture->uctx.ctx.mws, 0);
 	dereg(test, mr);
 	unmap(fixture, 0, 8);
-	xenib_reg_cache_forget(&fixture->ctx);
+	xenib_reg_cache_forget(&fixture->uctx.ctx);
 	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
 }
 
@@ -287,7 +287,7 @@ static void test_busy_grants(struct kunit *test)
 static void test_arena(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct xenib_ucontext *ctx = &fixture->ctx;
+	struct xenib_context *ctx = &fixture->uctx.ctx;
 	struct xenib_arena_addr a = {}, b = {}, dbr = {}, own = {};
 	u8 shift = PAGE_SHIFT + 4;
 	u64 base = ALIGN(fixture->buf, BIT_ULL(shift));
