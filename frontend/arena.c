@@ -7,7 +7,6 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 
 #include "umem.h"
 #include "xenib.h"
@@ -146,12 +145,9 @@ void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at
 
 void *xenib_arena_addr_kva(const struct xenib_arena_addr *at)
 {
-	struct sg_table *pages = &at->arena->umem.ib->sgt_append.sgt;
-	struct sg_page_iter iter;
+	struct page *page = at->arena->umem.pages[at->offset >> PAGE_SHIFT];
 
-	for_each_sgtable_page(pages, &iter, at->offset >> PAGE_SHIFT)
-		return page_address(sg_page_iter_page(&iter)) + offset_in_page(at->offset);
-	return NULL; /* not with an offset in the arena */
+	return page_address(page) + offset_in_page(at->offset);
 }
 
 struct xen_vhca_umem_addr xenib_arena_addr_wire(const struct xenib_arena_addr *at)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grant.c - grants for pinned user memory.
+ * grant.c - grants for pages that the HCA is to use.
  *
  * A grant ends normally after the backend has said that it has unmapped the page. If it has not, or
  * if it died and its domain is still at releasing what it had, the HCA may still write to the page:
@@ -161,58 +161,45 @@ static void hold_page(struct page *page, grant_ref_t ref, struct xenib_grantee *
 	mutex_unlock(&held_lock);
 }
 
-/* Ends the grants of the first count pages. */
-static void end_some(struct ib_umem *umem, const grant_ref_t *refs, size_t count,
-		     struct xenib_grantee *grantee)
+void xenib_grants_end(struct page **pages, size_t count, const grant_ref_t *refs,
+		      struct xenib_grantee *grantee)
 {
-	struct sg_page_iter iter;
-	size_t i = 0;
+	size_t i;
 
-	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
-		if (i == count)
-			break;
-		if (!gnttab_try_end_foreign_access(refs[i]))
-			hold_page(sg_page_iter_page(&iter), refs[i], grantee);
-		if (!(++i % GRANT_BATCH))
+	for (i = 0; i < count; i++) {
+		if (!(i % GRANT_BATCH))
 			cond_resched();
+		if (!gnttab_try_end_foreign_access(refs[i]))
+			hold_page(pages[i], refs[i], grantee);
 	}
 }
 
-void xenib_grants_end(struct ib_umem *umem, const grant_ref_t *refs, struct xenib_grantee *grantee)
+int xenib_grants_make(struct page **pages, size_t count, domid_t domid, bool readonly,
+		      grant_ref_t *refs)
 {
-	end_some(umem, refs, ib_umem_num_pages(umem), grantee);
-}
-
-int xenib_grants_make(struct ib_umem *umem, domid_t domid, bool readonly, grant_ref_t *refs)
-{
-	size_t total = ib_umem_num_pages(umem), i = 0;
-	struct sg_page_iter iter;
 	grant_ref_t batch = 0;
 	int err = 0;
+	size_t i;
 
-	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
-		if (i == total)
-			break;
+	for (i = 0; i < count; i++) {
 		if (!(i % GRANT_BATCH)) {
 			cond_resched();
 			if (fatal_signal_pending(current)) {
 				err = -EINTR;
 				break;
 			}
-			if (gnttab_alloc_grant_references(min_t(size_t, total - i, GRANT_BATCH),
+			if (gnttab_alloc_grant_references(min_t(size_t, count - i, GRANT_BATCH),
 							  &batch)) {
 				err = -ENOMEM;
 				break;
 			}
 		}
 		refs[i] = gnttab_claim_grant_reference(&batch);
-		gnttab_grant_foreign_access_ref(refs[i], domid,
-						xen_page_to_gfn(sg_page_iter_page(&iter)),
+		gnttab_grant_foreign_access_ref(refs[i], domid, xen_page_to_gfn(pages[i]),
 						readonly);
-		i++;
 	}
 	if (err)
-		end_some(umem, refs, i, NULL);
+		xenib_grants_end(pages, i, refs, NULL);
 	return err;
 }
 

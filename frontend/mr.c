@@ -3,7 +3,6 @@
  * mr.c - memory regions of processes.
  */
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 
 #include "xenib.h"
 
@@ -44,17 +43,16 @@ static int register_mr(struct xenib_context *ctx, struct xenib_mr *mr,
 {
 	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_MR_REG, .req.u.mr_reg = *what };
 	struct xenib_umem *umem = &mr->reg->umem;
-	size_t pages = ib_umem_num_pages(umem->ib);
 	struct xen_vhca_mr_reg *req = &cmd.req.u.mr_reg;
 	int err;
 
-	if (umem->handle == XEN_VHCA_NO_HANDLE && pages <= XEN_VHCA_DATA_REFS) {
+	if (umem->handle == XEN_VHCA_NO_HANDLE && umem->count <= XEN_VHCA_DATA_REFS) {
 		req->flags = XEN_VHCA_MR_REG_INLINE;
 		if (xenib_reg_may_persist(mr->reg))
 			req->flags |= XEN_VHCA_MR_REG_PERSISTENT;
-		req->pages = pages;
+		req->pages = umem->count;
 		cmd.data = umem->refs;
-		cmd.data_size = pages * sizeof(*umem->refs);
+		cmd.data_size = umem->count * sizeof(*umem->refs);
 	} else if (umem->handle == XEN_VHCA_NO_HANDLE) {
 		err = xenib_umem_offer(ctx, umem);
 		if (err)

@@ -14,7 +14,6 @@
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 
 #include "reg_cache.h"
 #include "xenib.h"

@@ -14,33 +14,67 @@
 /* UMEM_ADDs on the way at once, of one umem. */
 #define ADD_DEPTH 8U
 
-int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length, int access)
+/* The pages of a umem that is pinned, one by one. */
+static struct page **list_pages(struct ib_umem *ib)
 {
-	struct ib_umem *ib;
+	size_t count = ib_umem_num_pages(ib), i = 0;
+	struct sg_page_iter iter;
+	struct page **pages;
+
+	pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return NULL;
+	for_each_sgtable_page(&ib->sgt_append.sgt, &iter, 0) {
+		if (i == count)
+			break;
+		pages[i++] = sg_page_iter_page(&iter);
+	}
+	return pages;
+}
+
+/* Grants the pages that umem has. */
+static int grant(struct xenib_dev *dev, struct xenib_umem *umem)
+{
 	int err;
 
-	ib = ib_umem_get(&dev->ibdev, addr, length, access);
-	if (IS_ERR(ib))
-		return PTR_ERR(ib);
-
-	umem->refs = kvmalloc_array(ib_umem_num_pages(ib), sizeof(*umem->refs), GFP_KERNEL);
-	if (!umem->refs) {
-		err = -ENOMEM;
-		goto err_unpin;
+	umem->refs = kvmalloc_array(umem->count, sizeof(*umem->refs), GFP_KERNEL);
+	if (!umem->refs)
+		return -ENOMEM;
+	err = xenib_grants_make(umem->pages, umem->count, dev->xbdev->otherend_id, umem->read_only,
+				umem->refs);
+	if (err) {
+		kvfree(umem->refs);
+		return err;
 	}
-	err = xenib_grants_make(ib, dev->xbdev->otherend_id, !ib->writable, umem->refs);
-	if (err)
-		goto err_free;
-
-	umem->ib = ib;
 	umem->handle = XEN_VHCA_NO_HANDLE;
 	umem->refused = false;
 	return 0;
+}
+
+int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length, int access)
+{
+	int err;
+
+	umem->ib = ib_umem_get(&dev->ibdev, addr, length, access);
+	if (IS_ERR(umem->ib))
+		return PTR_ERR(umem->ib);
+	umem->count = ib_umem_num_pages(umem->ib);
+	umem->read_only = !umem->ib->writable;
+	umem->pages = list_pages(umem->ib);
+	if (!umem->pages) {
+		err = -ENOMEM;
+		goto err_unpin;
+	}
+	err = grant(dev, umem);
+	if (err)
+		goto err_free;
+	return 0;
 
 err_free:
-	kvfree(umem->refs);
+	kvfree(umem->pages);
+	umem->pages = NULL;
 err_unpin:
-	ib_umem_release(ib);
+	ib_umem_release(umem->ib);
 	return err;
 }
 
@@ -57,22 +91,24 @@ static void withdraw(struct xenib_dev *dev, struct xenib_umem *umem)
 
 void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem)
 {
-	if (!umem->ib)
+	if (!umem->pages)
 		return;
 	withdraw(dev, umem);
 	/* Unless it has said otherwise, the backend has nothing of the umem any more. */
-	xenib_grants_end(umem->ib, umem->refs, umem->refused ? NULL : dev->grantee);
+	xenib_grants_end(umem->pages, umem->count, umem->refs, umem->refused ? NULL : dev->grantee);
 	kvfree(umem->refs);
+	kvfree(umem->pages);
+	umem->pages = NULL;
 	ib_umem_release(umem->ib);
-	umem->ib = NULL;
 }
 
 /*
  * The references from first on: up to ADD_DEPTH commands are on the way, and all that were sent are
  * waited for, whatever happens.
  */
-static int offer_rest(struct xenib_dev *dev, struct xenib_umem *umem, u32 first, u32 pages)
+static int offer_rest(struct xenib_dev *dev, struct xenib_umem *umem, u32 first)
 {
+	const u32 pages = umem->count;
 	u32 sent = 0, waited = 0, count;
 	struct xenib_cmd *cmds;
 	int err = 0, ret;
@@ -113,14 +149,13 @@ static int offer_rest(struct xenib_dev *dev, struct xenib_umem *umem, u32 first,
 
 int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem)
 {
-	size_t pages = ib_umem_num_pages(umem->ib);
-	u32 count = min_t(size_t, pages, XEN_VHCA_DATA_REFS);
+	u32 count = min_t(size_t, umem->count, XEN_VHCA_DATA_REFS);
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_UMEM_CREATE,
 		.req.u.umem_create = {
 			.ctx = ctx->handle,
-			.flags = umem->ib->writable ? 0 : XEN_VHCA_UMEM_READ_ONLY,
-			.pages = pages,
+			.flags = umem->read_only ? XEN_VHCA_UMEM_READ_ONLY : 0,
+			.pages = umem->count,
 		},
 		.data = umem->refs,
 		.data_size = count * sizeof(*umem->refs),
@@ -131,9 +166,9 @@ int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem)
 	if (err)
 		return err;
 	umem->handle = cmd.rsp.u.object.handle;
-	if (count == pages)
+	if (count == umem->count)
 		return 0;
-	err = offer_rest(ctx->dev, umem, count, pages);
+	err = offer_rest(ctx->dev, umem, count);
 	if (err)
 		withdraw(ctx->dev, umem);
 	return err;

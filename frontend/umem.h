@@ -15,14 +15,18 @@
 
 struct ib_umem;
 struct mm_struct;
+struct page;
 struct xenib_dev;
 struct xenib_context;
 
 struct xenib_umem {
-	struct ib_umem *ib;       /* NULL: nothing here */
-	grant_ref_t *refs;        /* of each page */
-	xen_vhca_handle_t handle; /* of the umem, once offered */
+	struct page **pages; /* NULL: nothing here */
+	size_t count;        /* of pages */
+	struct ib_umem *ib;  /* the pins */
+	grant_ref_t *refs;   /* of each page */
+	bool read_only;
 	bool refused;             /* the backend has said that it does not let the pages go */
+	xen_vhca_handle_t handle; /* of the umem, once offered */
 };
 
 /*
