@@ -7,58 +7,19 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ah.h"
+#include "queue/av.h"
 #include "verbs.h"
-
-/* The HCA's number for a rate limit, the nearest that it knows and is not less; 0: no limit. */
-static uint8_t static_rate(uint8_t rate)
-{
-	switch (rate) {
-	case IBV_RATE_2_5_GBPS:
-		return 7;
-	case IBV_RATE_10_GBPS:
-		return 8;
-	case IBV_RATE_25_GBPS:
-	case IBV_RATE_28_GBPS:
-	case IBV_RATE_30_GBPS:
-		return 9;
-	case IBV_RATE_5_GBPS:
-		return 10;
-	case IBV_RATE_14_GBPS:
-	case IBV_RATE_20_GBPS:
-		return 11;
-	case IBV_RATE_40_GBPS:
-		return 12;
-	case IBV_RATE_50_GBPS:
-	case IBV_RATE_56_GBPS:
-	case IBV_RATE_60_GBPS:
-		return 13;
-	case IBV_RATE_80_GBPS:
-		return 14;
-	case IBV_RATE_100_GBPS:
-	case IBV_RATE_112_GBPS:
-	case IBV_RATE_120_GBPS:
-		return 15;
-	default:
-		return 0;
-	}
-}
 
 static void fill_av(struct xenib_av *av, const struct ibv_ah_attr *attr)
 {
-	av->rate_sl = static_rate(attr->static_rate) << 4 | (attr->sl & 0xf);
-	av->path_bits = attr->src_path_bits & 0x7f;
-	av->dlid = htobe16(attr->dlid);
-	if (!attr->is_global)
-		return;
+	const struct ibv_global_route *grh = &attr->grh;
 
-	av->traffic_class = attr->grh.traffic_class;
-	av->hop_limit = attr->grh.hop_limit;
-	av->gid_flow = htobe32(XENIB_AV_GRH | (uint32_t)attr->grh.sgid_index << 20 |
-			       (attr->grh.flow_label & IB_GRH_FLOWLABEL_MASK));
-	memcpy(av->dgid, attr->grh.dgid.raw, sizeof(av->dgid));
+	xenib_av_init(av, attr->static_rate, attr->sl, attr->src_path_bits, attr->dlid);
+	if (attr->is_global)
+		xenib_av_set_grh(av, grh->dgid.raw, grh->sgid_index, grh->flow_label,
+				 grh->hop_limit, grh->traffic_class);
 }
 
 struct ibv_ah *xenib_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)

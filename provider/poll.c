@@ -9,39 +9,23 @@
 
 #define BAD_CQE (-EINVAL)
 
-enum ibv_wc_status xenib_error_status(uint8_t syndrome)
-{
-	switch (syndrome) {
-	case XENIB_SYNDROME_LOCAL_LENGTH:
-		return IBV_WC_LOC_LEN_ERR;
-	case XENIB_SYNDROME_LOCAL_QP_OP:
-		return IBV_WC_LOC_QP_OP_ERR;
-	case XENIB_SYNDROME_LOCAL_PROT:
-		return IBV_WC_LOC_PROT_ERR;
-	case XENIB_SYNDROME_FLUSH:
-		return IBV_WC_WR_FLUSH_ERR;
-	case XENIB_SYNDROME_MW_BIND:
-		return IBV_WC_MW_BIND_ERR;
-	case XENIB_SYNDROME_BAD_RESP:
-		return IBV_WC_BAD_RESP_ERR;
-	case XENIB_SYNDROME_LOCAL_ACCESS:
-		return IBV_WC_LOC_ACCESS_ERR;
-	case XENIB_SYNDROME_REMOTE_INVAL_REQ:
-		return IBV_WC_REM_INV_REQ_ERR;
-	case XENIB_SYNDROME_REMOTE_ACCESS:
-		return IBV_WC_REM_ACCESS_ERR;
-	case XENIB_SYNDROME_REMOTE_OP:
-		return IBV_WC_REM_OP_ERR;
-	case XENIB_SYNDROME_RETRY:
-		return IBV_WC_RETRY_EXC_ERR;
-	case XENIB_SYNDROME_RNR_RETRY:
-		return IBV_WC_RNR_RETRY_EXC_ERR;
-	case XENIB_SYNDROME_REMOTE_ABORTED:
-		return IBV_WC_REM_ABORT_ERR;
-	default:
-		return IBV_WC_GENERAL_ERR;
-	}
-}
+/* As xenib_error_status() has them */
+#define SAME(name) static_assert(IBV_WC_##name == (int)XENIB_STATUS_##name, #name)
+SAME(LOC_LEN_ERR);
+SAME(LOC_QP_OP_ERR);
+SAME(LOC_PROT_ERR);
+SAME(WR_FLUSH_ERR);
+SAME(MW_BIND_ERR);
+SAME(BAD_RESP_ERR);
+SAME(LOC_ACCESS_ERR);
+SAME(REM_INV_REQ_ERR);
+SAME(REM_ACCESS_ERR);
+SAME(REM_OP_ERR);
+SAME(RETRY_EXC_ERR);
+SAME(RNR_RETRY_EXC_ERR);
+SAME(REM_ABORT_ERR);
+SAME(GENERAL_ERR);
+#undef SAME
 
 static __always_inline void fill_send(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe,
 				      struct ibv_wc *wc)
@@ -103,7 +87,7 @@ static bool fill_error(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe, 
 	else if (!xenib_complete_recv(qp, cqe, &wc->wr_id))
 		return false;
 
-	wc->status = xenib_error_status(READ_ONCE(cqe->syndrome));
+	wc->status = (enum ibv_wc_status)xenib_error_status(READ_ONCE(cqe->syndrome));
 	wc->vendor_err = READ_ONCE(cqe->vendor_syndrome);
 	wc->wc_flags = 0;
 	return true;

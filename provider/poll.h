@@ -8,7 +8,4 @@
 #include "cq.h"
 #include "queue/cqe.h"
 
-/** xenib_error_status() - the status that a syndrome of the HCA means. */
-enum ibv_wc_status xenib_error_status(uint8_t syndrome);
-
 #endif

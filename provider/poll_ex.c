@@ -29,7 +29,7 @@ static __always_inline int take_next(struct xenib_cq *cq)
 	ex->status = IBV_WC_SUCCESS;
 	switch (own >> 4) {
 	case XENIB_CQE_REQ_ERR:
-		ex->status = xenib_error_status(READ_ONCE(cqe->syndrome));
+		ex->status = (enum ibv_wc_status)xenib_error_status(READ_ONCE(cqe->syndrome));
 		SWITCH_FALLTHROUGH;
 	case XENIB_CQE_REQ:
 		sent = xenib_complete_send(qp, cqe);
@@ -37,7 +37,7 @@ static __always_inline int take_next(struct xenib_cq *cq)
 		cq->opcode = sent->opcode;
 		return 0;
 	case XENIB_CQE_RESP_ERR:
-		ex->status = xenib_error_status(READ_ONCE(cqe->syndrome));
+		ex->status = (enum ibv_wc_status)xenib_error_status(READ_ONCE(cqe->syndrome));
 		SWITCH_FALLTHROUGH;
 	case XENIB_CQE_RESP_SEND:
 	case XENIB_CQE_RESP_SEND_IMM:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cq.c - a new CQ's CQEs, and cleaning a CQ of a QP's completions.
+ * cq.c - a new CQ's CQEs, what errors in them mean, and cleaning a CQ of a QP's completions.
  */
 #include "queue/cqe.h"
 
@@ -11,6 +11,40 @@ void xenib_cq_init_cqes(struct xenib_cq_queue *cq)
 
 	for (i = 0; i <= cq->mask; i++)
 		cqe[i].op_own = XENIB_CQE_INVALID << 4;
+}
+
+enum xenib_status xenib_error_status(u8 syndrome)
+{
+	switch (syndrome) {
+	case XENIB_SYNDROME_LOCAL_LENGTH:
+		return XENIB_STATUS_LOC_LEN_ERR;
+	case XENIB_SYNDROME_LOCAL_QP_OP:
+		return XENIB_STATUS_LOC_QP_OP_ERR;
+	case XENIB_SYNDROME_LOCAL_PROT:
+		return XENIB_STATUS_LOC_PROT_ERR;
+	case XENIB_SYNDROME_FLUSH:
+		return XENIB_STATUS_WR_FLUSH_ERR;
+	case XENIB_SYNDROME_MW_BIND:
+		return XENIB_STATUS_MW_BIND_ERR;
+	case XENIB_SYNDROME_BAD_RESP:
+		return XENIB_STATUS_BAD_RESP_ERR;
+	case XENIB_SYNDROME_LOCAL_ACCESS:
+		return XENIB_STATUS_LOC_ACCESS_ERR;
+	case XENIB_SYNDROME_REMOTE_INVAL_REQ:
+		return XENIB_STATUS_REM_INV_REQ_ERR;
+	case XENIB_SYNDROME_REMOTE_ACCESS:
+		return XENIB_STATUS_REM_ACCESS_ERR;
+	case XENIB_SYNDROME_REMOTE_OP:
+		return XENIB_STATUS_REM_OP_ERR;
+	case XENIB_SYNDROME_RETRY:
+		return XENIB_STATUS_RETRY_EXC_ERR;
+	case XENIB_SYNDROME_RNR_RETRY:
+		return XENIB_STATUS_RNR_RETRY_EXC_ERR;
+	case XENIB_SYNDROME_REMOTE_ABORTED:
+		return XENIB_STATUS_REM_ABORT_ERR;
+	default:
+		return XENIB_STATUS_GENERAL_ERR;
+	}
 }
 
 static bool is_receive(u8 op_own)

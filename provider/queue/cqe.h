@@ -19,6 +19,24 @@
 
 #define XENIB_ARM_SOLICITED BIT(24)
 
+/* Verbs' statuses of completions that failed, the same numbers in libibverbs and in the kernel. */
+enum xenib_status {
+	XENIB_STATUS_LOC_LEN_ERR = 1,
+	XENIB_STATUS_LOC_QP_OP_ERR = 2,
+	XENIB_STATUS_LOC_PROT_ERR = 4,
+	XENIB_STATUS_WR_FLUSH_ERR = 5,
+	XENIB_STATUS_MW_BIND_ERR = 6,
+	XENIB_STATUS_BAD_RESP_ERR = 7,
+	XENIB_STATUS_LOC_ACCESS_ERR = 8,
+	XENIB_STATUS_REM_INV_REQ_ERR = 9,
+	XENIB_STATUS_REM_ACCESS_ERR = 10,
+	XENIB_STATUS_REM_OP_ERR = 11,
+	XENIB_STATUS_RETRY_EXC_ERR = 12,
+	XENIB_STATUS_RNR_RETRY_EXC_ERR = 13,
+	XENIB_STATUS_REM_ABORT_ERR = 16,
+	XENIB_STATUS_GENERAL_ERR = 21,
+};
+
 static __always_inline struct xenib_cqe *xenib_cqe_at(const struct xenib_cq_queue *cq, u32 n)
 {
 	return (struct xenib_cqe *)(cq->cqes + ((size_t)(n & cq->mask) << XENIB_CQE_SHIFT));
@@ -134,6 +152,11 @@ static __always_inline void xenib_cq_arm(struct xenib_cq_queue *cq, bool solicit
 	xenib_mmio_write64(cq->bell->page + XENIB_UAR_CQ_DOORBELL,
 			   cpu_to_be64((u64)request << 32 | cq->cqn));
 }
+
+/**
+ * xenib_error_status() - the status that a syndrome of the HCA means.
+ */
+enum xenib_status xenib_error_status(u8 syndrome);
 
 /**
  * xenib_cq_init_cqes() - makes all CQEs the HCA's. @cq has cqes and mask set.
