@@ -2,7 +2,8 @@
 /*
  * arena.c - memory in which a process has its queues and doorbell records. An arena is pinned,
  * granted and offered once, and lives as long as any object has something there; so making one more
- * queue in it takes neither a hypercall nor a command of its own.
+ * queue in it takes neither a hypercall nor a command of its own. The kernel's queues have an arena
+ * each.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -10,6 +11,9 @@
 
 #include "umem.h"
 #include "xenib.h"
+
+/* Of a doorbell record: a line of the cache, in which nothing else is written. */
+#define DBR_SIZE 64
 
 void xenib_arenas_init(struct xenib_arenas *arenas)
 {
@@ -112,6 +116,7 @@ int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
 	arena = make_arena(ctx, addr, length);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
+	arena->users = 1;
 	at->arena = arena;
 	at->offset = 0;
 	return 0;
@@ -124,6 +129,27 @@ int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
 	return get_shared(ctx, at, addr, 8, shift ?: PAGE_SHIFT);
 }
 
+int xenib_kernel_queue_get(struct xenib_context *ctx, struct xenib_arena_addr *buf,
+			   struct xenib_arena_addr *dbr, size_t length)
+{
+	struct xenib_arena *arena;
+	int err;
+
+	arena = kzalloc(sizeof(*arena), GFP_KERNEL);
+	if (!arena)
+		return -ENOMEM;
+	length = ALIGN(length, DBR_SIZE);
+	err = xenib_umem_create_kernel(ctx, &arena->umem, length + DBR_SIZE);
+	if (err) {
+		kfree(arena);
+		return err;
+	}
+	arena->users = length ? 2 : 1;
+	*buf = (struct xenib_arena_addr){ .arena = length ? arena : NULL };
+	*dbr = (struct xenib_arena_addr){ .arena = arena, .offset = length };
+	return 0;
+}
+
 void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at)
 {
 	struct xenib_arena *arena = at->arena;
@@ -132,7 +158,9 @@ void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at
 		return;
 	at->arena = NULL;
 	if (!arena->shift) {
-		release_arena(ctx, arena);
+		/* One object's own: nobody else is at it. */
+		if (!--arena->users)
+			release_arena(ctx, arena);
 		return;
 	}
 	mutex_lock(&ctx->arenas.lock);
@@ -145,9 +173,11 @@ void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at
 
 void *xenib_arena_addr_kva(const struct xenib_arena_addr *at)
 {
-	struct page *page = at->arena->umem.pages[at->offset >> PAGE_SHIFT];
+	const struct xenib_umem *umem = &at->arena->umem;
 
-	return page_address(page) + offset_in_page(at->offset);
+	if (umem->kva)
+		return umem->kva + at->offset;
+	return page_address(umem->pages[at->offset >> PAGE_SHIFT]) + offset_in_page(at->offset);
 }
 
 struct xen_vhca_umem_addr xenib_arena_addr_wire(const struct xenib_arena_addr *at)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * umem.c - umems: memory of a process, pinned, granted and offered to the backend.
+ * umem.c - umems: memory of a process or of the kernel, pinned, granted and offered to the backend.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -55,7 +55,8 @@ int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64
 {
 	int err;
 
-	umem->ib = ib_umem_get(&dev->ibdev, addr, length, access);
+	/* The flag tells kernel/dma.c that it is a process's memory. It means nothing else here. */
+	umem->ib = ib_umem_get(&dev->ibdev, addr, length, access | IB_ACCESS_RELAXED_ORDERING);
 	if (IS_ERR(umem->ib))
 		return PTR_ERR(umem->ib);
 	umem->count = ib_umem_num_pages(umem->ib);
@@ -97,9 +98,13 @@ void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem)
 	/* Unless it has said otherwise, the backend has nothing of the umem any more. */
 	xenib_grants_end(umem->pages, umem->count, umem->refs, umem->refused ? NULL : dev->grantee);
 	kvfree(umem->refs);
-	kvfree(umem->pages);
-	umem->pages = NULL;
-	ib_umem_release(umem->ib);
+	if (umem->ib) {
+		kvfree(umem->pages);
+		umem->pages = NULL;
+		ib_umem_release(umem->ib);
+	} else {
+		xenib_kmem_free(umem);
+	}
 }
 
 /*
@@ -183,6 +188,26 @@ int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 ad
 	err = xenib_umem_pin(ctx->dev, umem, addr, length, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
+	err = xenib_umem_offer(ctx, umem);
+	if (err)
+		xenib_umem_release(ctx->dev, umem);
+	return err;
+}
+
+int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length)
+{
+	int err;
+
+	err = xenib_kmem_alloc(umem, PFN_UP(length));
+	if (err)
+		return err;
+	umem->ib = NULL;
+	umem->read_only = false;
+	err = grant(ctx->dev, umem);
+	if (err) {
+		xenib_kmem_free(umem);
+		return err;
+	}
 	err = xenib_umem_offer(ctx, umem);
 	if (err)
 		xenib_umem_release(ctx->dev, umem);

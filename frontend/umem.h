@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * umem.h - memory of a process that the HCA is to use: pinned, granted, offered to the backend as a
- * umem; and arenas, umems in which a process's queues and doorbell records are.
+ * umem.h - memory of a process, or of the kernel, that the HCA is to use: pinned, granted, offered
+ * to the backend as a umem; and arenas, umems in which queues and doorbell records are.
  */
 #ifndef XENIB_UMEM_H
 #define XENIB_UMEM_H
@@ -22,7 +22,8 @@ struct xenib_context;
 struct xenib_umem {
 	struct page **pages; /* NULL: nothing here */
 	size_t count;        /* of pages */
-	struct ib_umem *ib;  /* the pins */
+	struct ib_umem *ib;  /* the pins; NULL: the pages are the kernel's own */
+	void *kva;           /* those in a row */
 	grant_ref_t *refs;   /* of each page */
 	bool read_only;
 	bool refused;             /* the backend has said that it does not let the pages go */
@@ -48,6 +49,15 @@ void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem);
 
 /* Both of the first two: addr page aligned, or -EINVAL. */
 int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 addr, u64 length);
+
+/*
+ * As much memory of the kernel's own, zeroed, at kva; granted and offered. Released as any other.
+ */
+int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length);
+
+/* kernel/kmem.c: pages and their place in the kernel's memory, as umem has them. */
+int xenib_kmem_alloc(struct xenib_umem *umem, size_t count);
+void xenib_kmem_free(struct xenib_umem *umem);
 
 /* The arenas of a context that objects share. */
 struct xenib_arenas {
@@ -82,6 +92,13 @@ int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
 
 /* The doorbell record at addr (8-aligned, or -EINVAL); shift as above, 0: the arena is its page. */
 int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift);
+
+/*
+ * A queue of length bytes and a doorbell record in memory of the kernel's own, which both are
+ * returned to. Without a length there is no queue.
+ */
+int xenib_kernel_queue_get(struct xenib_context *ctx, struct xenib_arena_addr *buf,
+			   struct xenib_arena_addr *dbr, size_t length);
 
 /* Only when no object uses the place any more. */
 void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at);

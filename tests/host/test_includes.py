@@ -12,7 +12,7 @@ from harness import TOP
 PATHS = {
     "backend": ["backend", ".", "shared-ring"],
     "benchmarks/programs": ["tests/programs/verbs"],
-    "frontend": ["shared-ring"],
+    "frontend": ["frontend", "shared-ring", "provider"],
     "provider": ["provider", "frontend"],
     "shared-ring": ["shared-ring"],
     "tests/hca": ["tests/hca"],
