@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ah.c - address handles of processes. The provider writes the address into its work requests by
- * itself, so the backend does not hear of them; here they are checked (by the core) and counted.
- * It hears of one that is too many, and refuses it.
+ * ah.c - address handles. Whoever posts writes the address into its work requests by itself: a
+ * process's provider, or kernel/post.c. So the backend does not hear of them; here they are checked
+ * (by the core) and counted. It hears of one of a process that is too many, and refuses it.
  */
+#include "queue/av.h"
 #include "xenib.h"
 
 static int xenib_too_many_ahs(struct xenib_dev *dev, struct xenib_context *ctx)
@@ -25,6 +26,25 @@ int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, str
 		return err;
 	if (!atomic_add_unless(&dev->ahs, 1, dev->attr.max_ah))
 		return xenib_too_many_ahs(dev, xenib_udata_ctx(udata));
+	return 0;
+}
+
+/* Perhaps where nothing may sleep. */
+int xenib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	const struct rdma_ah_attr *attr = init->ah_attr;
+	struct xenib_dev *dev = to_xdev(ibah->device);
+	const struct ib_global_route *grh = &attr->grh;
+	struct xenib_av *av = &to_xah(ibah)->av;
+
+	if (!atomic_add_unless(&dev->ahs, 1, dev->attr.max_ah))
+		return -ENOMEM;
+	memset(av, 0, sizeof(*av));
+	xenib_av_init(av, rdma_ah_get_static_rate(attr), rdma_ah_get_sl(attr),
+		      rdma_ah_get_path_bits(attr), rdma_ah_get_dlid(attr));
+	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH)
+		xenib_av_set_grh(av, grh->dgid.raw, grh->sgid_index, grh->flow_label,
+				 grh->hop_limit, grh->traffic_class);
 	return 0;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cq.c - completion queues, in a process's memory.
+ * cq.c - completion queues, in memory of a process, or of the kernel (kernel/cq.c).
  */
 #include <linux/log2.h>
 
+#include "kernel/kverbs.h"
 #include "xenib.h"
 
 static int check_attr(struct xenib_dev *dev, const struct ib_cq_init_attr *attr)
@@ -54,11 +55,13 @@ static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entri
 	return 0;
 }
 
-/* Without a completion channel there is nobody to tell. */
+/* Without a completion channel there is nobody to tell. The kernel may ask at any time. */
 static int take_bit(struct xenib_dev *dev, struct xenib_cq *cq)
 {
 	cq->event_bit = XEN_VHCA_NO_EVENT;
-	return cq->ibcq.cq_context ? xenib_events_take_bit(dev->events, &cq->event_bit) : 0;
+	if (!cq->k && !cq->ibcq.cq_context)
+		return 0;
+	return xenib_events_take_bit(dev->events, &cq->event_bit);
 }
 
 /*
@@ -85,21 +88,100 @@ static void end_events(struct xenib_dev *dev, struct xenib_cq *cq)
 	xenib_events_remove(dev->events, &cq->event_obj);
 }
 
+/* In the process's memory. */
+static int get_memory(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries,
+		      const struct xenib_create_cq_req *req)
+{
+	int err;
+
+	cq->uar = xenib_uar_get(ctx, req->uar);
+	if (!cq->uar)
+		return -EINVAL;
+	err = xenib_dbr_get(ctx, &cq->dbr, req->db_addr, req->db_shift);
+	if (err)
+		goto err_put_uar;
+	err = xenib_buf_get(ctx, &cq->buf, req->buf_addr, (u64)entries * req->cqe_size,
+			    req->buf_shift);
+	if (err)
+		goto err_put_dbr;
+	return 0;
+
+err_put_dbr:
+	xenib_arena_addr_put(ctx, &cq->dbr);
+err_put_uar:
+	xenib_uar_put(cq->uar);
+	return err;
+}
+
+static void put_memory(struct xenib_cq *cq)
+{
+	if (cq->k) {
+		xenib_kcq_exit(cq);
+		return;
+	}
+	xenib_arena_addr_put(cq->uar->ctx, &cq->buf);
+	xenib_arena_addr_put(cq->uar->ctx, &cq->dbr);
+	xenib_uar_put(cq->uar);
+}
+
+static int make(struct xenib_dev *dev, struct xenib_cq *cq, u32 entries, u32 cqe_size)
+{
+	int err;
+
+	err = take_bit(dev, cq);
+	if (err)
+		return err;
+	err = send_create(cq->uar->ctx, cq, entries, cqe_size);
+	if (err) {
+		xenib_events_give_bit(dev->events, cq->event_bit);
+		return err;
+	}
+	cq->ibcq.cqe = entries - 1;
+	return 0;
+}
+
+static void unmake(struct xenib_dev *dev, struct xenib_cq *cq)
+{
+	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
+		xenib_events_give_bit(dev->events, cq->event_bit);
+}
+
+static int create_kernel_cq(struct xenib_dev *dev, struct xenib_cq *cq,
+			    const struct ib_cq_init_attr *attr)
+{
+	u32 entries = entries_of(attr);
+	int err;
+
+	err = xenib_kcq_init(cq, entries);
+	if (err)
+		return err;
+	err = make(dev, cq, entries, XENIB_CQE_SIZE);
+	if (err) {
+		put_memory(cq);
+		return err;
+	}
+	xenib_kcq_publish(cq);
+	begin_events(dev, cq);
+	return 0;
+}
+
 int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    struct uverbs_attr_bundle *attrs)
 {
-	struct ib_udata *udata = &attrs->driver_udata;
 	struct xenib_dev *dev = to_xdev(ibcq->device);
 	struct xenib_create_cq_resp resp = {};
 	struct xenib_create_cq_req req;
 	struct xenib_cq *cq = to_xcq(ibcq);
-	struct xenib_context *ctx;
+	struct ib_udata *udata;
 	u32 entries;
 	int err;
 
 	err = check_attr(dev, attr);
 	if (err)
 		return err;
+	if (!attrs)
+		return create_kernel_cq(dev, cq, attr);
+	udata = &attrs->driver_udata;
 	err = xenib_copy_req(udata, &req, sizeof(req));
 	if (err)
 		return err;
@@ -107,43 +189,24 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 
-	ctx = xenib_udata_ctx(udata);
 	entries = entries_of(attr);
-	cq->uar = xenib_uar_get(ctx, req.uar);
-	if (!cq->uar)
-		return -EINVAL;
-	err = xenib_dbr_get(ctx, &cq->dbr, req.db_addr, req.db_shift);
+	err = get_memory(xenib_udata_ctx(udata), cq, entries, &req);
 	if (err)
-		goto err_put_uar;
-	err = xenib_buf_get(ctx, &cq->buf, req.buf_addr, (u64)entries * req.cqe_size,
-			    req.buf_shift);
+		return err;
+	err = make(dev, cq, entries, req.cqe_size);
 	if (err)
-		goto err_put_dbr;
-	err = take_bit(dev, cq);
-	if (err)
-		goto err_put_buf;
-	err = send_create(ctx, cq, entries, req.cqe_size);
-	if (err)
-		goto err_give_bit;
-
-	ibcq->cqe = entries - 1;
+		goto err_put;
 	resp.cqn = cq->cqn;
 	err = xenib_copy_resp(udata, &resp, sizeof(resp));
 	if (err)
-		goto err_destroy;
+		goto err_unmake;
 	begin_events(dev, cq);
 	return 0;
 
-err_destroy:
-	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle);
-err_give_bit:
-	xenib_events_give_bit(dev->events, cq->event_bit);
-err_put_buf:
-	xenib_arena_addr_put(ctx, &cq->buf);
-err_put_dbr:
-	xenib_arena_addr_put(ctx, &cq->dbr);
-err_put_uar:
-	xenib_uar_put(cq->uar);
+err_unmake:
+	unmake(dev, cq);
+err_put:
+	put_memory(cq);
 	return err;
 }
 
@@ -167,10 +230,9 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xenib_cq *cq = to_xcq(ibcq);
 
 	end_events(dev, cq);
-	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
-		xenib_events_give_bit(dev->events, cq->event_bit);
-	xenib_arena_addr_put(cq->uar->ctx, &cq->buf);
-	xenib_arena_addr_put(cq->uar->ctx, &cq->dbr);
-	xenib_uar_put(cq->uar);
+	if (cq->k)
+		xenib_kcq_withdraw(cq);
+	unmake(dev, cq);
+	put_memory(cq);
 	return 0;
 }

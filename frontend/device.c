@@ -10,6 +10,7 @@
 #include <xen/page.h>
 #include <xen/xenbus.h>
 
+#include "kernel/kverbs.h"
 #include "vhca_check.h"
 #include "xenib.h"
 
@@ -145,6 +146,16 @@ static const struct ib_device_ops event_ops = {
 	.get_hw_stats = xenib_get_hw_stats,
 };
 
+/* The RDMA core takes those that the kernel may use for such by having all of these. */
+static const struct ib_device_ops kernel_ops = {
+	.create_ah = xenib_create_ah,
+	.get_dma_mr = xenib_get_dma_mr,
+	.poll_cq = xenib_poll_cq,
+	.post_recv = xenib_post_recv,
+	.post_send = xenib_post_send,
+	.req_notify_cq = xenib_req_notify_cq,
+};
+
 static void set_up(struct xenib_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -163,6 +174,10 @@ static void set_up(struct xenib_dev *dev)
 		ib_set_device_ops(ibdev, &mw_ops);
 	if (dev->events)
 		ib_set_device_ops(ibdev, &event_ops);
+	if (dev->kernel) {
+		ib_set_device_ops(ibdev, &kernel_ops);
+		ibdev->local_dma_lkey = XENIB_POOL_LKEY;
+	}
 	ibdev->driver_def = xenib_uar_defs;
 }
 
@@ -172,15 +187,16 @@ static void set_up(struct xenib_dev *dev)
  */
 static int register_device(struct xenib_dev *dev)
 {
+	struct device *dma_device = dev->kernel ? &dev->xbdev->dev : NULL;
 	char name[IB_DEVICE_NAME_MAX];
 	unsigned int number;
 	int err = -ENFILE;
 
 	if (sscanf(dev_name(&dev->xbdev->dev), "vhca-%u", &number) == 1) {
 		snprintf(name, sizeof(name), "xenib%u", number);
-		err = ib_register_device(&dev->ibdev, name, NULL);
+		err = ib_register_device(&dev->ibdev, name, dma_device);
 	}
-	return err == -ENFILE ? ib_register_device(&dev->ibdev, "xenib%d", NULL) : err;
+	return err == -ENFILE ? ib_register_device(&dev->ibdev, "xenib%d", dma_device) : err;
 }
 
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
@@ -213,13 +229,21 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = xenib_tables_init(dev);
 	if (err)
 		goto err_dealloc;
+	/* Consumers in the kernel wait for events. */
+	if (xenib_kverbs_wanted() && events) {
+		err = xenib_kcontext_open(dev);
+		if (err)
+			goto err_tables;
+	}
 	set_up(dev);
 	err = register_device(dev);
 	if (err)
-		goto err_tables;
+		goto err_kernel;
 	xenib_events_start(events, &dev->ibdev);
 	return dev;
 
+err_kernel:
+	xenib_kcontext_close(dev);
 err_tables:
 	xenib_tables_exit(dev);
 err_dealloc:
@@ -233,6 +257,7 @@ void xenib_dev_remove(struct xenib_dev *dev)
 	xenib_uar_mms_revoke(&dev->uar_mms);
 	ib_unregister_device(&dev->ibdev);
 	xenib_reg_cache_exit(&dev->reg_cache);
+	xenib_kcontext_close(dev);
 	xenib_tables_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

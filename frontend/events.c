@@ -32,6 +32,7 @@
 #include <xen/events.h>
 
 #include "events.h"
+#include "kernel/kverbs.h"
 #include "xenib.h"
 
 /* Between a full ring's worth of asynchronous events and the next, in jiffies. */
@@ -110,12 +111,15 @@ u64 xenib_events_count(struct xenib_events *events, enum xenib_events_count whic
 /*
  * With the lock of the CQs held. A process asks for an event by its doorbell record (xenib-abi.h)
  * before it asks the HCA, and never twice with the same word: an event that finds the word of the
- * last one is not what it has asked for.
+ * last one is not what it has asked for. The kernel keeps for itself whether it has.
  */
 static bool is_asked_for(struct xenib_cq *cq)
 {
-	__be32 word = READ_ONCE(*cq->arm);
+	__be32 word;
 
+	if (cq->k)
+		return xenib_kcq_take_event(cq->k);
+	word = READ_ONCE(*cq->arm);
 	if (cq->told && word == cq->told_arm)
 		return false;
 	cq->told = true;

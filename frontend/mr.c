@@ -4,6 +4,7 @@
  */
 #include <linux/slab.h>
 
+#include "kernel/kverbs.h"
 #include "xenib.h"
 
 /*
@@ -139,4 +140,10 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	xenib_reg_cache_put(mr->reg);
 	kfree(mr);
 	return 0;
+}
+
+/* Whoever may use the pool needs none, and no key reaches all of the kernel's memory. */
+struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	return ERR_PTR(-EOPNOTSUPP);
 }

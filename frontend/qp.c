@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * qp.c - queue pairs, in a process's memory.
+ * qp.c - queue pairs, in memory of a process, or of the kernel (kernel/qp.c).
  */
 #include <linux/log2.h>
 
+#include "kernel/kverbs.h"
 #include "vhca_check.h"
 #include "xenib.h"
 
@@ -115,43 +116,80 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 	return 0;
 }
 
+/* In the process's memory. */
+static int get_memory(struct xenib_context *ctx, struct xenib_qp *qp,
+		      const struct xenib_create_qp_req *req)
+{
+	int err;
+
+	qp->uar = xenib_uar_get(ctx, req->uar);
+	if (!qp->uar)
+		return -EINVAL;
+	err = xenib_dbr_get(ctx, &qp->dbr, req->db_addr, req->db_shift);
+	if (err)
+		goto err_put_uar;
+	if (buf_bytes(req)) {
+		err = xenib_buf_get(ctx, &qp->buf, req->buf_addr, buf_bytes(req), req->buf_shift);
+		if (err)
+			goto err_put_dbr;
+	}
+	return 0;
+
+err_put_dbr:
+	xenib_arena_addr_put(ctx, &qp->dbr);
+err_put_uar:
+	xenib_uar_put(qp->uar);
+	return err;
+}
+
+static void put_memory(struct xenib_qp *qp)
+{
+	if (qp->k) {
+		xenib_kqp_exit(qp);
+		return;
+	}
+	xenib_arena_addr_put(qp->uar->ctx, &qp->buf);
+	xenib_arena_addr_put(qp->uar->ctx, &qp->dbr);
+	xenib_uar_put(qp->uar);
+}
+
+static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,
+			   const struct ib_qp_init_attr *init, struct ib_udata *udata,
+			   struct xenib_create_qp_req *req)
+{
+	int err;
+
+	err = xenib_copy_req(udata, req, sizeof(*req));
+	if (err)
+		return err;
+	err = check_req(dev, init, req);
+	if (err)
+		return err;
+	return get_memory(xenib_udata_ctx(udata), qp, req);
+}
+
 int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibqp->device);
 	struct xenib_qp *qp = to_xqp(ibqp);
 	struct xenib_create_qp_req req;
-	struct xenib_context *ctx;
 	int err;
 
-	if (!udata)
-		return -EOPNOTSUPP;
 	err = check_init(dev, init);
 	if (err)
 		return err;
-	err = xenib_copy_req(udata, &req, sizeof(req));
-	if (err)
-		return err;
-	err = check_req(dev, init, &req);
-	if (err)
-		return err;
-
-	ctx = xenib_udata_ctx(udata);
 	qp->cap = init->cap;
 	qp->sig_type = init->sq_sig_type;
-	qp->uar = xenib_uar_get(ctx, req.uar);
-	if (!qp->uar)
-		return -EINVAL;
-	err = xenib_dbr_get(ctx, &qp->dbr, req.db_addr, req.db_shift);
+	err = udata ? get_user_memory(dev, qp, init, udata, &req) : xenib_kqp_init(qp, init, &req);
 	if (err)
-		goto err_put_uar;
-	if (buf_bytes(&req)) {
-		err = xenib_buf_get(ctx, &qp->buf, req.buf_addr, buf_bytes(&req), req.buf_shift);
-		if (err)
-			goto err_put_dbr;
-	}
+		return err;
 	err = send_create(dev, qp, init, &req);
-	if (err)
-		goto err_put_buf;
+	if (err) {
+		put_memory(qp);
+		return err;
+	}
+	if (qp->k)
+		xenib_kqp_publish(qp, init);
 
 	qp->event_obj = (struct xenib_event_obj){
 		.handle = qp->handle,
@@ -160,32 +198,52 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	};
 	xenib_events_add(dev->events, &qp->event_obj);
 	return 0;
+}
 
-err_put_buf:
-	xenib_arena_addr_put(ctx, &qp->buf);
-err_put_dbr:
-	xenib_arena_addr_put(ctx, &qp->dbr);
-err_put_uar:
-	xenib_uar_put(qp->uar);
+static int modify(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct xenib_dev *dev = to_xdev(qp->ibqp.device);
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_QP_MODIFY,
+		.req.u.qp_modify = {
+			.qp = qp->handle,
+			.mask = mask,
+		},
+	};
+
+	xenib_events_again(dev->events, &qp->event_obj);
+	xenib_qp_attr_to_wire(attr, mask, &cmd.req.u.qp_modify.attr);
+	return xenib_cmd_exec(dev->ring, &cmd);
+}
+
+/* Once the backend is gone the QP is in no state but error, and may be told so. */
+static int modify_kernel_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err;
+
+	err = modify(qp, attr, mask);
+	if (!(mask & IB_QP_STATE))
+		return err;
+	if (err && attr->qp_state == IB_QPS_ERR && xenib_kcontext_is_dead(qp->k->kernel))
+		err = 0;
+	if (!err)
+		xenib_kqp_set_state(qp, attr->qp_state);
 	return err;
 }
 
 int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
-	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_QP_MODIFY };
+	struct xenib_qp *qp = to_xqp(ibqp);
 	int err;
 
-	err = xenib_copy_req(udata, NULL, 0);
-	if (err)
-		return err;
+	if (udata) {
+		err = xenib_copy_req(udata, NULL, 0);
+		if (err)
+			return err;
+	}
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return -EOPNOTSUPP;
-
-	xenib_events_again(to_xdev(ibqp->device)->events, &to_xqp(ibqp)->event_obj);
-	cmd.req.u.qp_modify.qp = to_xqp(ibqp)->handle;
-	cmd.req.u.qp_modify.mask = mask;
-	xenib_qp_attr_to_wire(attr, mask, &cmd.req.u.qp_modify.attr);
-	return xenib_cmd_exec(to_xdev(ibqp->device)->ring, &cmd);
+	return qp->k ? modify_kernel_qp(qp, attr, mask) : modify(qp, attr, mask);
 }
 
 int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -223,8 +281,8 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &qp->event_obj);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
-	xenib_arena_addr_put(qp->uar->ctx, &qp->buf);
-	xenib_arena_addr_put(qp->uar->ctx, &qp->dbr);
-	xenib_uar_put(qp->uar);
+	if (qp->k)
+		xenib_kqp_withdraw(qp);
+	put_memory(qp);
 	return 0;
 }

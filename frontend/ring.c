@@ -38,6 +38,7 @@ struct xenib_ring {
 	struct xenib_cmd *waiting[VHCA_RING_MAX_ENTRIES]; /* by id, which is the slot */
 	DECLARE_BITMAP(busy, VHCA_RING_MAX_ENTRIES);
 	bool dead;
+	struct work_struct *on_death; /* or NULL */
 	wait_queue_head_t slot_free;
 
 	unsigned int slots;
@@ -73,6 +74,8 @@ static void kill_locked(struct xenib_ring *ring)
 	for_each_set_bit(slot, ring->busy, ring->slots)
 		finish_cmd(ring, slot, -EIO);
 	wake_up_all(&ring->slot_free);
+	if (ring->on_death)
+		queue_work(system_unbound_wq, ring->on_death);
 }
 
 void xenib_ring_kill(struct xenib_ring *ring)
@@ -87,6 +90,17 @@ void xenib_ring_kill(struct xenib_ring *ring)
 bool xenib_ring_is_dead(struct xenib_ring *ring)
 {
 	return READ_ONCE(ring->dead);
+}
+
+void xenib_ring_on_death(struct xenib_ring *ring, struct work_struct *work)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->on_death = work;
+	if (work && ring->dead)
+		queue_work(system_unbound_wq, work);
+	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
 /* A response, copied, to a request that waits. */

@@ -7,6 +7,7 @@
 #define XENIB_RING_H
 
 #include <linux/completion.h>
+#include <linux/workqueue.h>
 #include <xen/xenbus.h>
 
 #include "vhca.h"
@@ -45,6 +46,12 @@ int xenib_ring_publish(struct xenib_ring *ring, struct xenbus_transaction xbt);
 /* Fails all commands that wait, and all that come: the backend will not answer any more. */
 void xenib_ring_kill(struct xenib_ring *ring);
 bool xenib_ring_is_dead(struct xenib_ring *ring);
+
+/*
+ * The work to be queued when the channel dies, and at once if it has; NULL: none any more. There is
+ * one for a channel.
+ */
+void xenib_ring_on_death(struct xenib_ring *ring, struct work_struct *work);
 
 /*
  * Sends a command. Waits for a free slot: with killable, no longer than the process lives.

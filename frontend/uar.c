@@ -101,7 +101,7 @@ static bool frame_is_usable(u64 frame)
 	       !is_in_bar(addr);
 }
 
-static int uar_offer(struct xenib_uar *uar)
+int xenib_uar_offer(struct xenib_uar *uar)
 {
 	struct xenib_dev *dev = uar->ctx->dev;
 	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_UAR_ALLOC };
@@ -147,7 +147,7 @@ err_put_gfn:
  * Also at the end of the last mapping, in munmap(). A page that is not given back
  * keeps its place.
  */
-static void uar_return(struct xenib_uar *uar)
+void xenib_uar_return(struct xenib_uar *uar)
 {
 	struct xenib_dev *dev = uar->ctx->dev;
 
@@ -166,7 +166,7 @@ static struct xenib_uar *uar_alloc(struct ib_ucontext *ibuc, enum xenib_uar_type
 		return ERR_PTR(-ENOMEM);
 	uar->ctx = ctx;
 	uar->type = type;
-	err = uar_offer(uar);
+	err = xenib_uar_offer(uar);
 	if (err)
 		goto err_free;
 	err = rdma_user_mmap_entry_insert(ibuc, &uar->entry, PAGE_SIZE);
@@ -181,7 +181,7 @@ static struct xenib_uar *uar_alloc(struct ib_ucontext *ibuc, enum xenib_uar_type
 	return uar;
 
 err_return:
-	uar_return(uar);
+	xenib_uar_return(uar);
 err_free:
 	kfree(uar);
 	return ERR_PTR(err);
@@ -201,7 +201,7 @@ void xenib_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct xenib_uar *uar = container_of(entry, struct xenib_uar, entry);
 
-	uar_return(uar);
+	xenib_uar_return(uar);
 	kfree(uar);
 }
 

@@ -6,24 +6,31 @@
 
 #include "xenib.h"
 
-static int send_open(struct xenib_dev *dev, struct xenib_context *ctx)
+int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_CTX_OPEN,
-		.req.u.ctx_open.pid = task_tgid_nr(current),
+		.req.u.ctx_open.pid = pid,
 	};
-	char name[TASK_COMM_LEN];
 	int err;
 
-	get_task_comm(name, current);
-	static_assert(sizeof(name) <= sizeof(cmd.req.u.ctx_open.name));
-	memcpy(cmd.req.u.ctx_open.name, name, sizeof(name));
+	static_assert(sizeof(cmd.req.u.ctx_open.name) >= TASK_COMM_LEN);
+	memcpy(cmd.req.u.ctx_open.name, name, TASK_COMM_LEN);
+	ctx->dev = dev;
+	xa_init_flags(&ctx->uars, XA_FLAGS_ALLOC);
+	xenib_arenas_init(&ctx->arenas);
 
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)
 		return err;
 	ctx->handle = cmd.rsp.u.object.handle;
 	return 0;
+}
+
+void xenib_context_close(struct xenib_context *ctx)
+{
+	xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
+	xa_destroy(&ctx->uars);
 }
 
 static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
@@ -42,6 +49,7 @@ static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		.max_uars = dev->attr.max_uar,
 		.features = XENIB_FEATURE_ARENAS,
 	};
+	char name[TASK_COMM_LEN];
 	int err;
 
 	err = xenib_copy_req(udata, &req, sizeof(req));
@@ -50,16 +58,14 @@ static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (req.comp_mask || req.reserved)
 		return -EINVAL;
 
-	ctx->dev = dev;
-	xa_init_flags(&ctx->uars, XA_FLAGS_ALLOC);
-	xenib_arenas_init(&ctx->arenas);
-	err = send_open(dev, ctx);
+	get_task_comm(name, current);
+	err = xenib_context_open(dev, ctx, task_tgid_nr(current), name);
 	if (err)
 		return err;
 
 	err = xenib_copy_resp(udata, &resp, sizeof(resp));
 	if (err)
-		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
+		xenib_context_close(ctx);
 	return err;
 }
 
@@ -90,9 +96,8 @@ void xenib_dealloc_ucontext(struct ib_ucontext *ibuc)
 	struct xenib_context *ctx = &to_xucontext(ibuc)->ctx;
 
 	xenib_reg_cache_forget(ctx);
-	xenib_cmd_destroy(ctx->dev->ring, XEN_VHCA_OP_CTX_CLOSE, ctx->handle);
+	xenib_context_close(ctx);
 	xenib_spaces_forget(ctx);
-	xa_destroy(&ctx->uars);
 }
 
 /*

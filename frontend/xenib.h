@@ -17,6 +17,7 @@
 #include "grant.h"
 #include "reg_cache.h"
 #include "umem.h"
+#include "queue/format.h"
 #include "ring.h"
 #include "xenib-abi.h"
 
@@ -42,6 +43,11 @@ struct xenib_uar_mms {
 	bool revoked;      /* the device goes: there are to be no more mappings */
 };
 
+struct xenib_kcontext;
+struct xenib_kcq;
+struct xenib_kqp;
+struct xenib_pool_keys;
+
 struct xenib_dev {
 	struct ib_device ibdev;
 	struct xenbus_device *xbdev;
@@ -59,6 +65,7 @@ struct xenib_dev {
 	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
 	struct xenib_uar_mms uar_mms;
 	struct xenib_reg_cache reg_cache;
+	struct xenib_kcontext *kernel; /* NULL: the kernel does not use the device itself */
 };
 
 /* Whoever has the device open: what the backend knows as a context. */
@@ -78,7 +85,7 @@ struct xenib_ucontext {
 
 /* A doorbell page. Freed when its handle and all mappings of it are gone. */
 struct xenib_uar {
-	struct rdma_user_mmap_entry entry;
+	struct rdma_user_mmap_entry entry; /* of a process's */
 	struct xenib_context *ctx;
 	xen_vhca_handle_t handle;
 	u32 index;
@@ -92,12 +99,13 @@ struct xenib_uar {
 struct xenib_pd {
 	struct ib_pd ibpd;
 	xen_vhca_handle_t handle;
+	struct xenib_pool_keys *keys; /* NULL: a process's, or not used yet */
 };
 
 struct xenib_mr {
 	struct ib_mr ibmr;
 	struct xenib_context *ctx;
-	struct xenib_reg *reg;
+	struct xenib_reg *reg; /* NULL: the kernel's, which has none */
 	xen_vhca_handle_t handle;
 };
 
@@ -119,6 +127,7 @@ struct xenib_cq {
 	__be32 told_arm;   /* as it was at the last event that was told */
 	bool told;
 	struct xenib_event_obj event_obj;
+	struct xenib_kcq *k; /* NULL: a process's */
 };
 
 struct xenib_srq {
@@ -140,10 +149,12 @@ struct xenib_qp {
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
 	struct xenib_event_obj event_obj;
+	struct xenib_kqp *k; /* NULL: a process's */
 };
 
 struct xenib_ah {
 	struct ib_ah ibah;
+	struct xenib_av av; /* the kernel's */
 };
 
 #define XENIB_CONVERT(type, member) \
@@ -159,6 +170,7 @@ XENIB_CONVERT(mw, mw)
 XENIB_CONVERT(cq, cq)
 XENIB_CONVERT(srq, srq)
 XENIB_CONVERT(qp, qp)
+XENIB_CONVERT(ah, ah)
 #undef XENIB_CONVERT
 
 static inline struct xenib_ucontext *to_xucontext(struct ib_ucontext *ibuc)
@@ -196,7 +208,12 @@ int xenib_copy_req(struct ib_udata *udata, void *req, size_t size);
 /* Copies an answer to the provider, as far as it has room for it. */
 int xenib_copy_resp(struct ib_udata *udata, void *resp, size_t size);
 
-/* ucontext.c */
+/*
+ * ucontext.c. xenib_context_open() makes a context of ctx, also for others than processes; name has
+ * TASK_COMM_LEN characters. xenib_context_close() when it has no objects any more.
+ */
+int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name);
+void xenib_context_close(struct xenib_context *ctx);
 int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void xenib_dealloc_ucontext(struct ib_ucontext *ibuc);
 void xenib_disassociate_ucontext(struct ib_ucontext *ibuc);
@@ -220,6 +237,13 @@ void xenib_mmap_free(struct rdma_user_mmap_entry *entry);
 struct xenib_uar *xenib_uar_get(struct xenib_context *ctx, u32 index);
 void xenib_uar_put(struct xenib_uar *uar);
 
+/*
+ * A page of the backend for uar, whose ctx and type are set; and its end. It is not mapped by any
+ * of this.
+ */
+int xenib_uar_offer(struct xenib_uar *uar);
+void xenib_uar_return(struct xenib_uar *uar);
+
 /* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c, mcast.c */
 int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
@@ -239,6 +263,7 @@ int xenib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			 struct ib_udata *udata);
+int xenib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int xenib_destroy_ah(struct ib_ah *ibah, u32 flags);
 int xenib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int xenib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dma.c - DMA of the kernel's consumers: data is copied through the pool, as swiotlb does.
+ *
+ * What is mapped for the HCA to write is copied in as well: a message that is shorter than its
+ * buffer must not hand out what was in the pool before. A list is in one piece in the pool.
+ *
+ * The RDMA core maps a process's memory by the same operations (ib_umem_get()). Its pages are
+ * granted themselves (umem.c), and nobody asks for the addresses that they have here. No consumer
+ * in the kernel sets the attribute that tells it.
+ */
+#include <linux/dma-map-ops.h>
+#include <linux/dma-mapping.h>
+#include <linux/scatterlist.h>
+
+#include "kernel/dma.h"
+#include "kernel/kverbs.h"
+
+static struct xenib_pool *pool_of(struct device *dev)
+{
+	return container_of(dev->dma_parms, struct xenib_dma, parms)->pool;
+}
+
+/* Where in the kernel's memory the data is, of which addr is the copy. */
+static void *original(struct xenib_pool *pool, u64 addr)
+{
+	return phys_to_virt(*xenib_pool_origin(pool, addr)) +
+	       (addr & (BIT(XENIB_GRANULE_SHIFT) - 1));
+}
+
+static void note_origin(struct xenib_pool *pool, u64 addr, phys_addr_t phys, size_t size)
+{
+	phys_addr_t *origins = xenib_pool_origin(pool, addr);
+	size_t i;
+
+	for (i = 0; i << XENIB_GRANULE_SHIFT < size; i++)
+		origins[i] = phys + (i << XENIB_GRANULE_SHIFT);
+}
+
+static void copy_in(struct xenib_pool *pool, u64 addr, size_t size)
+{
+	memcpy(xenib_pool_kva(pool, addr), original(pool, addr), size);
+}
+
+static void copy_out(struct xenib_pool *pool, u64 addr, size_t size)
+{
+	memcpy(original(pool, addr), xenib_pool_kva(pool, addr), size);
+}
+
+static dma_addr_t map_page(struct device *dev, struct page *page, unsigned long offset, size_t size,
+			   enum dma_data_direction dir, unsigned long attrs)
+{
+	struct xenib_pool *pool = pool_of(dev);
+	u64 addr;
+
+	addr = xenib_pool_alloc(pool, size);
+	if (!addr)
+		return DMA_MAPPING_ERROR;
+	note_origin(pool, addr, page_to_phys(page) + offset, size);
+	copy_in(pool, addr, size);
+	return addr;
+}
+
+static void unmap_page(struct device *dev, dma_addr_t addr, size_t size,
+		       enum dma_data_direction dir, unsigned long attrs)
+{
+	struct xenib_pool *pool = pool_of(dev);
+
+	if (WARN_ON_ONCE(!xenib_pool_has(addr)))
+		return;
+	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
+		copy_out(pool, addr, size);
+	xenib_pool_free(pool, addr, size);
+}
+
+/* A part of what was mapped: it may begin anywhere there. */
+static void sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
+			 enum dma_data_direction dir)
+{
+	if (!WARN_ON_ONCE(!xenib_pool_has(addr)) && dir != DMA_TO_DEVICE)
+		copy_out(pool_of(dev), addr, size);
+}
+
+static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
+			    enum dma_data_direction dir)
+{
+	if (!WARN_ON_ONCE(!xenib_pool_has(addr)) && dir != DMA_FROM_DEVICE)
+		copy_in(pool_of(dev), addr, size);
+}
+
+/* Lists: one behind the other in the pool, at the address of the first element. */
+
+static size_t bytes_of(struct scatterlist *list, int count)
+{
+	struct scatterlist *sg;
+	size_t bytes = 0;
+	int i;
+
+	for_each_sg(list, sg, count, i)
+		bytes += sg->length;
+	return bytes;
+}
+
+static void copy_list_in(struct xenib_pool *pool, struct scatterlist *list, int count)
+{
+	void *to = xenib_pool_kva(pool, sg_dma_address(list));
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(list, sg, count, i) {
+		memcpy(to, sg_virt(sg), sg->length);
+		to += sg->length;
+	}
+}
+
+static void copy_list_out(struct xenib_pool *pool, struct scatterlist *list, int count)
+{
+	const void *from = xenib_pool_kva(pool, sg_dma_address(list));
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(list, sg, count, i) {
+		memcpy(sg_virt(sg), from, sg->length);
+		from += sg->length;
+	}
+}
+
+/* What ib_umem_get() asks for. */
+static int map_process(struct scatterlist *list, int count)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(list, sg, count, i) {
+		sg_dma_address(sg) = sg_phys(sg);
+		sg_dma_len(sg) = sg->length;
+	}
+	return count;
+}
+
+static int map_sg(struct device *dev, struct scatterlist *list, int count,
+		  enum dma_data_direction dir, unsigned long attrs)
+{
+	struct xenib_pool *pool = pool_of(dev);
+	size_t bytes;
+	u64 addr;
+
+	if (attrs & DMA_ATTR_WEAK_ORDERING)
+		return map_process(list, count);
+	bytes = bytes_of(list, count);
+	addr = xenib_pool_alloc(pool, bytes);
+	if (!addr)
+		return -ENOMEM;
+	sg_dma_address(list) = addr;
+	sg_dma_len(list) = bytes;
+	copy_list_in(pool, list, count);
+	return 1;
+}
+
+/* For a process's memory it is called without the attribute. */
+static void unmap_sg(struct device *dev, struct scatterlist *list, int count,
+		     enum dma_data_direction dir, unsigned long attrs)
+{
+	struct xenib_pool *pool = pool_of(dev);
+
+	if (!xenib_pool_has(sg_dma_address(list)))
+		return;
+	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
+		copy_list_out(pool, list, count);
+	xenib_pool_free(pool, sg_dma_address(list), bytes_of(list, count));
+}
+
+static void sync_sg_for_cpu(struct device *dev, struct scatterlist *list, int count,
+			    enum dma_data_direction dir)
+{
+	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_TO_DEVICE)
+		copy_list_out(pool_of(dev), list, count);
+}
+
+static void sync_sg_for_device(struct device *dev, struct scatterlist *list, int count,
+			       enum dma_data_direction dir)
+{
+	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_FROM_DEVICE)
+		copy_list_in(pool_of(dev), list, count);
+}
+
+/* Memory that both use is the pool's own. */
+static void *alloc_coherent(struct device *dev, size_t size, dma_addr_t *handle, gfp_t gfp,
+			    unsigned long attrs)
+{
+	struct xenib_pool *pool = pool_of(dev);
+	void *kva;
+
+	*handle = xenib_pool_alloc(pool, size);
+	if (!*handle)
+		return NULL;
+	kva = xenib_pool_kva(pool, *handle);
+	memset(kva, 0, size);
+	return kva;
+}
+
+static void free_coherent(struct device *dev, size_t size, void *kva, dma_addr_t handle,
+			  unsigned long attrs)
+{
+	xenib_pool_free(pool_of(dev), handle, size);
+}
+
+static const struct dma_map_ops pool_ops = {
+	.alloc = alloc_coherent,
+	.free = free_coherent,
+	.map_page = map_page,
+	.map_sg = map_sg,
+	.sync_sg_for_cpu = sync_sg_for_cpu,
+	.sync_sg_for_device = sync_sg_for_device,
+	.sync_single_for_cpu = sync_for_cpu,
+	.sync_single_for_device = sync_for_device,
+	.unmap_page = unmap_page,
+	.unmap_sg = unmap_sg,
+};
+
+int xenib_dma_init(struct xenib_dma *dma, struct device *dev, struct xenib_pool *pool)
+{
+	int err;
+
+	dma->pool = pool;
+	dev->dma_parms = &dma->parms;
+	set_dma_ops(dev, &pool_ops);
+	dma_set_max_seg_size(dev, UINT_MAX);
+	err = dma_coerce_mask_and_coherent(dev, DMA_BIT_MASK(64));
+	if (err)
+		xenib_dma_exit(dev);
+	return err;
+}
+
+/* The device outlives us: nothing of ours may stay there. */
+void xenib_dma_exit(struct device *dev)
+{
+	set_dma_ops(dev, NULL);
+	dev->dma_parms = NULL;
+	dev->dma_mask = NULL;
+	dev->coherent_dma_mask = 0;
+}

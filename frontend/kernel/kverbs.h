@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kverbs.h - the guest's kernel as a user of the device, as processes are: a context, a doorbell
+ * page, queues that it posts to and polls itself.
+ *
+ * Everything that the HCA writes is as the backend may have written it. So a completion is believed
+ * only if a WR waits for it, and each WR completes once at most: a consumer's pointer is never
+ * given back to it twice. What such a backend can do is to complete WRs too early, or never.
+ *
+ * Locks: a queue's, then its CQ's (queue/queues.h), both with interrupts off.
+ */
+#ifndef XENIB_KVERBS_H
+#define XENIB_KVERBS_H
+
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "kernel/dma.h"
+#include "kernel/pool.h"
+#include "queue/queues.h"
+#include "queue/size.h"
+#include "xenib.h"
+
+/* uar.c: a doorbell page that the kernel has mapped. */
+struct xenib_kuar {
+	struct xenib_uar uar;
+	struct xenib_doorbell bell;
+	struct page *place; /* PV: what is at the address before and after */
+};
+
+/** xenib_kuar_create() - gets a doorbell page from the backend, and maps it. */
+int xenib_kuar_create(struct xenib_context *ctx, struct xenib_kuar *kuar);
+
+/** xenib_kuar_destroy() - when no queue is left. */
+void xenib_kuar_destroy(struct xenib_kuar *kuar);
+
+/* context.c */
+struct xenib_kcontext {
+	struct xenib_context ctx;
+	struct xenib_kuar uar;
+	struct xenib_limits limits;
+	struct xenib_qp_table qps;
+	struct xenib_pool pool;
+	struct xenib_dma dma;
+
+	spinlock_t lock; /* of the list */
+	struct list_head cqs;
+	struct work_struct wake;
+};
+
+/** xenib_kverbs_wanted() - whether the kernel is to use devices at all: module parameter kverbs. */
+bool xenib_kverbs_wanted(void);
+
+/** xenib_kcontext_open() - sets dev->kernel, before the device is registered. */
+int xenib_kcontext_open(struct xenib_dev *dev);
+
+/** xenib_kcontext_close() - if there is one, once the device is not registered any more. */
+void xenib_kcontext_close(struct xenib_dev *dev);
+
+/**
+ * xenib_kcontext_wake() - the backend is gone: who waits for completions has to look for them, as
+ * no event will come. In any context.
+ */
+void xenib_kcontext_wake(struct xenib_kcontext *kernel);
+
+/** xenib_kcontext_is_dead() - whether the backend is gone, so that nothing is carried out. */
+static inline bool xenib_kcontext_is_dead(const struct xenib_kcontext *kernel)
+{
+	return xenib_ring_is_dead(kernel->ctx.dev->ring);
+}
+
+/* cq.c */
+struct xenib_kcq {
+	struct xenib_cq_queue q;
+	struct xenib_cq *cq;
+	struct xenib_kcontext *kernel;
+	struct list_head list;      /* kernel->cqs */
+	struct list_head senders;   /* QPs that complete here; under q.lock */
+	struct list_head receivers; /* of those, that have a receive queue */
+	bool armed;                 /* the consumer waits for an event; under q.lock */
+};
+
+/**
+ * xenib_kcq_init() - sets cq->k, buf, dbr and uar of a CQ that is to be made.
+ * @entries: a power of two
+ */
+int xenib_kcq_init(struct xenib_cq *cq, u32 entries);
+
+/** xenib_kcq_exit() - the backend does not have the CQ, or not any more. */
+void xenib_kcq_exit(struct xenib_cq *cq);
+
+/** xenib_kcq_publish() - the backend has made the CQ: it has its number. */
+void xenib_kcq_publish(struct xenib_cq *cq);
+
+/** xenib_kcq_withdraw() - before the CQ ends. Its handler is not called any more. */
+void xenib_kcq_withdraw(struct xenib_cq *cq);
+
+int xenib_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc);
+int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/**
+ * xenib_kcq_take_event() - whether the consumer waits for an event. It does not after that. With
+ * interrupts off.
+ *
+ * The count of events is part of how the next one is asked for. Where no QP completes there is
+ * nothing to be told of, and the consumer may be about to give up the CQ: its handler must not
+ * start again.
+ */
+static inline bool xenib_kcq_take_event(struct xenib_kcq *k)
+{
+	bool armed;
+
+	xenib_lock(&k->q.lock);
+	armed = k->armed && !(list_empty(&k->senders) && list_empty(&k->receivers));
+	if (armed)
+		k->armed = false;
+	k->q.arm_count += armed;
+	xenib_unlock(&k->q.lock);
+	return armed;
+}
+
+/* qp.c */
+
+/* What a consumer is told when a send WR completes, by the WR's number. */
+struct xenib_kwr {
+	u64 wr_id;
+	u32 opcode; /* enum ib_wc_opcode */
+};
+
+struct xenib_kqp {
+	struct xenib_qp_queues q;
+	struct xenib_qp *qp;
+	struct xenib_kcontext *kernel;
+	struct xenib_kwr *wrs;
+	u32 wr_mask;
+	bool error; /* the QP is in that state */
+	const struct xenib_pool_keys *keys;
+	struct list_head senders; /* in the lists of its CQs */
+	struct list_head receivers;
+	struct rcu_head rcu;
+};
+
+/**
+ * xenib_kqp_init() - sets qp->k, buf, dbr and uar of a QP that is to be made.
+ * @req: is told what the backend has to know of its queues
+ */
+int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
+		   struct xenib_create_qp_req *req);
+
+/** xenib_kqp_exit() - the backend does not have the QP, or not any more. */
+void xenib_kqp_exit(struct xenib_qp *qp);
+
+/**
+ * xenib_kqp_publish() - the backend has made the QP.
+ * @init: is told what can be posted
+ */
+void xenib_kqp_publish(struct xenib_qp *qp, struct ib_qp_init_attr *init);
+
+/** xenib_kqp_withdraw() - the backend has no QP any more: its completions are dropped. */
+void xenib_kqp_withdraw(struct xenib_qp *qp);
+
+/** xenib_kqp_set_state() - the QP has changed to that state. */
+void xenib_kqp_set_state(struct xenib_qp *qp, enum ib_qp_state state);
+
+/* mr.c: there is no key to all memory. */
+struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access);
+
+/* post.c */
+int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad_wr);
+int xenib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad_wr);
+
+#endif

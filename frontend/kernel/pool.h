@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pool.h - the memory through which the kernel's data passes. The HCA reaches it, and nothing else
+ * of the kernel.
+ *
+ * It consists of segments, each a umem. To the HCA they are at fixed addresses, one for each 16 MiB
+ * from XENIB_POOL_BASE on, in each PD by a key of its own. Consumers know none of these keys: they
+ * give XENIB_POOL_LKEY, which the HCA does not have.
+ */
+#ifndef XENIB_POOL_H
+#define XENIB_POOL_H
+
+#include <linux/genalloc.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sizes.h>
+#include <linux/workqueue.h>
+
+#include "umem.h"
+
+/* No physical address is as high, so a process's memory (dma.c) is not taken for the pool's. */
+#define XENIB_POOL_BASE BIT_ULL(56)
+#define XENIB_SEGMENT_SHIFT 24
+#define XENIB_MAX_SEGMENTS 64
+#define XENIB_POOL_END (XENIB_POOL_BASE + ((u64)XENIB_MAX_SEGMENTS << XENIB_SEGMENT_SHIFT))
+#define XENIB_POOL_LKEY 0x100
+
+/* Memory is given out in multiples of it. */
+#define XENIB_GRANULE_SHIFT 10
+
+struct xenib_pd;
+
+struct xenib_segment {
+	struct xenib_umem umem;
+	phys_addr_t *origins; /* of each granule: what dma.c has put there */
+};
+
+struct xenib_pool {
+	struct xenib_context *ctx;
+	struct gen_pool *gen; /* by the HCA's addresses */
+	struct mutex lock;    /* of all below but the segments that are there */
+	struct xenib_segment *segments[XENIB_MAX_SEGMENTS];
+	unsigned int count;
+	struct list_head users; /* struct xenib_pool_keys */
+	struct work_struct grow;
+};
+
+/* Of a PD. */
+struct xenib_pool_keys {
+	struct list_head list;
+	xen_vhca_handle_t pd;
+	u32 lkeys[XENIB_MAX_SEGMENTS]; /* 0: none */
+	xen_vhca_handle_t mrs[XENIB_MAX_SEGMENTS];
+};
+
+/** xenib_pool_init() - an empty pool. */
+int xenib_pool_init(struct xenib_pool *pool, struct xenib_context *ctx);
+
+/** xenib_pool_exit() - when no consumer has anything of it. */
+void xenib_pool_exit(struct xenib_pool *pool);
+
+/** xenib_pool_start() - there is something in it after that: before a consumer has the first PD. */
+int xenib_pool_start(struct xenib_pool *pool);
+
+/**
+ * xenib_pool_keys_get() - the PD's keys, which are made when it is asked for them first.
+ *
+ * Return: ERR_PTR() if they cannot be made.
+ */
+struct xenib_pool_keys *xenib_pool_keys_get(struct xenib_pool *pool, struct xenib_pd *pd);
+
+/** xenib_pool_keys_put() - ends the PD's keys, if it has any. */
+void xenib_pool_keys_put(struct xenib_pool *pool, struct xenib_pd *pd);
+
+/** xenib_pool_has() - whether an address of the HCA's is one of the pool's, used or not. */
+static inline bool xenib_pool_has(u64 addr)
+{
+	return addr >= XENIB_POOL_BASE && addr < XENIB_POOL_END;
+}
+
+static inline unsigned int xenib_pool_segment(u64 addr)
+{
+	return (addr - XENIB_POOL_BASE) >> XENIB_SEGMENT_SHIFT;
+}
+
+static inline size_t xenib_pool_offset(u64 addr)
+{
+	return addr & (BIT_ULL(XENIB_SEGMENT_SHIFT) - 1);
+}
+
+/**
+ * xenib_pool_alloc() - memory in one piece. In any context.
+ *
+ * Return: its address to the HCA; 0 if there is no room. Then the pool grows, if it may.
+ */
+u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size);
+
+/** xenib_pool_free() - @size is that of xenib_pool_alloc(). */
+void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size);
+
+/** xenib_pool_kva() - where the kernel has what xenib_pool_alloc() has given. */
+void *xenib_pool_kva(struct xenib_pool *pool, u64 addr);
+
+/** xenib_pool_origin() - what is noted of a granule that xenib_pool_alloc() has given. */
+phys_addr_t *xenib_pool_origin(struct xenib_pool *pool, u64 addr);
+
+/**
+ * xenib_pool_lkey() - the key that the HCA is to be told for an address of a consumer's.
+ *
+ * Return: false if it is not the pool's, or the PD has no key for it.
+ */
+static inline bool xenib_pool_lkey(const struct xenib_pool_keys *keys, u64 addr, u32 *lkey)
+{
+	if (!xenib_pool_has(addr))
+		return false;
+	*lkey = READ_ONCE(keys->lkeys[xenib_pool_segment(addr)]);
+	return *lkey;
+}
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * post.c - posting to the kernel's queues.
+ *
+ * A consumer's data is in the pool, and its key is the one that means the pool. It is replaced by
+ * the key that the QP's PD has for that place. What is not in the pool is refused.
+ */
+#include "kernel/kverbs.h"
+#include "queue/op.h"
+#include "queue/recv.h"
+#include "queue/send.h"
+
+/* xenib_control_bits() takes verbs' flags. */
+static_assert(IB_SEND_FENCE == XENIB_SEND_FENCE);
+static_assert(IB_SEND_SIGNALED == XENIB_SEND_SIGNALED);
+static_assert(IB_SEND_SOLICITED == XENIB_SEND_SOLICITED);
+
+static bool find_key(const struct xenib_kqp *kqp, const struct ib_sge *sge, u32 *lkey)
+{
+	return sge->lkey == XENIB_POOL_LKEY && xenib_pool_lkey(kqp->keys, sge->addr, lkey);
+}
+
+static __be32 imm_of(const struct xenib_op *op, const struct ib_send_wr *wr)
+{
+	switch (op->imm) {
+	case XENIB_IMM_DATA:
+		return wr->ex.imm_data;
+	case XENIB_IMM_KEY:
+		return cpu_to_be32(wr->ex.invalidate_rkey);
+	default:
+		return 0;
+	}
+}
+
+/* From the consumer's own memory */
+static int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct ib_send_wr *wr)
+{
+	u8 *at = xenib_inline_data(sq, wqe);
+	const struct ib_sge *sge = wr->sg_list;
+	u64 length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		length += sge->length;
+		if (length > sq->max_inline)
+			return -ENOMEM;
+		xenib_copy_in(sq, &at, (const void *)(uintptr_t)sge->addr, sge->length);
+	}
+	xenib_inline_end(wqe, length);
+	return 0;
+}
+
+static int put_sges(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_sge *sge = wr->sg_list;
+	u32 lkey;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		if (!find_key(kqp, sge, &lkey))
+			return -EINVAL;
+		xenib_put_data(&kqp->q.sq, wqe, sge->addr, sge->length, lkey);
+	}
+	return 0;
+}
+
+static int put_atomic(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_atomic_wr *atomic = atomic_wr(wr);
+	bool cmp_swap = wr->opcode == IB_WR_ATOMIC_CMP_AND_SWP;
+
+	xenib_put_remote(wqe, atomic->remote_addr, atomic->rkey);
+	xenib_put_atomic(wqe, cmp_swap ? atomic->swap : atomic->compare_add,
+			 cmp_swap ? atomic->compare_add : 0);
+	return put_sges(kqp, wqe, wr);
+}
+
+/*
+ * ib_drain_qp() posts the same WR to QPs of all types, to see it flushed. It is not to be told of
+ * while it could be carried out.
+ */
+static bool is_drain(const struct xenib_kqp *kqp, const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_RDMA_WRITE && !wr->num_sge && READ_ONCE(kqp->error);
+}
+
+static void put_address(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr,
+			const struct xenib_op *op)
+{
+	static const struct xenib_av nowhere;
+
+	if (op->form == XENIB_FORM_RDMA)
+		xenib_put_address(wqe->seg, &nowhere, 0, 0);
+	else
+		xenib_put_address(wqe->seg, &to_xah(ud_wr(wr)->ah)->av, ud_wr(wr)->remote_qpn,
+				  ud_wr(wr)->remote_qkey);
+	xenib_skip_address(&kqp->q.sq, wqe);
+}
+
+/* What the WQE has behind its control segment. */
+static int put_rest(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr,
+		    const struct xenib_op *op)
+{
+	struct xenib_sq *sq = &kqp->q.sq;
+
+	if (kqp->qp->ibqp.qp_type == IB_QPT_UD)
+		put_address(kqp, wqe, wr, op);
+	else if (op->form == XENIB_FORM_ATOMIC)
+		return put_atomic(kqp, wqe, wr);
+	else if (op->form == XENIB_FORM_RDMA)
+		xenib_put_remote(wqe, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
+	if (wr->send_flags & IB_SEND_INLINE)
+		return put_inline(sq, wqe, wr);
+	return put_sges(kqp, wqe, wr);
+}
+
+/* The operation of a WR that can be posted now. */
+static const struct xenib_op *check(struct xenib_kqp *kqp, const struct ib_send_wr *wr, u32 number,
+				    int *err)
+{
+	const struct xenib_op *op;
+
+	*err = -EINVAL;
+	if ((unsigned int)wr->opcode >= XENIB_OPS)
+		return NULL;
+	op = &xenib_ops[wr->opcode];
+	if (!(op->types & BIT(kqp->qp->ibqp.qp_type)) && !is_drain(kqp, wr))
+		return NULL;
+	if (op->form == XENIB_FORM_BIND)
+		return NULL;
+	if (wr->send_flags & IB_SEND_INLINE && !op->may_inline)
+		return NULL;
+	if (wr->num_sge < 0 || wr->num_sge > kqp->q.sq.max_sge)
+		return NULL;
+	*err = -ENOMEM;
+	return xenib_sq_is_full(&kqp->q.sq, number) ? NULL : op;
+}
+
+static int build(struct xenib_kqp *kqp, const struct ib_send_wr *wr, u32 number,
+		 struct xenib_wqe *wqe)
+{
+	struct xenib_kwr *kwr = &kqp->wrs[number & kqp->wr_mask];
+	struct xenib_sq *sq = &kqp->q.sq;
+	const struct xenib_op *op;
+	int err;
+
+	op = check(kqp, wr, number, &err);
+	if (!op)
+		return err;
+	xenib_wqe_begin(sq, wqe, op->opcode, xenib_control_bits(sq, wr->send_flags),
+			imm_of(op, wr));
+	err = put_rest(kqp, wqe, wr, op);
+	if (err)
+		return err;
+	kwr->wr_id = wr->wr_id;
+	kwr->opcode = op->wc_opcode;
+	xenib_wqe_remember(sq, number, wr->wr_id, op->wc_opcode);
+	xenib_wqe_end(sq, wqe);
+	sq->next_fence = 0;
+	return 0;
+}
+
+/* Tells the HCA, or, once the backend is gone, whoever waits for completions. */
+static void ring(struct xenib_kqp *kqp, u32 count, const struct xenib_ctrl_seg *ctrl, u32 ds)
+{
+	struct xenib_sq *sq = &kqp->q.sq;
+
+	/* Whoever polls sees what is noted of the WRs before it sees how many there are. */
+	smp_wmb();
+	if (likely(!xenib_kcontext_is_dead(kqp->kernel))) {
+		xenib_sq_ring(sq, count, ctrl, ds);
+	} else {
+		WRITE_ONCE(sq->head, sq->head + count);
+		xenib_kcontext_wake(kqp->kernel);
+	}
+}
+
+/* WRs before a bad one are posted. */
+int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad_wr)
+{
+	struct xenib_kqp *kqp = to_xqp(ibqp)->k;
+	const struct xenib_ctrl_seg *ctrl = NULL;
+	struct xenib_sq *sq = &kqp->q.sq;
+	struct xenib_wqe wqe;
+	u32 ds = 0, count;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&sq->lock.spin, flags);
+	for (count = 0; wr; count++, wr = wr->next) {
+		err = build(kqp, wr, sq->head + count, &wqe);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+		ctrl = wqe.ctrl;
+		ds = wqe.ds;
+	}
+	if (count)
+		ring(kqp, count, ctrl, ds);
+	spin_unlock_irqrestore(&sq->lock.spin, flags);
+	return err;
+}
+
+static int put_scatter(struct xenib_kqp *kqp, struct xenib_data_seg *seg,
+		       const struct ib_recv_wr *wr)
+{
+	const struct ib_sge *sge = wr->sg_list;
+	u32 used = 0, lkey;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		if (!find_key(kqp, sge, &lkey))
+			return -EINVAL;
+		used = xenib_put_scatter(seg, used, sge->addr, sge->length, lkey);
+	}
+	xenib_end_scatter(seg, used, kqp->q.rq.max_sge);
+	return 0;
+}
+
+static int build_recv(struct xenib_kqp *kqp, const struct ib_recv_wr *wr, u32 head)
+{
+	struct xenib_rq *rq = &kqp->q.rq;
+	u32 index = head & rq->mask;
+	int err;
+
+	if (!rq->max_wr || wr->num_sge < 0 || wr->num_sge > rq->max_sge)
+		return -EINVAL;
+	if (xenib_rq_is_full(rq, head))
+		return rq->limit ? -ENOMEM : -EINVAL;
+	err = put_scatter(kqp, xenib_rq_segs(rq, index), wr);
+	if (err)
+		return err;
+	rq->wr_id[index] = wr->wr_id;
+	return 0;
+}
+
+int xenib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad_wr)
+{
+	struct xenib_kqp *kqp = to_xqp(ibqp)->k;
+	struct xenib_rq *rq = &kqp->q.rq;
+	unsigned long flags;
+	int err = 0;
+	u32 head;
+	bool dead;
+
+	spin_lock_irqsave(&rq->lock.spin, flags);
+	for (head = rq->head; wr; head++, wr = wr->next) {
+		err = build_recv(kqp, wr, head);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (head != rq->head) {
+		/* As in ring() */
+		smp_wmb();
+		dead = xenib_kcontext_is_dead(kqp->kernel);
+		xenib_rq_ring(rq, head);
+		if (unlikely(dead))
+			xenib_kcontext_wake(kqp->kernel);
+	}
+	spin_unlock_irqrestore(&rq->lock.spin, flags);
+	return err;
+}
