@@ -156,6 +156,12 @@ static const struct ib_device_ops kernel_ops = {
 	.req_notify_cq = xenib_req_notify_cq,
 };
 
+/* Made of memory windows */
+static const struct ib_device_ops kernel_mr_ops = {
+	.alloc_mr = xenib_alloc_mr,
+	.map_mr_sg = xenib_map_mr_sg,
+};
+
 static void set_up(struct xenib_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -176,6 +182,8 @@ static void set_up(struct xenib_dev *dev)
 		ib_set_device_ops(ibdev, &event_ops);
 	if (dev->kernel) {
 		ib_set_device_ops(ibdev, &kernel_ops);
+		if (dev->attr.max_mw)
+			ib_set_device_ops(ibdev, &kernel_mr_ops);
 		ibdev->local_dma_lkey = XENIB_POOL_LKEY;
 	}
 	ibdev->driver_def = xenib_uar_defs;

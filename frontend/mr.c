@@ -132,6 +132,10 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct xenib_mr *mr = to_xmr(ibmr);
 	int err;
 
+	if (!mr->reg) {
+		xenib_kmr_free(mr);
+		return 0;
+	}
 	err = xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MR_DEREG, mr->handle);
 	if (err && atomic_read(&mr->ctx->mws))
 		return err;
@@ -140,10 +144,4 @@ int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	xenib_reg_cache_put(mr->reg);
 	kfree(mr);
 	return 0;
-}
-
-/* Whoever may use the pool needs none, and no key reaches all of the kernel's memory. */
-struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access)
-{
-	return ERR_PTR(-EOPNOTSUPP);
 }

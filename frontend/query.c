@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "kernel/kverbs.h"
 #include "xenib.h"
 
 /* Xen's, by IEEE */
@@ -32,8 +33,10 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 		return err;
 
 	memset(attr, 0, sizeof(*attr));
-	if (to_xdev(ibdev)->kernel)
+	if (to_xdev(ibdev)->kernel) {
 		attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
+		attr->max_fast_reg_page_list_len = from->max_mw ? XENIB_MAX_REG_PAGES : 0;
+	}
 	attr->fw_ver = from->fw_ver;
 	attr->sys_image_guid = (__force __be64)from->sys_image_guid;
 	attr->max_mr_size = from->max_mr_size;

@@ -35,7 +35,7 @@ int xenib_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct xenib_mr *mr = to_xmr(ibmr);
 	const struct detail details[] = {
 		{ "handle", mr->handle },
-		{ "umem", mr->reg->umem.handle },
+		{ "umem", mr->reg ? mr->reg->umem.handle : XEN_VHCA_NO_HANDLE },
 	};
 
 	return fill(msg, details, ARRAY_SIZE(details));

@@ -165,8 +165,17 @@ void xenib_kqp_withdraw(struct xenib_qp *qp);
 /** xenib_kqp_set_state() - the QP has changed to that state. */
 void xenib_kqp_set_state(struct xenib_qp *qp, enum ib_qp_state state);
 
-/* mr.c: there is no key to all memory. */
+/* mr.c */
+
+/* Of a region that a WR registers. Pages do not matter: it is as large as a list may be. */
+#define XENIB_MAX_REG_PAGES 1024U
+
 struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *xenib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
+int xenib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *list, int count, unsigned int *offset);
+
+/** xenib_kmr_free() - ends what xenib_alloc_mr() has made. */
+void xenib_kmr_free(struct xenib_mr *mr);
 
 /* post.c */
 int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,

@@ -28,6 +28,12 @@ static size_t bytes_of(const struct xenib_segment *segment)
 	return segment->umem.count << PAGE_SHIFT;
 }
 
+/* Regions of the kernel are windows over the pool (mr.c). */
+static u32 may_bind(const struct xenib_pool *pool)
+{
+	return pool->ctx->dev->attr.max_mw ? XEN_VHCA_ACCESS_MW_BIND : 0;
+}
+
 /* The HCA may write to it in the name of that PD, as it may for receives and for what it reads. */
 static int make_key(struct xenib_pool *pool, struct xenib_pool_keys *keys, unsigned int index,
 		    const struct xenib_segment *segment)
@@ -39,7 +45,7 @@ static int make_key(struct xenib_pool *pool, struct xenib_pool_keys *keys, unsig
 			.addr.umem = segment->umem.handle,
 			.length = bytes_of(segment),
 			.iova = address_of(index),
-			.access = XEN_VHCA_ACCESS_LOCAL_WRITE,
+			.access = XEN_VHCA_ACCESS_LOCAL_WRITE | may_bind(pool),
 		},
 	};
 	int err;

@@ -9,6 +9,7 @@
 #include "queue/op.h"
 #include "queue/recv.h"
 #include "queue/send.h"
+#include "queue/umr.h"
 
 /* xenib_control_bits() takes verbs' flags. */
 static_assert(IB_SEND_FENCE == XENIB_SEND_FENCE);
@@ -22,6 +23,8 @@ static bool find_key(const struct xenib_kqp *kqp, const struct ib_sge *sge, u32 
 
 static __be32 imm_of(const struct xenib_op *op, const struct ib_send_wr *wr)
 {
+	if (wr->opcode == IB_WR_REG_MR)
+		return cpu_to_be32(reg_wr(wr)->key);
 	switch (op->imm) {
 	case XENIB_IMM_DATA:
 		return wr->ex.imm_data;
@@ -97,12 +100,34 @@ static void put_address(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const stru
 	xenib_skip_address(&kqp->q.sq, wqe);
 }
 
+/* Registering a region, or invalidating a key. The WRs behind it wait until it is done. */
+static int put_reg(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr)
+{
+	struct xenib_bind bind = { .type_2 = true };
+
+	if (wr->opcode == IB_WR_REG_MR) {
+		const struct ib_mr *mr = reg_wr(wr)->mr;
+
+		bind.new_key = reg_wr(wr)->key;
+		bind.access = reg_wr(wr)->access;
+		bind.addr = mr->iova;
+		bind.length = mr->length;
+		if (!bind.length || bind.length > XENIB_MAX_BIND ||
+		    !xenib_pool_lkey(kqp->keys, bind.addr, &bind.lkey))
+			return -EINVAL;
+	}
+	xenib_put_bind(&kqp->q.sq, wqe, &bind);
+	return 0;
+}
+
 /* What the WQE has behind its control segment. */
 static int put_rest(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr,
 		    const struct xenib_op *op)
 {
 	struct xenib_sq *sq = &kqp->q.sq;
 
+	if (op->form == XENIB_FORM_BIND)
+		return put_reg(kqp, wqe, wr);
 	if (kqp->qp->ibqp.qp_type == IB_QPT_UD)
 		put_address(kqp, wqe, wr, op);
 	else if (op->form == XENIB_FORM_ATOMIC)
@@ -114,6 +139,23 @@ static int put_rest(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct i
 	return put_sges(kqp, wqe, wr);
 }
 
+/* Registering is not an operation of processes, and binding none of the kernel. */
+static const struct xenib_op *op_of(const struct ib_send_wr *wr)
+{
+	static const struct xenib_op reg = {
+		.opcode = XENIB_OPCODE_UMR,
+		.wc_opcode = IB_WC_REG_MR,
+		.form = XENIB_FORM_BIND,
+		.types = XENIB_OP_RC | XENIB_OP_UC,
+	};
+
+	if (wr->opcode == IB_WR_REG_MR)
+		return &reg;
+	if ((unsigned int)wr->opcode >= XENIB_OPS || wr->opcode == IB_WR_BIND_MW)
+		return NULL;
+	return &xenib_ops[wr->opcode];
+}
+
 /* The operation of a WR that can be posted now. */
 static const struct xenib_op *check(struct xenib_kqp *kqp, const struct ib_send_wr *wr, u32 number,
 				    int *err)
@@ -121,12 +163,8 @@ static const struct xenib_op *check(struct xenib_kqp *kqp, const struct ib_send_
 	const struct xenib_op *op;
 
 	*err = -EINVAL;
-	if ((unsigned int)wr->opcode >= XENIB_OPS)
-		return NULL;
-	op = &xenib_ops[wr->opcode];
-	if (!(op->types & BIT(kqp->qp->ibqp.qp_type)) && !is_drain(kqp, wr))
-		return NULL;
-	if (op->form == XENIB_FORM_BIND)
+	op = op_of(wr);
+	if (!op || (!(op->types & BIT(kqp->qp->ibqp.qp_type)) && !is_drain(kqp, wr)))
 		return NULL;
 	if (wr->send_flags & IB_SEND_INLINE && !op->may_inline)
 		return NULL;
@@ -156,7 +194,7 @@ static int build(struct xenib_kqp *kqp, const struct ib_send_wr *wr, u32 number,
 	kwr->opcode = op->wc_opcode;
 	xenib_wqe_remember(sq, number, wr->wr_id, op->wc_opcode);
 	xenib_wqe_end(sq, wqe);
-	sq->next_fence = 0;
+	sq->next_fence = op->form == XENIB_FORM_BIND ? XENIB_CTRL_SMALL_FENCE : 0;
 	return 0;
 }
 
