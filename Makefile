@@ -8,7 +8,7 @@ PYTEST ?= $(firstword $(shell command -v pytest-3 pytest) pytest-3)
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/programs/verbs tests/programs/isolation tests/programs/hardware tests/programs/mpi benchmarks/programs
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/programs/verbs tests/programs/isolation tests/programs/hardware tests/programs/ktest tests/programs/mpi benchmarks/programs
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 # compile for the latter are in build/debug, and nothing of it is installed or packed.
 KERNEL ?= stock
 export KERNEL
-MODULES := frontend backend/modules/xen-ibdma
+MODULES := frontend backend/modules/xen-ibdma tests/programs/ktest
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
 # Where a suite's tests are.
 TESTS_unit := tests/host

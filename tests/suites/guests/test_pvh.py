@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from harness import daemon, guest, hca, lab, leftovers, liar, pairs, process, rdma, save, wait
+from harness import daemon, guest, hca, ktest, lab, leftovers, liar, pairs, process, rdma, save, wait
 from harness.pvh import again_if_it_falls
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
@@ -116,6 +116,18 @@ def test_kill_worker():
         lab.run("dom0", "kill", "-9", worker)
         guest.until_new_worker(GUEST, worker)
     run_pairs("rc")
+
+
+@with_guest
+def test_kernel_verbs():
+    with ktest.loaded(GUEST, "kverbs=1"):
+        for case in ktest.CASES:
+            ktest.run(GUEST, case)
+        ktest.run(GUEST, "death")
+        worker = daemon.worker(GUEST)
+        lab.run("dom0", "kill", "-9", worker)
+        guest.until_new_worker(GUEST, worker)
+        ktest.run(GUEST, "rc-event")
 
 
 @pytest.mark.long

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""xenib-ktest.ko in a guest: a kernel module that uses xenib0 (tests/programs/ktest)."""
+
+import contextlib
+
+from harness import BUILD, KERNEL, guest, lab, wait
+
+MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
+CASES = ["rc-send", "rc-event", "rc-list", "rc-rdma", "ud-send", "drain", "outside", "many"]
+
+
+def reload(name, *options):
+    """It has its frontend with these options, and its device."""
+    lab.run(name, f"! lsmod | grep -q xen_ibfront || rmmod xen-ibfront; insmod /lib/modules/xen-ibfront.ko {' '.join(options)}")
+    wait.until(f"{name} has its device", lambda: guest.active(name))
+
+
+@contextlib.contextmanager
+def loaded(name, *options):
+    """With the frontend's options, and again without any at the end."""
+    reload(name, *options)
+    try:
+        lab.put(name, MODULE, to=lab.THERE)
+        lab.run(name, f"insmod {lab.THERE}/{MODULE.name}")
+        yield
+    finally:
+        lab.call(name, "rmmod xenib-ktest")
+        reload(name)
+
+
+def call(name, case):
+    """Its result and what the kernel has said."""
+    write = f"echo {case} >/sys/module/xenib_ktest/parameters/run"
+    return lab.call(name, f"dmesg -C; {write}; status=$?; dmesg | grep ktest: >&2; exit $status")
+
+
+def run(name, case):
+    __tracebackhide__ = True
+    result = call(name, case)
+    assert result.status == 0, str(result)
+
+
+def log(name):
+    return lab.run(name, "dmesg | grep ktest: || true")

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * death.c - traffic that goes on while the device goes: each WR that was posted completes, as done
+ * or as flushed, and nothing waits for ever.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "ktest.h"
+
+#define IDLE 8
+
+struct load {
+	struct pair pair;
+	struct task_struct *thread;
+	struct work works[2];
+	struct work idle[IDLE]; /* receives that nothing comes for */
+	void *memory;
+	dma_addr_t addr;
+	unsigned int rounds;
+};
+
+static struct load *load;
+
+/* It has completed, however. */
+static bool collect(struct work *work)
+{
+	if (wait_for_completion_timeout(&work->done, PATIENCE))
+		return true;
+	pr_err("ktest: a WR has not completed\n");
+	return false;
+}
+
+static bool send_one(struct load *load)
+{
+	struct work *received = &load->works[0], *sent = &load->works[1];
+	u32 lkey = load->pair.pd->local_dma_lkey;
+	bool ok;
+
+	if (post_recv(&load->pair.b, received, load->addr + 2048, 2048, lkey))
+		return false;
+	ok = !post_send(&load->pair.a, sent, load->addr, 2048, lkey) && collect(sent) &&
+	     sent->status == IB_WC_SUCCESS;
+	if (!ok)
+		ib_drain_qp(load->pair.b.qp);
+	ok &= collect(received) && received->status == IB_WC_SUCCESS;
+	load->rounds += ok;
+	return ok;
+}
+
+static int work_until_told(void *arg)
+{
+	struct load *load = arg;
+
+	while (!kthread_should_stop() && send_one(load))
+		cond_resched();
+	pr_info("ktest: traffic ended after %u rounds, statuses %u, %u\n", load->rounds,
+		load->works[0].status, load->works[1].status);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(HZ / 10);
+	return 0;
+}
+
+static int post_idle(struct load *load)
+{
+	u32 lkey = load->pair.pd->local_dma_lkey;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < IDLE; i++)
+		err = post_recv(&load->pair.a, &load->idle[i], load->addr, 2048, lkey);
+	return err;
+}
+
+/* The queues are drained: all of them are flushed. */
+static void check_idle(struct load *load)
+{
+	unsigned int i;
+
+	for (i = 0; i < IDLE; i++) {
+		if (!completion_done(&load->idle[i].done) ||
+		    load->idle[i].status != IB_WC_WR_FLUSH_ERR)
+			pr_err("ktest: a receive is not flushed\n");
+	}
+}
+
+int death_start(struct ib_device *dev)
+{
+	struct load *new;
+	int err = -ENOMEM;
+
+	if (load)
+		return -EBUSY;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return err;
+	err = pair_make(&new->pair, dev, IB_QPT_RC, IB_POLL_WORKQUEUE);
+	if (err)
+		goto err_free;
+	new->memory = dma_alloc_coherent(dev->dma_device, PAGE_SIZE, &new->addr, GFP_KERNEL);
+	err = -ENOMEM;
+	if (!new->memory)
+		goto err_pair;
+	err = post_idle(new);
+	if (err)
+		goto err_memory;
+	new->thread = kthread_run(work_until_told, new, "ktest");
+	if (IS_ERR(new->thread)) {
+		err = PTR_ERR(new->thread);
+		goto err_memory;
+	}
+	load = new;
+	return 0;
+
+err_memory:
+	ib_drain_qp(new->pair.a.qp);
+	dma_free_coherent(dev->dma_device, PAGE_SIZE, new->memory, new->addr);
+err_pair:
+	pair_end(&new->pair);
+err_free:
+	kfree(new);
+	return err;
+}
+
+void death_end(struct ib_device *dev)
+{
+	if (!load)
+		return;
+	kthread_stop(load->thread);
+	pair_end(&load->pair);
+	check_idle(load);
+	dma_free_coherent(dev->dma_device, PAGE_SIZE, load->memory, load->addr);
+	pr_info("ktest: nothing is left\n");
+	kfree(load);
+	load = NULL;
+}

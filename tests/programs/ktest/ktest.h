@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ktest.h - what the cases have in common: two QPs of one device that are connected to each other.
+ */
+#ifndef KTEST_H
+#define KTEST_H
+
+#include <linux/completion.h>
+#include <rdma/ib_verbs.h>
+
+#define DEPTH 32U /* WRs of a queue */
+
+/* Whatever has to come, has come by then. */
+#define PATIENCE (60 * HZ)
+
+struct end {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_ah *ah; /* UD: of the other end */
+};
+
+struct pair {
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct end a, b;
+};
+
+/* A WR that waits for its completion. */
+struct work {
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+	u32 bytes;
+};
+
+/* context: how the CQs are polled. Undone by pair_end(), which drains the QPs. */
+int pair_make(struct pair *pair, struct ib_device *dev, enum ib_qp_type type,
+	      enum ib_poll_context context);
+void pair_end(struct pair *pair);
+
+/* Posts one WR, of the first two with one element, whose completion is noted in work. */
+int post_send(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey);
+int post_wr(struct end *end, struct work *work, struct ib_send_wr *wr);
+int post_recv(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey);
+
+/* Its completion comes, with that status. */
+int await(struct end *end, struct work *work, enum ib_wc_status status);
+
+/* The cases. */
+int case_rc_send(struct ib_device *dev);
+int case_rc_event(struct ib_device *dev);
+int case_rc_list(struct ib_device *dev);
+int case_rc_rdma(struct ib_device *dev);
+int case_ud_send(struct ib_device *dev);
+int case_drain(struct ib_device *dev);
+int case_outside(struct ib_device *dev);
+int case_many(struct ib_device *dev);
+
+/* death.c: traffic that goes on until the device goes, and then checks that nothing is left. */
+int death_start(struct ib_device *dev);
+void death_end(struct ib_device *dev);
+
+#endif
