@@ -367,8 +367,6 @@ void device_ended(struct device *device, struct xs_handle *xs, int status)
 	int result = exited ? WORKER_EXIT(WEXITSTATUS(status)) : WORKER_FAILED;
 
 	if (WIFSIGNALED(status)) {
-		log_error("worker %d of %s was killed by signal %d", device->pid, device->path,
-			  WTERMSIG(status));
 		crashed(device, xs);
 	} else if (result == WORKER_DONE) {
 		device->failures = 0;
@@ -381,6 +379,10 @@ void device_ended(struct device *device, struct xs_handle *xs, int status)
 	if (exited)
 		not_within(device, 1000 * WORKER_PAUSE_S(WEXITSTATUS(status)));
 	not_within(device, ratelimit_wait_ms(&device->starts, &start_rate, clock_ms()));
+	if (WIFSIGNALED(status))
+		log_error("worker %d of %s was killed by signal %d; the next one comes %s",
+			  device->pid, device->path, WTERMSIG(status),
+			  device->not_before_ms > clock_ms() ? "later" : "at once");
 	device->pid = 0;
 	device->ended_ms = clock_ms();
 }
