@@ -88,6 +88,14 @@ wait_quietly() {
 # has_ended PREFIX GUEST: one that is being shut down does not answer any more, and is gone soon.
 has_ended() { [ "$2" != dom0 ] && wait_quietly 30 remote "${1}dom0" "! xl domid $2 >/dev/null 2>&1" </dev/null; }
 
+# mark_one PREFIX WHERE TEXT
+mark_one() {
+	mark "$1$2" "$3" || has_ended "$1" "$2" || {
+		say "check: $1$2 does not answer"
+		return 1
+	}
+}
+
 # mark_all TEXT: marks every machine that runs; says which does not answer. With LEAKS each searches for leaks before.
 mark_all() {
 	local m prefix names where job jobs silent=0
@@ -107,11 +115,13 @@ mark_all() {
 		for job in "${jobs[@]}"; do
 			wait "$job" || silent=1
 		done
+		jobs=()
 		for where in $names; do
-			mark "$prefix$where" "$1" || has_ended "$prefix" "$where" || {
-				say "check: $prefix$where does not answer"
-				silent=1
-			}
+			mark_one "$prefix" "$where" "$1" &
+			jobs+=($!)
+		done
+		for job in "${jobs[@]}"; do
+			wait "$job" || silent=1
 		done
 	done
 	return $silent
