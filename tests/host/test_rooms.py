@@ -11,6 +11,7 @@ from harness import PATIENCE, TESTS, TOP, lab, process
 
 ROOMS = ["shared-ring", "provider", "backend", "tools", "tests/hca"]
 FUZZ_SECONDS = int(os.environ.get("FUZZ_SECONDS") or 60)  # of each fuzzer, in the long run
+SMOKE_SECONDS = 10
 
 
 def programs(kind):
@@ -55,8 +56,8 @@ def test_unit(compiled, room, program):
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("room, program", FUZZ)
 def test_fuzz(compiled, room, program):
-    """As many inputs as the room has for a start (FUZZ_SMOKE), and all that have found something before."""
-    make(room, program.replace("_", "-", 1), "FUZZ_RUNS=$(FUZZ_SMOKE)", "FUZZ_SECONDS=")
+    """As many inputs as the room has for a start (FUZZ_SMOKE), or for some seconds, and all that have found something before."""
+    make(room, program.replace("_", "-", 1), "FUZZ_RUNS=$(FUZZ_SMOKE)", f"FUZZ_SECONDS={SMOKE_SECONDS}")
 
 
 @pytest.mark.long
