@@ -154,8 +154,9 @@ def test_fatal():
                     events.finish()
                 finally:
                     hca.fault("fatal", "off", "--function", 0)
+            # The supervisor asks the HCA for each of its doorbell pages first, as guests may have mapped some of before.
             for name in ("guest1", "guest2"):
-                wait.until(f"{name} has its device again", lambda: guest.active(name))
+                wait.until(f"{name} has its device again", lambda: guest.active(name), seconds=3 * wait.SECONDS)
             pairs.run("guest2")
             neighbour.end_input()
             neighbour.finish()
