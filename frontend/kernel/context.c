@@ -81,9 +81,7 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 	err = xenib_kuar_create(&kernel->ctx, &kernel->uar);
 	if (err)
 		goto err_close;
-	err = xenib_pool_init(&kernel->pool, &kernel->ctx);
-	if (err)
-		goto err_uar;
+	xenib_pool_init(&kernel->pool, &kernel->ctx);
 	err = xenib_dma_init(&kernel->dma, &dev->xbdev->dev, &kernel->pool);
 	if (err)
 		goto err_pool;
@@ -93,7 +91,6 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 
 err_pool:
 	xenib_pool_exit(&kernel->pool);
-err_uar:
 	xenib_kuar_destroy(&kernel->uar);
 err_close:
 	xenib_context_close(&kernel->ctx);

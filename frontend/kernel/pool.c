@@ -5,6 +5,7 @@
  * A segment is given out once each PD that has keys has one for it. The first comes with the first
  * PD, the others when memory gets short. None is given back before the end.
  */
+#include <linux/bitmap.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
@@ -90,37 +91,32 @@ static int make_keys_of(struct xenib_pool *pool, unsigned int index,
 	return 0;
 }
 
-static struct xenib_segment *make_segment(struct xenib_pool *pool, size_t bytes)
-{
-	struct xenib_segment *segment;
-	int err;
-
-	segment = kzalloc(sizeof(*segment), GFP_KERNEL);
-	if (!segment)
-		return ERR_PTR(-ENOMEM);
-	segment->origins =
-		kvcalloc(bytes >> XENIB_GRANULE_SHIFT, sizeof(*segment->origins), GFP_KERNEL);
-	if (!segment->origins) {
-		err = -ENOMEM;
-		goto err_free;
-	}
-	err = xenib_umem_create_kernel(pool->ctx, &segment->umem, bytes);
-	if (err)
-		goto err_free_origins;
-	return segment;
-
-err_free_origins:
-	kvfree(segment->origins);
-err_free:
-	kfree(segment);
-	return ERR_PTR(err);
-}
-
 static void end_segment(struct xenib_pool *pool, struct xenib_segment *segment)
 {
 	xenib_umem_release(pool->ctx->dev, &segment->umem);
+	bitmap_free(segment->used);
 	kvfree(segment->origins);
 	kfree(segment);
+}
+
+/* Of a segment that is half made, the umem is none. */
+static struct xenib_segment *make_segment(struct xenib_pool *pool, size_t bytes)
+{
+	struct xenib_segment *segment;
+	int err = -ENOMEM;
+
+	segment = kzalloc(sizeof(*segment), GFP_KERNEL);
+	if (!segment)
+		return ERR_PTR(err);
+	segment->granules = bytes >> XENIB_GRANULE_SHIFT;
+	segment->used = bitmap_zalloc(segment->granules, GFP_KERNEL);
+	segment->origins = kvcalloc(segment->granules, sizeof(*segment->origins), GFP_KERNEL);
+	if (segment->used && segment->origins)
+		err = xenib_umem_create_kernel(pool->ctx, &segment->umem, bytes);
+	if (!err)
+		return segment;
+	end_segment(pool, segment);
+	return ERR_PTR(err);
 }
 
 /* With the lock held. */
@@ -135,62 +131,54 @@ static int add_segment(struct xenib_pool *pool)
 	if (IS_ERR(segment))
 		return PTR_ERR(segment);
 	err = make_keys_of(pool, index, segment);
-	if (err)
-		goto err_end;
-	/* Before anything of it is given out; gen_pool_add() publishes that. */
+	if (err) {
+		end_segment(pool, segment);
+		return err;
+	}
+	spin_lock_irq(&pool->space);
 	pool->segments[index] = segment;
-	err = gen_pool_add(pool->gen, address_of(index), bytes, NUMA_NO_NODE);
-	if (err)
-		goto err_keys;
-	WRITE_ONCE(pool->count, index + 1);
+	pool->count++;
+	pool->granules += segment->granules;
+	spin_unlock_irq(&pool->space);
 	return 0;
-
-err_keys:
-	pool->segments[index] = NULL;
-	end_keys_of(pool, index);
-err_end:
-	end_segment(pool, segment);
-	return err;
 }
 
-/* Half of it is in use, and it may grow. */
-static bool is_short(struct xenib_pool *pool)
+/* Half of it is in use, and it may grow. With the space's lock held. */
+static bool is_short(const struct xenib_pool *pool)
 {
-	size_t size = gen_pool_size(pool->gen);
+	size_t bytes = pool->granules << XENIB_GRANULE_SHIFT;
 
-	return gen_pool_avail(pool->gen) < size / 2 &&
-	       READ_ONCE(pool->count) < XENIB_MAX_SEGMENTS &&
-	       size + OTHER_SEGMENTS <= (size_t)READ_ONCE(dma_pool) << 20;
+	return pool->taken > pool->granules / 2 && pool->count < XENIB_MAX_SEGMENTS &&
+	       bytes + OTHER_SEGMENTS <= (size_t)READ_ONCE(dma_pool) << 20;
 }
 
 static void grow_work(struct work_struct *work)
 {
 	struct xenib_pool *pool = container_of(work, struct xenib_pool, grow);
+	bool more;
 
 	mutex_lock(&pool->lock);
-	if (is_short(pool))
+	spin_lock_irq(&pool->space);
+	more = is_short(pool);
+	spin_unlock_irq(&pool->space);
+	if (more)
 		add_segment(pool);
 	mutex_unlock(&pool->lock);
 }
 
-int xenib_pool_init(struct xenib_pool *pool, struct xenib_context *ctx)
+void xenib_pool_init(struct xenib_pool *pool, struct xenib_context *ctx)
 {
-	pool->gen = gen_pool_create(XENIB_GRANULE_SHIFT, NUMA_NO_NODE);
-	if (!pool->gen)
-		return -ENOMEM;
 	pool->ctx = ctx;
 	mutex_init(&pool->lock);
+	spin_lock_init(&pool->space);
 	INIT_LIST_HEAD(&pool->users);
 	INIT_WORK(&pool->grow, grow_work);
-	return 0;
 }
 
-/* What a consumer has not given back keeps its bitmap: gen_pool_destroy() would not bear it. */
 void xenib_pool_exit(struct xenib_pool *pool)
 {
 	cancel_work_sync(&pool->grow);
-	if (!WARN_ON(gen_pool_avail(pool->gen) != gen_pool_size(pool->gen)))
-		gen_pool_destroy(pool->gen);
+	WARN_ON(pool->taken);
 	while (pool->count)
 		end_segment(pool, pool->segments[--pool->count]);
 }
@@ -262,22 +250,51 @@ void xenib_pool_keys_put(struct xenib_pool *pool, struct xenib_pd *pd)
 	pd->keys = NULL;
 }
 
+/* With the space's lock held. The first that is large enough, or 0. */
+static u64 take(struct xenib_pool *pool, unsigned int index, size_t count)
+{
+	struct xenib_segment *segment = pool->segments[index];
+	unsigned long at;
+
+	at = bitmap_find_next_zero_area(segment->used, segment->granules, 0, count, 0);
+	if (at >= segment->granules)
+		return 0;
+	bitmap_set(segment->used, at, count);
+	pool->taken += count;
+	return address_of(index) + (at << XENIB_GRANULE_SHIFT);
+}
+
 /* Once the backend is gone, the HCA may be at work still: what is in the pool stays as it is. */
 u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size)
 {
-	u64 addr;
+	size_t count = DIV_ROUND_UP(size, BIT(XENIB_GRANULE_SHIFT));
+	unsigned long flags;
+	unsigned int i;
+	u64 addr = 0;
+	bool more;
 
-	if (!size || xenib_ring_is_dead(pool->ctx->dev->ring))
+	if (!count || size > OTHER_SEGMENTS || xenib_ring_is_dead(pool->ctx->dev->ring))
 		return 0;
-	addr = gen_pool_alloc(pool->gen, size);
-	if (is_short(pool))
+	spin_lock_irqsave(&pool->space, flags);
+	for (i = 0; i < pool->count && !addr; i++)
+		addr = take(pool, i, count);
+	more = is_short(pool);
+	spin_unlock_irqrestore(&pool->space, flags);
+	if (more)
 		queue_work(system_unbound_wq, &pool->grow);
 	return addr;
 }
 
 void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	gen_pool_free(pool->gen, addr, size);
+	struct xenib_segment *segment = pool->segments[xenib_pool_segment(addr)];
+	size_t count = DIV_ROUND_UP(size, BIT(XENIB_GRANULE_SHIFT));
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->space, flags);
+	bitmap_clear(segment->used, xenib_pool_offset(addr) >> XENIB_GRANULE_SHIFT, count);
+	pool->taken -= count;
+	spin_unlock_irqrestore(&pool->space, flags);
 }
 
 void *xenib_pool_kva(struct xenib_pool *pool, u64 addr)

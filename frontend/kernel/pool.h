@@ -10,10 +10,10 @@
 #ifndef XENIB_POOL_H
 #define XENIB_POOL_H
 
-#include <linux/genalloc.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "umem.h"
@@ -33,14 +33,18 @@ struct xenib_pd;
 struct xenib_segment {
 	struct xenib_umem umem;
 	phys_addr_t *origins; /* of each granule: what dma.c has put there */
+	unsigned long *used;  /* a bit for each granule */
+	unsigned int granules;
 };
 
 struct xenib_pool {
 	struct xenib_context *ctx;
-	struct gen_pool *gen; /* by the HCA's addresses */
-	struct mutex lock;    /* of all below but the segments that are there */
+	struct mutex lock; /* of what follows; inside of it: */
+	spinlock_t space;  /* of what is used, and of changes to the segments */
 	struct xenib_segment *segments[XENIB_MAX_SEGMENTS];
 	unsigned int count;
+	size_t granules; /* of all segments */
+	size_t taken;
 	struct list_head users; /* struct xenib_pool_keys */
 	struct work_struct grow;
 };
@@ -54,7 +58,7 @@ struct xenib_pool_keys {
 };
 
 /** xenib_pool_init() - an empty pool. */
-int xenib_pool_init(struct xenib_pool *pool, struct xenib_context *ctx);
+void xenib_pool_init(struct xenib_pool *pool, struct xenib_context *ctx);
 
 /** xenib_pool_exit() - when no consumer has anything of it. */
 void xenib_pool_exit(struct xenib_pool *pool);
