@@ -18,7 +18,8 @@ static const struct {
 } cases[] = {
 	{ "rc-send", case_rc_send }, { "rc-event", case_rc_event }, { "rc-list", case_rc_list },
 	{ "rc-rdma", case_rc_rdma }, { "ud-send", case_ud_send },   { "drain", case_drain },
-	{ "outside", case_outside }, { "many", case_many },         { "death", death_start },
+	{ "outside", case_outside }, { "many", case_many },         { "grow", case_grow },
+	{ "death", death_start },
 };
 
 static int run_case(unsigned int i)

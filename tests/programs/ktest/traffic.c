@@ -2,6 +2,7 @@
 /*
  * traffic.c - the cases that send, and look at what has come.
  */
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/random.h>
 #include <linux/scatterlist.h>
@@ -263,7 +264,7 @@ int case_outside(struct ib_device *dev)
 	return err;
 }
 
-/* Pairs beside each other, and more memory than the pool has at first. */
+/* Pairs beside each other. */
 int case_many(struct ib_device *dev)
 {
 	struct pair *pairs;
@@ -286,5 +287,53 @@ int case_many(struct ib_device *dev)
 		pair_end(&pairs[made]);
 	kfree(memory);
 	kfree(pairs);
+	return err;
+}
+
+#define PIECES 12
+#define PIECE SZ_1M
+
+/* A piece of the pool, which may have to grow for it meanwhile. */
+static void *get_piece(struct ib_device *dev, dma_addr_t *addr)
+{
+	unsigned long until = jiffies + PATIENCE;
+	void *piece;
+
+	do {
+		piece = dma_alloc_coherent(dev->dma_device, PIECE, addr, GFP_KERNEL | __GFP_NOWARN);
+		if (piece)
+			return piece;
+		msleep(20);
+	} while (time_before(jiffies, until));
+	return NULL;
+}
+
+/* The first piece of the pool is sent to the last one, which it did not have at first. */
+int case_grow(struct ib_device *dev)
+{
+	dma_addr_t addr[PIECES];
+	void *piece[PIECES];
+	struct pair pair;
+	unsigned int i;
+	int err;
+
+	err = pair_make(&pair, dev, IB_QPT_RC, IB_POLL_DIRECT);
+	if (err)
+		return err;
+	for (i = 0; !err && i < PIECES; i++) {
+		piece[i] = get_piece(dev, &addr[i]);
+		if (!piece[i]) {
+			err = -ENOMEM;
+			break;
+		}
+	}
+	if (!err) {
+		get_random_bytes(piece[0], PIECE);
+		err = send_mapped(&pair, addr[0], addr[i - 1], PIECE, PIECE, 0) ?:
+			      compare(piece[0], piece[i - 1], PIECE, "piece");
+	}
+	while (i--)
+		dma_free_coherent(dev->dma_device, PIECE, piece[i], addr[i]);
+	pair_end(&pair);
 	return err;
 }
