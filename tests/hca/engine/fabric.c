@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "container.h"
+#include "engine/agent.h"
 #include "engine/fabric.h"
 #include "hca.h"
 #include "loop.h"
@@ -16,7 +17,6 @@
 #define PACKETS_PER_TURN 256 /* of all ports: how long a turn of the loop may get */
 #define PACKETS_PER_PORT 16  /* before the next port has its go */
 #define GROUP_BUCKETS 256
-#define LID_PERMISSIVE 0xffffu
 #define NO_PORT FABRIC_PORTS
 
 struct packet_list {
@@ -385,6 +385,12 @@ static struct qp *find_qp(struct hca *hca, uint32_t qpn)
 	return obj ? container_of(obj, struct qp, obj) : NULL;
 }
 
+/* IBTA 8.2.3: what is addressed to another GID is not for this port, whatever its LID. */
+static bool gid_ok(const struct hca *hca, const struct packet *p)
+{
+	return !p->grh || to_group(p) || port_has_gid(hca, p->dgid);
+}
+
 static void deliver(struct fabric *f, struct packet *p)
 {
 	struct hca *hca = f->ports[p->port].hca;
@@ -394,12 +400,16 @@ static void deliver(struct fabric *f, struct packet *p)
 		packet_put(f, p);
 		return;
 	}
-	if (!port_may_receive(hca, p)) {
+	if (!port_may_receive(hca, p) || !gid_ok(hca, p)) {
 		hca->stats.packets_dropped++;
 		packet_put(f, p);
 		return;
 	}
 	count_received(hca, p);
+	if (agent_answers(hca, p)) {
+		packet_put(f, p);
+		return;
+	}
 	qp = find_qp(hca, p->dest_qpn);
 	if (!qp) {
 		hca->stats.packets_dropped++;

@@ -49,7 +49,9 @@ enum {
 #define PACKET_PAYLOAD 4096u
 #define PSN_MASK 0xffffffu
 #define QPN_MULTICAST 0xffffffu
+#define QKEY_QP1 0x80010000u
 #define LID_MULTICAST 0xc000u
+#define LID_PERMISSIVE 0xffffu
 
 struct packet {
 	struct packet *next; /* private to whoever queues it */

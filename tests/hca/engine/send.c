@@ -141,6 +141,8 @@ static uint8_t prepare(struct qp_engine *e, const struct wqe *w)
 		return umr_execute(qp, w);
 	if (qp_is_datagram(qp) && w->length > PORT_MTU)
 		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
+	if (w->av.grh && !port_gid_valid(qp->obj.hca, w->av.sgid_index))
+		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	if (!is_read(w->opcode) && !is_atomic(w->opcode))
 		return 0;
 	return qp->max_rd_atomic ? check_local(qp, w) : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;

@@ -11,7 +11,6 @@
 #define GRH_NEXT_HEADER 0x1b           /* BTH */
 #define LRH_LESS_BYTES (12u + 8u + 4u) /* BTH, DETH and ICRC are part of a GRH's payload length */
 #define QKEY_PRIVILEGED 0x80000000u    /* means: the QP's own, not the WQE's (IBTA 10.2.5) */
-#define QKEY_QP1 0x80010000u
 
 static uint32_t own_qkey(const struct qp *qp)
 {
@@ -51,8 +50,7 @@ void ud_address(const struct qp *qp, const struct wqe *w, struct packet *p)
 	p->grh = av->grh;
 	if (!av->grh)
 		return;
-	if (!port_gid(hca, av->sgid_index, p->sgid))
-		memset(p->sgid, 0, sizeof(p->sgid));
+	port_gid(hca, av->sgid_index, p->sgid);
 	memcpy(p->dgid, av->dgid, sizeof(p->dgid));
 	p->flow_label = av->flow_label;
 	p->traffic_class = av->traffic_class;

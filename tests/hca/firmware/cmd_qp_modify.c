@@ -213,9 +213,9 @@ static enum cmd_status set_path(struct modify *m)
 	if (!dlid || dlid >= 0xc000)
 		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: DLID 0x%x is not of a port",
 				m->qp->obj.id, dlid);
-	if (IFC_GET(ads, p, grh) && IFC_GET(ads, p, src_addr_index) >= PORT_GIDS)
-		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: source GID index %u",
-				m->qp->obj.id, (unsigned int)IFC_GET(ads, p, src_addr_index));
+	if (IFC_GET(ads, p, grh) && !port_gid_valid(m->cmd->hca, IFC_GET(ads, p, src_addr_index)))
+		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: no GID at index %u", m->qp->obj.id,
+				(unsigned int)IFC_GET(ads, p, src_addr_index));
 	path->dlid = dlid;
 	path->sl = (uint8_t)IFC_GET(ads, p, sl);
 	path->path_bits = (uint8_t)IFC_GET(ads, p, mlid);

@@ -8,7 +8,7 @@
 #include "ifc.h"
 #include "objects/eq.h"
 
-enum { METHOD_GET = 0x1, METHOD_SET = 0x2, METHOD_TRAP_REPRESS = 0x7, METHOD_RESPONSE = 0x81 };
+enum { METHOD_TRAP_REPRESS = 0x7, METHOD_RESPONSE = 0x81 };
 enum {
 	ATTR_NODE_DESC = 0x10,
 	ATTR_NODE_INFO = 0x11,
@@ -161,7 +161,7 @@ static bool mkey_allows(struct hca *hca, bool set, bool matched)
 static bool subnet_agent(struct hca *hca, uint8_t *mad, bool check_mkey)
 {
 	bool directed = mad[MAD_CLASS] == MAD_CLASS_DIRECTED;
-	bool set = mad[MAD_METHOD] == METHOD_SET;
+	bool set = mad[MAD_METHOD] == MAD_METHOD_SET;
 	bool matched = !check_mkey || !hca->port.mkey ||
 		       be64_at(mad + MAD_SMP_MKEY) == hca->port.mkey;
 	uint16_t status;
@@ -170,7 +170,7 @@ static bool subnet_agent(struct hca *hca, uint8_t *mad, bool check_mkey)
 		return false;
 	if (mad[MAD_BASE_VERSION] != 1 || mad[MAD_CLASS_VERSION] != 1)
 		status = MAD_BAD_VERSION;
-	else if (!set && mad[MAD_METHOD] != METHOD_GET)
+	else if (!set && mad[MAD_METHOD] != MAD_METHOD_GET)
 		status = MAD_BAD_METHOD;
 	else if (!mkey_allows(hca, set, matched))
 		return false;
@@ -183,12 +183,12 @@ static bool subnet_agent(struct hca *hca, uint8_t *mad, bool check_mkey)
 
 static bool performance_agent(struct hca *hca, uint8_t *mad)
 {
-	bool set = mad[MAD_METHOD] == METHOD_SET;
+	bool set = mad[MAD_METHOD] == MAD_METHOD_SET;
 	uint16_t status;
 
 	if (mad[MAD_BASE_VERSION] != 1 || mad[MAD_CLASS_VERSION] != 1)
 		status = MAD_BAD_VERSION;
-	else if (!set && mad[MAD_METHOD] != METHOD_GET)
+	else if (!set && mad[MAD_METHOD] != MAD_METHOD_GET)
 		status = MAD_BAD_METHOD;
 	else
 		status = mad_performance(hca, set, mad);

@@ -22,10 +22,12 @@ enum {
 	MAD_SMP_DATA_LEN = 64,
 	MAD_PMA_DATA = 64,
 	MAD_PMA_DATA_LEN = 192,
+	MAD_LEN = 256,
 };
 
 enum { MAD_CLASS_LID_ROUTED = 0x01, MAD_CLASS_PERFORMANCE = 0x04, MAD_CLASS_DIRECTED = 0x81 };
 
+enum { MAD_METHOD_GET = 0x1, MAD_METHOD_SET = 0x2 };
 #define MAD_METHOD_IS_RESPONSE 0x80u
 #define MAD_DIRECTION 0x8000u /* directed route: it is on its way back */
 

@@ -108,6 +108,15 @@ void hca_set_link(struct hca *hca, bool up)
 	port_retrain(hca);
 }
 
+uint16_t port_pkey_of(const struct hca *hca, uint16_t pkey)
+{
+	for (unsigned int i = 0; i < PORT_PKEYS; i++) {
+		if (pkeys_match(hca->port.pkeys[i], pkey))
+			return hca->port.pkeys[i];
+	}
+	return 0;
+}
+
 bool port_gid(const struct hca *hca, unsigned int index, uint8_t gid[16])
 {
 	if (index >= PORT_GIDS)
@@ -118,4 +127,22 @@ bool port_gid(const struct hca *hca, unsigned int index, uint8_t gid[16])
 	put_be64(gid, hca->port.gid_prefix);
 	put_be64(gid + 8, hca->port.guids[index]);
 	return true;
+}
+
+bool port_gid_valid(const struct hca *hca, unsigned int index)
+{
+	return index < PORT_GIDS && hca->port.guids[index];
+}
+
+bool port_has_gid(const struct hca *hca, const uint8_t gid[16])
+{
+	uint64_t prefix = be64_at(gid), guid = be64_at(gid + 8);
+
+	if (!guid || (prefix != hca->port.gid_prefix && prefix != GID_PREFIX_DEFAULT))
+		return false;
+	for (unsigned int i = 0; i < PORT_GIDS; i++) {
+		if (hca->port.guids[i] == guid)
+			return true;
+	}
+	return false;
 }

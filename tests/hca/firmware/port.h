@@ -91,7 +91,20 @@ void port_clear_counters(struct hca *hca);
  */
 bool port_mad(struct hca *hca, uint8_t mad[256], bool check_mkey);
 
+/* Whether a packet with the one P_Key gets in by the other: one of them is a full member's. */
+static inline bool pkeys_match(uint16_t a, uint16_t b)
+{
+	return (a & 0x7fff) && !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
+}
+
+/* The P_Key of the table by which a packet with this one gets in; 0: there is none. */
+uint16_t port_pkey_of(const struct hca *hca, uint16_t pkey);
+
 /* The GID at index (0: prefix + port GUID), 16 bytes, network order; false past the table. */
 bool port_gid(const struct hca *hca, unsigned int index, uint8_t gid[16]);
+/* Whether there is one at index: an entry may be empty. */
+bool port_gid_valid(const struct hca *hca, unsigned int index);
+/* Whether the port has it: by the subnet's prefix, or by the one that holds everywhere (IBTA 4.1.1). */
+bool port_has_gid(const struct hca *hca, const uint8_t gid[16]);
 
 #endif

@@ -160,7 +160,7 @@ static void post_likely(struct input *in)
 	wr.dlid = (uint16_t)(flags & 8 ? 0xc001 : 2 - side);
 	if (flags == 0x7f)
 		wr.dlid = 0xffff;
-	wr.qkey = FIXTURE_QKEY;
+	wr.qkey = q->qp.transport == QP_GSI ? QKEY_QP1 : FIXTURE_QKEY;
 	wr.dgid = flags & 16 ? (const uint8_t *)"0123456789abcdef" : NULL;
 	wr.sges = take(in, 1) % (FIXTURE_SEGS + 1);
 	for (unsigned int i = 0; i < wr.sges; i++)
@@ -411,6 +411,7 @@ static void make_pair(unsigned int i)
 		qps[2 * i + side] = q;
 		if (i == PAIR_SRQ) {
 			q->qp.path.grh = true;
+			port_gid(fix.side[!side].hca, 0, q->qp.path.dgid);
 			q->qp.retry_count = q->qp.rnr_retry = 2;
 		}
 		if (i >= PAIR_SMI)

@@ -69,24 +69,13 @@ static uint16_t path_pkey(const struct qp *qp)
 	return qp->obj.hca->port.pkeys[qp->path.pkey_index % PORT_PKEYS];
 }
 
-static bool pkeys_match(uint16_t a, uint16_t b)
-{
-	return (a & 0x7fff) && !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
-}
-
 bool engine_pkey_ok(const struct qp *qp, const struct packet *p)
 {
-	const struct port *port = &qp->obj.hca->port;
-
 	if (qp->transport == QP_SMI)
 		return true;
-	if (qp->transport != QP_GSI)
-		return pkeys_match(path_pkey(qp), p->pkey);
-	for (unsigned int i = 0; i < PORT_PKEYS; i++) {
-		if (pkeys_match(port->pkeys[i], p->pkey))
-			return true;
-	}
-	return false;
+	if (qp->transport == QP_GSI)
+		return port_pkey_of(qp->obj.hca, p->pkey);
+	return pkeys_match(path_pkey(qp), p->pkey);
 }
 
 struct packet *engine_packet(struct qp_engine *e)
@@ -375,13 +364,24 @@ static bool may_receive(const struct qp *qp)
 	       !qp->obj.hca->faults.fatal;
 }
 
+/* IBTA 9.6.1.2: both ends of a connection have a GRH, with the GIDs of its path, or none has. */
+static bool grh_of_path(const struct qp *qp, const struct packet *p)
+{
+	uint8_t own[16];
+
+	if (p->grh != qp->path.grh)
+		return false;
+	return !p->grh || (port_gid(qp->obj.hca, qp->path.sgid_index, own) &&
+			   !memcmp(p->dgid, own, 16) && !memcmp(p->sgid, qp->path.dgid, 16));
+}
+
 /* IBTA 9.6.1: what is not for this QP is dropped without a sound. */
 static bool accepts(const struct qp *qp, const struct packet *p)
 {
 	if (!may_receive(qp) || (p->opcode & BTH_TRANSPORT) != transport_bits(qp->transport) ||
 	    !engine_pkey_ok(qp, p))
 		return false;
-	return qp_is_datagram(qp) || p->slid == qp->path.dlid;
+	return qp_is_datagram(qp) || (p->slid == qp->path.dlid && grh_of_path(qp, p));
 }
 
 static bool is_response(const struct packet *p)

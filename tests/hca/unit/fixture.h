@@ -276,6 +276,7 @@ struct fixture_wr {
 	uint32_t dqpn, qkey; /* datagrams */
 	uint16_t dlid;
 	const uint8_t *dgid;
+	uint8_t sgid_index;
 	unsigned int sges;
 	struct fixture_sge sge[FIXTURE_SEGS];
 	const uint8_t *umr; /* control, context and entries; umr_len a multiple of 16 */
@@ -294,7 +295,7 @@ static inline uint32_t fixture_put_av(const struct fixture_wr *wr, uint8_t *at)
 	put_be16(at + 14, wr->dlid);
 	at[27] = 64;
 	if (wr->dgid) {
-		put_be32(at + 28, 1u << 30);
+		put_be32(at + 28, 1u << 30 | (uint32_t)wr->sgid_index << 20);
 		memcpy(at + 32, wr->dgid, 16);
 	}
 	return 48;
@@ -500,9 +501,7 @@ static inline void fixture_side_new(struct fixture_side *s, unsigned int index)
 		s->hca->objs[i] = obj_table_new(firsts[i], 0xffff);
 		fixture_need(s->hca->objs[i]);
 	}
-	s->hca->port.lid = (uint16_t)(index + 1);
-	s->hca->port.state = PORT_ACTIVE;
-	s->hca->port.pkeys[0] = 0xffff;
+	port_init(s->hca);
 	fixture_need(!fabric_join(fix.fabric, s->hca));
 	s->uar.obj.id = FIXTURE_UAR;
 }

@@ -231,6 +231,8 @@ TEST(attributes_are_checked)
 	MOD(primary_address_path.grh, 1);
 	MOD(primary_address_path.src_addr_index, PORT_GIDS);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+	MOD(primary_address_path.src_addr_index, 1); /* empty */
+	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
 	modify(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0);
 	MOD(log_rra_max, 5);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);

@@ -72,6 +72,63 @@ TEST(not_from_the_peer)
 	fixture_free();
 }
 
+/* A pair whose path has the GIDs at index 0, and a packet to b that has them. */
+static struct packet *with_grh(void)
+{
+	struct packet *p;
+
+	open_pair(false);
+	a->qp.path.grh = b->qp.path.grh = true;
+	port_gid(fix.side[0].hca, 0, b->qp.path.dgid);
+	port_gid(fix.side[1].hca, 0, a->qp.path.dgid);
+	p = forged(BTH_RC | BTH_WRITE_ONLY, 0, 8);
+	p->grh = true;
+	memcpy(p->sgid, b->qp.path.dgid, sizeof(p->sgid));
+	memcpy(p->dgid, a->qp.path.dgid, sizeof(p->dgid));
+	return p;
+}
+
+TEST(not_by_the_path)
+{
+	struct packet *p;
+
+	p = with_grh();
+	p->sgid[15] ^= 1;
+	is_dropped(p);
+
+	p = with_grh(); /* a GID of this port, but not that of the path */
+	fix.side[1].hca->port.guids[1] = 0x77;
+	put_be64(p->dgid + 8, 0x77);
+	is_dropped(p);
+
+	p = with_grh();
+	p->grh = false;
+	is_dropped(p);
+
+	p = with_grh();
+	b->qp.path.grh = false;
+	is_dropped(p);
+
+	deliver(with_grh());
+	CHECK(written());
+	fixture_free();
+}
+
+TEST(requests_and_answers_by_gids)
+{
+	struct packet *p = with_grh();
+	struct fixture_wr wr;
+
+	packet_put(fix.fabric, p);
+	pattern(mem(b, buf_b), 5000, 4);
+	wr = wr_rdma(MLX5_OPCODE_RDMA_READ, 0, 0, 5000);
+	fixture_send(a, &wr);
+	fixture_run();
+	good(cq_a, MLX5_CQE_REQ, 0);
+	CHECK(has_pattern(mem(a, buf_a), 5000, 4));
+	fixture_free();
+}
+
 static void is_invalid(struct packet *p)
 {
 	deliver(p);

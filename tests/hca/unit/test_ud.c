@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Datagrams and unreliable connections; QP0 and QP1; multicast. */
+#include "firmware/mad.h"
 #include "pair.h"
 
 static const uint8_t mgid[16] = { 0xff, 0x12, [15] = 0x42 };
@@ -169,6 +170,174 @@ TEST(multicast)
 	CHECK_EQ(grh[6], 0x1b);
 	CHECK_EQ(grh[7], 64);
 	CHECK(!memcmp(grh + 24, mgid, 16));
+	fixture_free();
+}
+
+TEST(the_grh_names_the_port)
+{
+	struct hca *hca;
+	struct fixture_wr wr;
+	uint8_t gid[16];
+
+	open_ud(QP_UD);
+	hca = fix.side[1].hca;
+	wr = wr_ud(8);
+	wr.dgid = gid;
+	recv_b(0, 100);
+	REQUIRE(port_gid(hca, 0, gid));
+	gid[15] ^= 1; /* the LID is right, the GID is nobody's */
+	CHECK(!send_one(&wr));
+	CHECK_EQ(hca->stats.packets_dropped, 1);
+	gid[15] ^= 1;
+	CHECK(send_one(&wr));
+	/* The default prefix is good for ever, another one is the subnet's alone. */
+	hca->port.gid_prefix = 0xfec0000000000001ull;
+	recv_b(0, 100);
+	CHECK(send_one(&wr));
+	gid[0] = 0xfd;
+	recv_b(0, 100);
+	CHECK(!send_one(&wr));
+	/* An alias, as soon as there is one; an empty entry is none. */
+	hca->port.guids[3] = 0x77;
+	put_be64(gid, hca->port.gid_prefix);
+	put_be64(gid + 8, 0x77);
+	CHECK(send_one(&wr));
+	put_be64(gid + 8, 0);
+	recv_b(0, 100);
+	CHECK(!send_one(&wr));
+	fixture_free();
+}
+
+TEST(a_source_gid_has_to_be_there)
+{
+	static const uint8_t absent[] = { 1, PORT_GIDS, 255 };
+	struct fixture_wr wr;
+	uint8_t gid[16];
+
+	for (unsigned int i = 0; i < 3; i++) {
+		open_ud(QP_UD);
+		wr = wr_ud(8);
+		wr.dgid = gid;
+		wr.sgid_index = absent[i];
+		REQUIRE(port_gid(fix.side[1].hca, 0, gid));
+		recv_b(0, 100);
+		fixture_send(a, &wr);
+		fixture_run();
+		bad(cq_a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR);
+		CHECK(!fixture_poll(cq_b));
+		fixture_free();
+	}
+	open_ud(QP_UD);
+	fix.side[0].hca->port.guids[1] = 0x99;
+	wr = wr_ud(8);
+	wr.dgid = gid;
+	wr.sgid_index = 1;
+	recv_b(0, 100);
+	CHECK(send_one(&wr));
+	CHECK_EQ(be64_at(mem(b, buf_b) + 16), 0x99);
+	fixture_free();
+}
+
+/* A request to the performance agent of b's port, as it lies in a's memory: Get of PortCounters. */
+static struct fixture_wr wr_perf(void)
+{
+	struct fixture_wr wr = wr_ud(256);
+	uint8_t *mad = mem(a, buf_a);
+	struct fixture_sge answer = sge_a(4096, 296);
+
+	memset(mad, 0, 256);
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = MAD_CLASS_PERFORMANCE;
+	mad[MAD_METHOD] = MAD_METHOD_GET;
+	mad[15] = 0x42; /* of the transaction */
+	put_be16(mad + MAD_ATTR, 0x12);
+	mad[MAD_PMA_DATA + 1] = 1;
+	wr.dqpn = 1;
+	wr.qkey = QKEY_QP1;
+	fixture_recv(a, &answer, 1);
+	recv_b(0, 296);
+	return wr;
+}
+
+static void open_gsi(void)
+{
+	open_ud(QP_GSI);
+	fix.side[0].hca->special_qp[1] = &a->qp;
+	fix.side[1].hca->special_qp[1] = &b->qp;
+}
+
+TEST(the_port_answers_for_its_counters)
+{
+	const uint8_t *mad;
+	struct fixture_wr wr;
+	const struct mlx5_cqe64 *cqe;
+
+	open_gsi();
+	fix.side[1].hca->port.rcv_bytes = 4000;
+	fix.side[1].hca->special_qp[1] = NULL; /* no driver is needed */
+	wr = wr_perf();
+	CHECK(!send_one(&wr));
+	cqe = fixture_poll(cq_a);
+	REQUIRE(cqe);
+	CHECK_EQ(be32toh(cqe->byte_cnt), 296);
+	CHECK_EQ(be32toh(cqe->flags_rqpn), 1);
+	CHECK_EQ(be16toh(cqe->slid), 2);
+	CHECK_EQ(be32toh(cqe->imm_inval_pkey), 0xffff);
+	mad = mem(a, buf_a + 4096 + 40);
+	CHECK_EQ(mad[MAD_BASE_VERSION], 1);
+	CHECK_EQ(mad[MAD_METHOD], 0x81);
+	CHECK_EQ(be16_at(mad + MAD_STATUS), MAD_OK);
+	CHECK_EQ(mad[15], 0x42);
+	/* The request itself has been counted: LRH to ICRC. */
+	CHECK_EQ(be32_at(mad + MAD_PMA_DATA + 28), (4000 + 8 + 12 + 8 + 256 + 4) / 4);
+	CHECK_EQ(be32_at(mad + MAD_PMA_DATA + 36), 1);
+	fixture_free();
+}
+
+TEST(the_answer_goes_back_by_the_grh)
+{
+	struct fixture_wr wr;
+	const struct mlx5_cqe64 *cqe;
+	uint8_t gid[16];
+
+	open_gsi();
+	fix.side[1].hca->port.guids[2] = 0x1234;
+	REQUIRE(port_gid(fix.side[1].hca, 2, gid));
+	wr = wr_perf();
+	wr.dgid = gid;
+	CHECK(!send_one(&wr));
+	cqe = fixture_poll(cq_a);
+	REQUIRE(cqe);
+	CHECK_EQ(be32toh(cqe->flags_rqpn) >> 28, 1);
+	CHECK(!memcmp(mem(a, buf_a + 4096 + 8), gid, 16));
+	REQUIRE(port_gid(fix.side[0].hca, 0, gid));
+	CHECK(!memcmp(mem(a, buf_a + 4096 + 24), gid, 16));
+	fixture_free();
+}
+
+TEST(other_management_is_the_drivers)
+{
+	struct fixture_wr wr;
+
+	open_gsi();
+	wr = wr_perf();
+	mem(a, buf_a)[MAD_METHOD] |= MAD_METHOD_IS_RESPONSE;
+	CHECK(send_one(&wr));
+	wr = wr_perf();
+	mem(a, buf_a)[MAD_CLASS] = 3; /* of subnet administration */
+	CHECK(send_one(&wr));
+	wr = wr_perf();
+	wr.sge[0].length = 255;
+	CHECK(send_one(&wr));
+	/* Who has no business here is not answered. */
+	wr = wr_perf();
+	wr.qkey = FIXTURE_QKEY;
+	CHECK(!send_one(&wr));
+	CHECK(!fixture_poll(cq_a));
+	fix.side[1].hca->port.pkeys[0] = 0x8001;
+	wr = wr_perf();
+	CHECK(!send_one(&wr));
+	CHECK(!fixture_poll(cq_a));
 	fixture_free();
 }
 

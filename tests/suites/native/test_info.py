@@ -54,3 +54,22 @@ def test_counters():
     before = sent()
     pairs.run("dom0", "pingpong/rc")
     assert sent() - before >= 100
+
+
+def perfquery(asker, of, *options):
+    """The extended counters of one port, as the other one's user is told."""
+    said = lab.run("dom0", "perfquery", "-C", asker, *options, rdma.devinfo("dom0", of)["port_lid"], "1")
+    return {name: int(value) for name, value in re.findall(r"^(\w+):\.+(\d+)$", said, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("of", HCAS)
+def test_perfquery(of):
+    """A port answers for its counters itself, to its own host and by the fabric: what was sent and received, in units of four octets."""
+    before = perfquery(HCAS[0], of, "-x")
+    pairs.run("dom0", "pingpong/rc-1-mib")
+    after = perfquery(HCAS[0], of, "-x")
+    for name in ("PortXmitData", "PortRcvData"):
+        assert after[name] - before[name] >= (1 << 20) / 4, (name, before, after)
+    assert after["PortXmitPkts"] > before["PortXmitPkts"]
+    perfquery(HCAS[0], of, "-x", "-R")
+    assert perfquery(HCAS[0], of, "-x")["PortRcvData"] < (1 << 20) / 4
