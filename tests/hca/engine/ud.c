@@ -41,7 +41,10 @@ void ud_address(const struct qp *qp, const struct wqe *w, struct packet *p)
 	const struct wqe_av *av = &w->av;
 	struct hca *hca = qp->obj.hca;
 
-	p->slid = hca->port.lid | (av->path_bits & ((1u << hca->port.lmc) - 1));
+	/* IBTA 14.2.2.1: who is on a directed route may have no LID yet, nor the one that answers. */
+	p->slid = av->dlid == LID_PERMISSIVE ?
+			  LID_PERMISSIVE :
+			  hca->port.lid | (av->path_bits & ((1u << hca->port.lmc) - 1));
 	p->dlid = av->dlid;
 	p->sl = av->sl;
 	p->dest_qpn = av->qpn;

@@ -366,7 +366,9 @@ TEST(management_datagrams)
 	wr.qkey = 0;
 	wr.dlid = 0xffff; /* the other end of the cable */
 	recv_b(0, 296);
-	CHECK(send_one(&wr));
+	cqe = send_one(&wr);
+	REQUIRE(cqe);
+	CHECK_EQ(be16toh(cqe->slid), 0xffff); /* and the way back */
 	fixture_free();
 }
 
