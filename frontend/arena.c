@@ -81,10 +81,12 @@ static int get_shared(struct xenib_context *ctx, struct xenib_arena_addr *at, u6
 	int err = 0;
 
 	if (shift < PAGE_SHIFT || shift > XENIB_ARENA_MAX_SHIFT)
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "an arena of 2^%u bytes, 2^%u up to 2^%u",
+				    shift, PAGE_SHIFT, XENIB_ARENA_MAX_SHIFT);
 	base = addr & ~(BIT_ULL(shift) - 1);
 	if (length > BIT_ULL(shift) - (addr - base))
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "%#llx bytes at %#llx, in an arena of 2^%u",
+				    length, addr, shift);
 
 	if (mutex_lock_killable(&ctx->arenas.lock))
 		return -EINTR;
@@ -109,7 +111,7 @@ int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
 	struct xenib_arena *arena;
 
 	if (!PAGE_ALIGNED(addr))
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "a queue at %#llx, no page boundary", addr);
 	if (shift)
 		return get_shared(ctx, at, addr, length, shift);
 
@@ -125,7 +127,8 @@ int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
 int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u8 shift)
 {
 	if (!IS_ALIGNED(addr, 8))
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "a doorbell record at %#llx, not 8-aligned",
+				    addr);
 	return get_shared(ctx, at, addr, 8, shift ?: PAGE_SHIFT);
 }
 

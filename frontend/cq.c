@@ -10,18 +10,21 @@
 static int check_attr(struct xenib_dev *dev, const struct ib_cq_init_attr *attr)
 {
 	if (attr->flags)
-		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > dev->attr.max_cqe)
+		return xenib_refuse(dev, -EOPNOTSUPP, "a CQ with flags %#x", attr->flags);
+	if (!attr->cqe)
+		return xenib_refuse(dev, -EINVAL, "a CQ without entries");
+	if (xenib_exceeds(dev, "cqe", attr->cqe, dev->attr.max_cqe))
 		return -EINVAL;
 	return 0;
 }
 
-static int check_req(const struct xenib_create_cq_req *req)
+static int check_req(struct xenib_dev *dev, const struct xenib_create_cq_req *req)
 {
 	if (req->comp_mask || req->reserved)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "fields %#x, reserved %#x", req->comp_mask,
+				    req->reserved);
 	if (req->cqe_size != 64 && req->cqe_size != 128)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "CQEs of %u bytes, not 64 or 128", req->cqe_size);
 	return 0;
 }
 
@@ -96,7 +99,7 @@ static int get_memory(struct xenib_context *ctx, struct xenib_cq *cq, u32 entrie
 
 	cq->uar = xenib_uar_get(ctx, req->uar);
 	if (!cq->uar)
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "no doorbell page has index %u", req->uar);
 	err = xenib_dbr_get(ctx, &cq->dbr, req->db_addr, req->db_shift);
 	if (err)
 		goto err_put_uar;
@@ -185,7 +188,7 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = xenib_copy_req(udata, &req, sizeof(req));
 	if (err)
 		return err;
-	err = check_req(&req);
+	err = check_req(dev, &req);
 	if (err)
 		return err;
 

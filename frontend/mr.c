@@ -71,6 +71,21 @@ static int register_mr(struct xenib_context *ctx, struct xenib_mr *mr,
 	return 0;
 }
 
+static int check_mr(struct xenib_dev *dev, u64 start, u64 length, u64 iova, int access)
+{
+	if (access & ~ACCESS_SUPPORTED)
+		return xenib_refuse(dev, -EOPNOTSUPP, "access %#x, supported is %#x", access,
+				    ACCESS_SUPPORTED);
+	if (!length || iova + length < iova)
+		return xenib_refuse(dev, -EINVAL, "%#llx bytes at iova %#llx", length, iova);
+	if (offset_in_page(start) != offset_in_page(iova))
+		return xenib_refuse(dev, -EINVAL, "iova %#llx, address %#llx: differ in the page",
+				    iova, start);
+	if (xenib_exceeds(dev, "length", length, dev->attr.max_mr_size))
+		return -EINVAL;
+	return 0;
+}
+
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 				struct ib_udata *udata)
 {
@@ -89,11 +104,9 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	err = xenib_copy_req(udata, NULL, 0);
 	if (err)
 		return ERR_PTR(err);
-	if (access & ~ACCESS_SUPPORTED)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || length > dev->attr.max_mr_size || iova + length < iova ||
-	    offset_in_page(start) != offset_in_page(iova))
-		return ERR_PTR(-EINVAL);
+	err = check_mr(dev, start, length, iova, access);
+	if (err)
+		return ERR_PTR(err);
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)

@@ -20,7 +20,7 @@ int xenib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	if (err)
 		return err;
 	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "a memory window of type %d", ibmw->type);
 
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)

@@ -12,9 +12,13 @@
 
 static int check_caps(struct xenib_dev *dev, const struct ib_qp_cap *cap)
 {
-	if (cap->max_send_wr > dev->attr.max_qp_wr || cap->max_recv_wr > dev->attr.max_qp_wr ||
-	    cap->max_send_sge > dev->attr.max_sge || cap->max_recv_sge > dev->attr.max_sge ||
-	    cap->max_inline_data > dev->attr.max_sq_desc)
+	const struct xen_vhca_device_attr *attr = &dev->attr;
+
+	if (xenib_exceeds(dev, "max_send_wr", cap->max_send_wr, attr->max_qp_wr) ||
+	    xenib_exceeds(dev, "max_recv_wr", cap->max_recv_wr, attr->max_qp_wr) ||
+	    xenib_exceeds(dev, "max_send_sge", cap->max_send_sge, attr->max_sge) ||
+	    xenib_exceeds(dev, "max_recv_sge", cap->max_recv_sge, attr->max_sge) ||
+	    xenib_exceeds(dev, "max_inline_data", cap->max_inline_data, attr->max_sq_desc))
 		return -EINVAL;
 	return 0;
 }
@@ -27,26 +31,34 @@ static int check_init(struct xenib_dev *dev, const struct ib_qp_init_attr *init)
 	case IB_QPT_UD:
 		break;
 	default:
-		return -EOPNOTSUPP;
+		return xenib_refuse(dev, -EOPNOTSUPP, "a QP of type %d", init->qp_type);
 	}
 	if (init->create_flags || init->rwq_ind_tbl || init->xrcd)
-		return -EOPNOTSUPP;
+		return xenib_refuse(dev, -EOPNOTSUPP, "a QP with flags %#x%s%s", init->create_flags,
+				    init->rwq_ind_tbl ? ", an indirection table" : "",
+				    init->xrcd ? ", an XRC domain" : "");
 	if (!init->send_cq || !init->recv_cq)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "a QP without two CQs");
 	return check_caps(dev, &init->cap);
 }
 
 static int check_rq(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 		    const struct xenib_create_qp_req *req)
 {
+	if (!req->rq_wqe_count && !req->rq_wqe_shift)
+		return 0;
 	if (!req->rq_wqe_count)
-		return req->rq_wqe_shift ? -EINVAL : 0;
+		return xenib_refuse(dev, -EINVAL, "no receive WQEs, of 2^%u bytes",
+				    req->rq_wqe_shift);
 	if (init->srq || !init->cap.max_recv_wr)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "%u receive WQEs of a QP without any",
+				    req->rq_wqe_count);
 	if (!is_power_of_2(req->rq_wqe_count) || req->rq_wqe_count > dev->attr.max_recv_wqes)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "%u receive WQEs, a power of two up to %u",
+				    req->rq_wqe_count, dev->attr.max_recv_wqes);
 	if (req->rq_wqe_shift < RQ_MIN_SHIFT || req->rq_wqe_shift > ilog2(dev->attr.max_rq_desc))
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "receive WQEs of 2^%u bytes, 2^%u up to %u",
+				    req->rq_wqe_shift, RQ_MIN_SHIFT, dev->attr.max_rq_desc);
 	return 0;
 }
 
@@ -54,10 +66,12 @@ static int check_req(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 		     const struct xenib_create_qp_req *req)
 {
 	if (req->comp_mask || req->uidx > VHCA_MAX_24)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "fields %#x, user index %#x", req->comp_mask,
+				    req->uidx);
 	if (req->sq_wqe_count &&
 	    (!is_power_of_2(req->sq_wqe_count) || req->sq_wqe_count > dev->attr.max_send_blocks))
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "%u send blocks, a power of two up to %u",
+				    req->sq_wqe_count, dev->attr.max_send_blocks);
 	return check_rq(dev, init, req);
 }
 
@@ -124,7 +138,7 @@ static int get_memory(struct xenib_context *ctx, struct xenib_qp *qp,
 
 	qp->uar = xenib_uar_get(ctx, req->uar);
 	if (!qp->uar)
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "no doorbell page has index %u", req->uar);
 	err = xenib_dbr_get(ctx, &qp->dbr, req->db_addr, req->db_shift);
 	if (err)
 		goto err_put_uar;
@@ -242,7 +256,7 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 			return err;
 	}
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
-		return -EOPNOTSUPP;
+		return xenib_refuse(to_xdev(ibqp->device), -EOPNOTSUPP, "QP attributes %#x", mask);
 	return qp->k ? modify_kernel_qp(qp, attr, mask) : modify(qp, attr, mask);
 }
 

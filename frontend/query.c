@@ -194,7 +194,7 @@ static int query_table(struct xenib_dev *dev, const struct reading *of, u32 inde
 	int err = 0;
 
 	if (index >= of->entries)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "index %u of %u", index, of->entries);
 	mutex_lock(&table->lock);
 	forget_if_changed(dev, of);
 	if (!test_bit(index, table->known))

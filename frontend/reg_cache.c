@@ -232,7 +232,8 @@ struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 l
 
 	/* The same question as ib_umem_get() asks; what follows relies on the answer. */
 	if (addr + length < addr || PAGE_ALIGN(addr + length) < addr + length)
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(xenib_refuse(ctx->dev, -EINVAL, "%#llx bytes at %#llx", length,
+					    addr));
 	reg = use_again(cache, &like);
 	if (reg)
 		return reg;

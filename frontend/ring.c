@@ -17,6 +17,9 @@
 #include "vhca_check.h"
 #include "vhca_ring.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 /* How often a waiting command looks whether the backend is still there. */
 #define BACKEND_CHECK (5 * HZ)
 
@@ -62,6 +65,7 @@ static void finish_cmd(struct xenib_ring *ring, unsigned int slot, int error)
 	ring->waiting[slot] = NULL;
 	__clear_bit(slot, ring->busy);
 	cmd->error = error;
+	trace_xenib_cmd_done(ring->xbdev, &cmd->req, &cmd->rsp, error);
 	complete(&cmd->done);
 	wake_up(&ring->slot_free);
 }
@@ -180,6 +184,7 @@ static bool push_locked(struct xenib_ring *ring, struct xenib_cmd *cmd, bool *no
 	cmd->req.id = slot;
 	if (cmd->data)
 		memcpy(ring->data[slot].page, cmd->data, cmd->data_size);
+	trace_xenib_cmd_send(ring->xbdev, &cmd->req, cmd->data_size);
 	vhca_front_put(&ring->front, &cmd->req);
 	*notify = vhca_front_push(&ring->front);
 	return true;

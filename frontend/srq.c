@@ -12,9 +12,12 @@ static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init
 	const struct ib_srq_attr *attr = &init->attr;
 
 	if (init->srq_type != IB_SRQT_BASIC)
-		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > dev->attr.max_srq_wr ||
-	    attr->max_sge > dev->attr.max_srq_sge || attr->srq_limit > attr->max_wr)
+		return xenib_refuse(dev, -EOPNOTSUPP, "an SRQ of type %d", init->srq_type);
+	if (!attr->max_wr)
+		return xenib_refuse(dev, -EINVAL, "an SRQ without WQEs");
+	if (xenib_exceeds(dev, "max_wr", attr->max_wr, dev->attr.max_srq_wr) ||
+	    xenib_exceeds(dev, "max_sge", attr->max_sge, dev->attr.max_srq_sge) ||
+	    xenib_exceeds(dev, "srq_limit", attr->srq_limit, attr->max_wr))
 		return -EINVAL;
 	return 0;
 }
@@ -63,9 +66,10 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (err)
 		return err;
 	if (req.comp_mask || req.uidx > VHCA_MAX_24)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "fields %#x, user index %#x", req.comp_mask,
+				    req.uidx);
 	wqes = roundup_pow_of_two(init->attr.max_wr + 1);
-	if (wqes > dev->attr.max_srq_wqes)
+	if (xenib_exceeds(dev, "receive WQEs", wqes, dev->attr.max_srq_wqes))
 		return -EINVAL;
 
 	ctx = xenib_udata_ctx(udata);
@@ -119,7 +123,8 @@ int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 	if (err)
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)
-		return -EOPNOTSUPP;
+		return xenib_refuse(to_xdev(ibsrq->device), -EOPNOTSUPP, "SRQ attributes %#x",
+				    mask);
 	if (!mask)
 		return 0;
 	xenib_events_again(to_xdev(ibsrq->device)->events, &to_xsrq(ibsrq)->event_obj);

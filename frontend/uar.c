@@ -294,17 +294,19 @@ static int mmap_translated(struct ib_ucontext *ibuc, struct vm_area_struct *vma,
 
 int xenib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 {
+	struct xenib_dev *dev = to_xdev(ibuc->device);
 	struct rdma_user_mmap_entry *entry;
 	struct xenib_uar *uar;
 	int err;
 
 	if (vma->vm_flags & VM_EXEC)
-		return -EPERM;
+		return xenib_refuse(dev, -EPERM, "an executable mapping");
 	if (!(vma->vm_flags & VM_WRITE))
-		return -EACCES;
+		return xenib_refuse(dev, -EACCES, "a read-only mapping");
 	entry = rdma_user_mmap_entry_get(ibuc, vma);
 	if (!entry)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "no doorbell page at offset %#lx pages",
+				    vma->vm_pgoff);
 	uar = container_of(entry, struct xenib_uar, entry);
 
 	vm_flags_mod(vma, VM_DONTCOPY, VM_MAYEXEC);
@@ -333,7 +335,8 @@ static int UVERBS_HANDLER(XENIB_METHOD_UAR_ALLOC)(struct uverbs_attr_bundle *att
 	if (err)
 		return err;
 	if (type != XENIB_UAR_NC && type != XENIB_UAR_BF)
-		return -EOPNOTSUPP;
+		return xenib_refuse(to_xdev(ibuc->device), -EOPNOTSUPP, "doorbell page of type %u",
+				    type);
 
 	uar = uar_alloc(ibuc, type);
 	if (IS_ERR(uar))

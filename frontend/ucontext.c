@@ -56,7 +56,8 @@ static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (err)
 		return err;
 	if (req.comp_mask || req.reserved)
-		return -EINVAL;
+		return xenib_refuse(dev, -EINVAL, "fields %#x, reserved %#x", req.comp_mask,
+				    req.reserved);
 
 	get_task_comm(name, current);
 	err = xenib_context_open(dev, ctx, task_tgid_nr(current), name);

@@ -184,7 +184,7 @@ int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 ad
 	int err;
 
 	if (!PAGE_ALIGNED(addr))
-		return -EINVAL;
+		return xenib_refuse(ctx->dev, -EINVAL, "a umem at %#llx, no page boundary", addr);
 	err = xenib_umem_pin(ctx->dev, umem, addr, length, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;

@@ -197,7 +197,20 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 /* Unregisters: destroys whatever processes still have, and tells them with a fatal event. */
 void xenib_dev_remove(struct xenib_dev *dev);
 
+/*
+ * Why a verb is refused: a line that dynamic debug switches on, for who has only the errno. Returns
+ * the errno.
+ */
+#define xenib_refuse(dev, err, format, ...) \
+	({ \
+		ibdev_dbg(&(dev)->ibdev, "refused: " format "\n", ##__VA_ARGS__); \
+		(err); \
+	})
+
 /* udata.c */
+
+/* Whether a value is over its bound. If it is, dynamic debug has a line. what: its name. */
+bool xenib_exceeds(struct xenib_dev *dev, const char *what, u64 value, u64 max);
 
 /*
  * Copies a request of the provider: shorter than size is -EINVAL, longer with further bytes that

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What stock tools say of the device in a guest."""
+"""What stock tools, and those of the kernel for debugging, say of the device in a guest."""
 
 import re
 
 import pytest
 
-from harness import lab, rdma, wait
+from harness import KERNEL, lab, rdma, wait
 
 WHERE, DEVICE = "guest2", "xenib0"
 
@@ -48,3 +48,30 @@ def test_rdma_resource():
         lab.run("guest1", f"{lab.THERE}/agent await 18600")
         with lab.running(WHERE, f"{command} guest1"):
             wait.until("rdma resource shows the program", shown)
+
+
+def test_tracepoints():
+    """They show each request on the ring with its response."""
+    tracing = "/sys/kernel/tracing"
+    switch = f"{tracing}/events/xenib/enable"
+    lab.run(WHERE, f"mount -t tracefs tracefs {tracing}")
+    try:
+        said = lab.run(WHERE, f"echo 1 >{switch}; ibv_devinfo -d {DEVICE} >/dev/null; echo 0 >{switch}; cat {tracing}/trace")
+    finally:
+        lab.run(WHERE, f"umount {tracing}")
+    sent = re.findall(r"xenib_cmd_send: \S+ id=(\d+) op=(\d+) data=\d+$", said, re.MULTILINE)
+    done = re.findall(r"xenib_cmd_done: \S+ id=(\d+) op=(\d+) status=0 hca_errno=0 error=0$", said, re.MULTILINE)
+    assert sent and sorted(sent) == sorted(done), said
+
+
+@pytest.mark.skipif(KERNEL != "stock", reason="the debug kernel has no dynamic debug")
+def test_refusals():
+    """Dynamic debug shows what the frontend refuses, with value and bound."""
+    mark, switch = "test_refusals begins", "/proc/dynamic_debug/control"
+    lab.run(WHERE, f"echo {mark} >/dev/kmsg; echo 'module xen_ibfront +p' >{switch}")
+    try:
+        lab.run(WHERE, f"{lab.THERE}/forge -d {DEVICE} size-qp")
+    finally:
+        lab.run(WHERE, f"echo 'module xen_ibfront -p' >{switch}")
+    said = lab.run(WHERE, "dmesg").rpartition(mark)[2]
+    assert re.search(rf"{DEVICE}: refused: max_send_wr is {2**32 - 1}, at most [0-9]+$", said, re.MULTILINE), said
