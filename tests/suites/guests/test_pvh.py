@@ -118,6 +118,7 @@ def test_kill_worker():
     run_pairs("rc")
 
 
+@pytest.mark.long
 @with_guest
 def test_kernel_verbs():
     with ktest.loaded(GUEST, "kverbs=1"):
