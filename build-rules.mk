@@ -67,12 +67,13 @@ $(eval $(call objects,$(OBJ),$(CC),$$(HARDEN) $$(HARDENING) $$(CFLAGS)))
 $(eval $(call objects,$(SAN),$(CC),$$(SANITIZE)))
 $(eval $(call objects,$(FUZ),$(FUZZ_CC),$$(FUZZ)))
 
-# $(1): name of the macro. Rewritten only when the version is another one, so that nothing is relinked in vain.
+# $(1): name of the macro. Rewritten only when the version is another one, so that nothing is relinked in vain. Several makes
+# may do it at once.
 define version_header
 $(O)/version.h: FORCE
 	@mkdir -p $$(@D)
-	@echo '#define $(1) "$(VERSION)"' >$$@.new
-	@if cmp -s $$@ $$@.new; then rm $$@.new; else mv $$@.new $$@; fi
+	@new=$$@.$$$$$$$$; echo '#define $(1) "$(VERSION)"' >$$$$new; \
+	if cmp -s $$@ $$$$new; then rm $$$$new; else mv $$$$new $$@; fi
 endef
 
 $(O)/test_%: $(SAN)/unit/test_%.o $(PARTS:%=$(SAN)/%)

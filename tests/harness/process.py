@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
 
 from harness import PATIENCE, wait
@@ -16,6 +17,9 @@ CALL_SECONDS = 600 * PATIENCE  # for one whose caller gives no limit: in a test 
 
 # A make that runs pytest tells its options to each make below it; those of tests are none of its.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+
+
+CALLED = {}  # by thread: what its call() waits for
 
 
 @dataclass
@@ -59,6 +63,7 @@ def call(*command, seconds=CALL_SECONDS, text=None, merge=False, env=None, cwd=N
         env={**ENVIRONMENT, **(env or {})},
         cwd=cwd,
     )
+    CALLED[threading.get_ident()] = process
     try:
         out, err = process.communicate(text, seconds)
     except BaseException:
@@ -66,7 +71,15 @@ def call(*command, seconds=CALL_SECONDS, text=None, merge=False, env=None, cwd=N
         for said in last_words(process):
             print(said or "", end="")
         raise
+    finally:
+        del CALLED[threading.get_ident()]
     return Result(process.args, process.returncode, out, err or "")
+
+
+def end_of_thread(thread):
+    """Ends the command that this thread waits for, if it does."""
+    if process := CALLED.get(thread):
+        end(process)
 
 
 def last_words(process):

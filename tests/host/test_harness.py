@@ -79,6 +79,20 @@ def test_limit(sample):
     assert run.log == [], "a machine was started, and no test needs it"
 
 
+def test_ahead(sample):
+    """Two at once; one that takes too long is ended, and the others are not."""
+    run = sample("test_ahead")
+    assert run.results() == {
+        "test_ahead[one]": "passed",
+        "test_ahead[other]": "passed",
+        "test_ahead[fails]": "failure",
+        "test_ahead[slow]": "failure",
+        "test_ahead[next]": "passed",
+    }, run.ended
+    assert "the reason" in run.why("test_ahead[fails]")
+    assert "last words" in run.why("test_ahead[slow]") and "Timeout" in run.why("test_ahead[slow]")
+
+
 def test_fault(sample):
     """What a console says fails the test beside which it came, and no other."""
     run = sample("fault")

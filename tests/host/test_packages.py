@@ -4,15 +4,17 @@
 import pytest
 
 from harness import TESTS, TOP, lab, process
+from harness.ahead import once
 
 
-@pytest.fixture(scope="module")
-def packages():
-    """The packages, made once."""
+@once
+def make_packages():
     process.check("make", "-s", "-C", TOP, "deb", merge=True)
 
 
+@pytest.mark.ahead
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("what", ["contents", "hardening", "install", "dkms"])
-def test_packages(packages, what):
+def test_packages(what):
+    make_packages()
     lab.root("target" if what == "install" else "tools", TESTS / "host" / "packages" / "check", what)

@@ -22,6 +22,7 @@ def sources():
     return [path for path in paths if "corpus" not in path.parts and not path.is_relative_to("docs/results")]
 
 
+@pytest.mark.ahead
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("what", ["spdx", "shell", "format", "clang", "checkpatch", "sparse"])
 def test_style(what):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import TESTS, lab, programs, pvh
+from harness import TESTS, lab, process, programs, pvh
 
 SAMPLE = Path(os.environ["SAMPLE"])
 
@@ -33,6 +33,23 @@ def test_batch(batch, program, case):
 @pytest.mark.timeout(1)
 def test_hangs():
     time.sleep(60)
+
+
+MEET = f"touch {SAMPLE}/$0; until [ -e {SAMPLE}/$1 ]; do sleep 0.1; done"
+AHEAD = {
+    "one": (MEET, "one", "other"),
+    "other": (MEET, "other", "one"),
+    "fails": ("echo the reason; false",),
+    "slow": ("echo last words; sleep 60",),
+    "next": ("true",),
+}
+
+
+@pytest.mark.ahead
+@pytest.mark.timeout(2)
+@pytest.mark.parametrize("name", AHEAD)
+def test_ahead(name):
+    process.check("sh", "-c", *AHEAD[name])
 
 
 def test_fault(prepared):
