@@ -56,16 +56,17 @@ static const struct xenib_kwr *sent(struct xenib_kqp *kqp, const struct xenib_cq
 }
 
 /* The WR that a message was received with: they complete in their order. */
-static bool received(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u64 *wr_id)
+static bool received(struct xenib_kqp *kqp, u64 *wr_id, u32 *room)
 {
 	struct xenib_rq *rq = &kqp->q.rq;
+	u32 index;
 
-	if (kqp->q.srq)
-		return xenib_srq_take(kqp->q.srq, be16_to_cpu(READ_ONCE(cqe->wqe_counter)), wr_id);
 	/* Pairs with xenib_post_recv(). */
 	if (smp_load_acquire(&rq->head) == rq->tail)
 		return false;
-	*wr_id = rq->wr_id[rq->tail & rq->mask];
+	index = rq->tail & rq->mask;
+	*wr_id = rq->wr_id[index];
+	*room = kqp->rooms[index];
 	WRITE_ONCE(rq->tail, rq->tail + 1);
 	return true;
 }
@@ -84,13 +85,19 @@ static bool fill_send(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struct
 
 static bool fill_recv(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u8 kind, struct ib_wc *wc)
 {
+	u32 bytes = be32_to_cpu(READ_ONCE(cqe->byte_count));
 	__be32 imm = READ_ONCE(cqe->imm);
-	u32 source;
+	u32 source, room;
 
-	if (!received(kqp, cqe, &wc->wr_id))
+	if (!received(kqp, &wc->wr_id, &room))
 		return false;
+	/* Consumers take it for the length of what is in their buffer. What RDMA wrote is not there. */
+	if (kind != XENIB_CQE_RESP_WR_IMM && bytes > room) {
+		wc->status = IB_WC_LOC_LEN_ERR;
+		return true;
+	}
 	wc->opcode = IB_WC_RECV;
-	wc->byte_len = be32_to_cpu(READ_ONCE(cqe->byte_count));
+	wc->byte_len = bytes;
 	switch (kind) {
 	case XENIB_CQE_RESP_WR_IMM:
 		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
@@ -121,13 +128,14 @@ static bool fill_error(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struc
 		       bool send)
 {
 	const struct xenib_kwr *wr;
+	u32 room;
 
 	if (send) {
 		wr = sent(kqp, cqe);
 		if (!wr)
 			return false;
 		wc->wr_id = wr->wr_id;
-	} else if (!received(kqp, cqe, &wc->wr_id)) {
+	} else if (!received(kqp, &wc->wr_id, &room)) {
 		return false;
 	}
 	wc->status = (enum ib_wc_status)xenib_error_status(READ_ONCE(cqe->syndrome));

@@ -53,7 +53,7 @@ static dma_addr_t map_page(struct device *dev, struct page *page, unsigned long 
 	struct xenib_pool *pool = pool_of(dev);
 	u64 addr;
 
-	addr = xenib_pool_alloc(pool, size);
+	addr = xenib_pool_alloc(pool, size, 1);
 	if (!addr)
 		return DMA_MAPPING_ERROR;
 	note_origin(pool, addr, page_to_phys(page) + offset, size);
@@ -148,7 +148,7 @@ static int map_sg(struct device *dev, struct scatterlist *list, int count,
 	if (attrs & DMA_ATTR_WEAK_ORDERING)
 		return map_process(list, count);
 	bytes = bytes_of(list, count);
-	addr = xenib_pool_alloc(pool, bytes);
+	addr = xenib_pool_alloc(pool, bytes, 1);
 	if (!addr)
 		return -ENOMEM;
 	sg_dma_address(list) = addr;
@@ -184,14 +184,14 @@ static void sync_sg_for_device(struct device *dev, struct scatterlist *list, int
 		copy_list_in(pool_of(dev), list, count);
 }
 
-/* Memory that both use is the pool's own. */
+/* Memory that both use is the pool's own. Its address has the alignment that DMA promises. */
 static void *alloc_coherent(struct device *dev, size_t size, dma_addr_t *handle, gfp_t gfp,
 			    unsigned long attrs)
 {
 	struct xenib_pool *pool = pool_of(dev);
 	void *kva;
 
-	*handle = xenib_pool_alloc(pool, size);
+	*handle = xenib_pool_alloc(pool, size, PAGE_SIZE << get_order(size));
 	if (!*handle)
 		return NULL;
 	kva = xenib_pool_kva(pool, *handle);

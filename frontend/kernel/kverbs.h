@@ -136,6 +136,7 @@ struct xenib_kqp {
 	struct xenib_kcontext *kernel;
 	struct xenib_kwr *wrs;
 	u32 wr_mask;
+	u32 *rooms; /* bytes that each receive WR has room for, at the index of its WQE */
 	bool error; /* the QP is in that state */
 	const struct xenib_pool_keys *keys;
 	struct list_head senders; /* in the lists of its CQs */

@@ -251,12 +251,12 @@ void xenib_pool_keys_put(struct xenib_pool *pool, struct xenib_pd *pd)
 }
 
 /* With the space's lock held. The first that is large enough, or 0. */
-static u64 take(struct xenib_pool *pool, unsigned int index, size_t count)
+static u64 take(struct xenib_pool *pool, unsigned int index, size_t count, size_t align)
 {
 	struct xenib_segment *segment = pool->segments[index];
 	unsigned long at;
 
-	at = bitmap_find_next_zero_area(segment->used, segment->granules, 0, count, 0);
+	at = bitmap_find_next_zero_area(segment->used, segment->granules, 0, count, align - 1);
 	if (at >= segment->granules)
 		return 0;
 	bitmap_set(segment->used, at, count);
@@ -265,8 +265,9 @@ static u64 take(struct xenib_pool *pool, unsigned int index, size_t count)
 }
 
 /* Once the backend is gone, the HCA may be at work still: what is in the pool stays as it is. */
-u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size)
+u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align)
 {
+	size_t granules = DIV_ROUND_UP(align, BIT(XENIB_GRANULE_SHIFT));
 	size_t count = DIV_ROUND_UP(size, BIT(XENIB_GRANULE_SHIFT));
 	unsigned long flags;
 	unsigned int i;
@@ -277,7 +278,7 @@ u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size)
 		return 0;
 	spin_lock_irqsave(&pool->space, flags);
 	for (i = 0; i < pool->count && !addr; i++)
-		addr = take(pool, i, count);
+		addr = take(pool, i, count, granules);
 	more = is_short(pool);
 	spin_unlock_irqrestore(&pool->space, flags);
 	if (more)

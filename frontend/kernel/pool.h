@@ -94,10 +94,11 @@ static inline size_t xenib_pool_offset(u64 addr)
 
 /**
  * xenib_pool_alloc() - memory in one piece. In any context.
+ * @align: of its address to the HCA, a power of two up to a segment's size
  *
  * Return: its address to the HCA; 0 if there is no room. Then the pool grows, if it may.
  */
-u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size);
+u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align);
 
 /** xenib_pool_free() - @size is that of xenib_pool_alloc(). */
 void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size);

@@ -16,9 +16,9 @@ static_assert(IB_SEND_FENCE == XENIB_SEND_FENCE);
 static_assert(IB_SEND_SIGNALED == XENIB_SEND_SIGNALED);
 static_assert(IB_SEND_SOLICITED == XENIB_SEND_SOLICITED);
 
-static bool find_key(const struct xenib_kqp *kqp, const struct ib_sge *sge, u32 *lkey)
+static bool find_key(const struct xenib_pool_keys *keys, const struct ib_sge *sge, u32 *lkey)
 {
-	return sge->lkey == XENIB_POOL_LKEY && xenib_pool_lkey(kqp->keys, sge->addr, lkey);
+	return sge->lkey == XENIB_POOL_LKEY && xenib_pool_lkey(keys, sge->addr, lkey);
 }
 
 static __be32 imm_of(const struct xenib_op *op, const struct ib_send_wr *wr)
@@ -60,7 +60,7 @@ static int put_sges(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct i
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++, sge++) {
-		if (!find_key(kqp, sge, &lkey))
+		if (!find_key(kqp->keys, sge, &lkey))
 			return -EINVAL;
 		xenib_put_data(&kqp->q.sq, wqe, sge->addr, sge->length, lkey);
 	}
@@ -241,19 +241,23 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
-static int put_scatter(struct xenib_kqp *kqp, struct xenib_data_seg *seg,
-		       const struct ib_recv_wr *wr)
+/* room: as many bytes as a message may have */
+static int put_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
+		       const struct ib_recv_wr *wr, u32 *room)
 {
 	const struct ib_sge *sge = wr->sg_list;
 	u32 used = 0, lkey;
+	u64 bytes = 0;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++, sge++) {
-		if (!find_key(kqp, sge, &lkey))
+		if (!find_key(keys, sge, &lkey))
 			return -EINVAL;
 		used = xenib_put_scatter(seg, used, sge->addr, sge->length, lkey);
+		bytes += sge->length;
 	}
-	xenib_end_scatter(seg, used, kqp->q.rq.max_sge);
+	xenib_end_scatter(seg, used, max_sge);
+	*room = min_t(u64, bytes, U32_MAX);
 	return 0;
 }
 
@@ -267,7 +271,7 @@ static int build_recv(struct xenib_kqp *kqp, const struct ib_recv_wr *wr, u32 he
 		return -EINVAL;
 	if (xenib_rq_is_full(rq, head))
 		return rq->limit ? -ENOMEM : -EINVAL;
-	err = put_scatter(kqp, xenib_rq_segs(rq, index), wr);
+	err = put_scatter(kqp->keys, xenib_rq_segs(rq, index), rq->max_sge, wr, &kqp->rooms[index]);
 	if (err)
 		return err;
 	rq->wr_id[index] = wr->wr_id;

@@ -40,7 +40,8 @@ static int alloc_arrays(struct xenib_kqp *kqp, const struct xenib_qp_size *size)
 	}
 	if (size->rq_wqes) {
 		kqp->q.rq.wr_id = kvcalloc(size->rq_wqes, sizeof(*kqp->q.rq.wr_id), GFP_KERNEL);
-		if (!kqp->q.rq.wr_id)
+		kqp->rooms = kvcalloc(size->rq_wqes, sizeof(*kqp->rooms), GFP_KERNEL);
+		if (!kqp->q.rq.wr_id || !kqp->rooms)
 			return -ENOMEM;
 	}
 	return 0;
@@ -52,6 +53,7 @@ static void free_arrays(struct xenib_kqp *kqp)
 		kvfree(kqp->q.sq.sent);
 	if (kqp->q.rq.wr_id != &kqp->q.rq.none)
 		kvfree(kqp->q.rq.wr_id);
+	kvfree(kqp->rooms);
 	kvfree(kqp->wrs);
 }
 

@@ -55,6 +55,8 @@ int case_ud_send(struct ib_device *dev);
 int case_drain(struct ib_device *dev);
 int case_outside(struct ib_device *dev);
 int case_many(struct ib_device *dev);
+int case_coherent(struct ib_device *dev);
+int case_lie_length(struct ib_device *dev);
 int case_grow(struct ib_device *dev);
 
 /* death.c: traffic that goes on until the device goes, and then checks that nothing is left. */

@@ -290,6 +290,45 @@ int case_many(struct ib_device *dev)
 	return err;
 }
 
+/* Memory that both use is aligned to its size, wherever there is room. */
+int case_coherent(struct ib_device *dev)
+{
+	static const size_t sizes[] = { 100, PAGE_SIZE, 3 * PAGE_SIZE, SZ_64K };
+	dma_addr_t addr[ARRAY_SIZE(sizes)], in_the_way;
+	void *memory[ARRAY_SIZE(sizes)];
+	struct pair pair;
+	unsigned int i;
+	u8 *small;
+	int err;
+
+	err = pair_make(&pair, dev, IB_QPT_RC, IB_POLL_DIRECT);
+	if (err)
+		return err;
+	small = kzalloc(16, GFP_KERNEL);
+	in_the_way = ib_dma_map_single(dev, small, 16, DMA_TO_DEVICE);
+	if (!small || ib_dma_mapping_error(dev, in_the_way))
+		err = -ENOMEM;
+	for (i = 0; !err && i < ARRAY_SIZE(sizes); i++) {
+		memory[i] = dma_alloc_coherent(dev->dma_device, sizes[i], &addr[i], GFP_KERNEL);
+		if (!memory[i]) {
+			err = -ENOMEM;
+			break;
+		}
+		if (!IS_ALIGNED(addr[i], PAGE_SIZE << get_order(sizes[i])) ||
+		    !PAGE_ALIGNED(memory[i])) {
+			pr_err("ktest: %zu octets at %#llx, %p\n", sizes[i], addr[i], memory[i]);
+			err = -EIO;
+		}
+	}
+	while (i--)
+		dma_free_coherent(dev->dma_device, sizes[i], memory[i], addr[i]);
+	if (!ib_dma_mapping_error(dev, in_the_way))
+		ib_dma_unmap_single(dev, in_the_way, 16, DMA_TO_DEVICE);
+	kfree(small);
+	pair_end(&pair);
+	return err;
+}
+
 #define PIECES 12
 #define PIECE SZ_1M
 
