@@ -156,6 +156,10 @@ static const struct ib_device_ops kernel_ops = {
 	.req_notify_cq = xenib_req_notify_cq,
 };
 
+static const struct ib_device_ops kernel_srq_ops = {
+	.post_srq_recv = xenib_post_srq_recv,
+};
+
 /* Made of memory windows */
 static const struct ib_device_ops kernel_mr_ops = {
 	.alloc_mr = xenib_alloc_mr,
@@ -182,6 +186,8 @@ static void set_up(struct xenib_dev *dev)
 		ib_set_device_ops(ibdev, &event_ops);
 	if (dev->kernel) {
 		ib_set_device_ops(ibdev, &kernel_ops);
+		if (dev->attr.max_srq)
+			ib_set_device_ops(ibdev, &kernel_srq_ops);
 		if (dev->attr.max_mw)
 			ib_set_device_ops(ibdev, &kernel_mr_ops);
 		ibdev->local_dma_lkey = XENIB_POOL_LKEY;

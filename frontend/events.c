@@ -267,6 +267,16 @@ static void call_handler(const struct xenib_event_obj *obj, struct ib_event *eve
 	}
 }
 
+/* With the lock held. False: it was told already. */
+static bool tell(struct xenib_event_obj *obj, struct ib_event *event)
+{
+	if (obj->told & BIT(event->event))
+		return false;
+	obj->told |= BIT(event->event);
+	call_handler(obj, event);
+	return true;
+}
+
 static enum xenib_events_count notify_obj(struct xenib_events *events, struct ib_event *event,
 					  xen_vhca_handle_t handle, enum vhca_async_kind kind)
 {
@@ -275,15 +285,24 @@ static enum xenib_events_count notify_obj(struct xenib_events *events, struct ib
 
 	spin_lock(&events->lock);
 	obj = find_obj(events, handle, kind);
-	if (obj && obj->told & BIT(event->event)) {
-		what = XENIB_EVENTS_REPEATED;
-	} else if (obj) {
-		obj->told |= BIT(event->event);
-		call_handler(obj, event);
-		what = XENIB_EVENTS_ASYNCS;
-	}
+	if (obj)
+		what = tell(obj, event) ? XENIB_EVENTS_ASYNCS : XENIB_EVENTS_REPEATED;
 	spin_unlock(&events->lock);
 	return what;
+}
+
+void xenib_events_last_wqe(struct xenib_events *events, struct xenib_event_obj *obj)
+{
+	struct ib_event event = {
+		.device = obj->qp->device,
+		.event = IB_EVENT_QP_LAST_WQE_REACHED,
+	};
+
+	if (!events)
+		return;
+	spin_lock(&events->lock);
+	tell(obj, &event);
+	spin_unlock(&events->lock);
 }
 
 /* Takes it out from where it waits, if it does. With the lock held. */

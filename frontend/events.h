@@ -81,6 +81,9 @@ void xenib_events_remove(struct xenib_events *events, struct xenib_event_obj *ob
  */
 void xenib_events_again(struct xenib_events *events, struct xenib_event_obj *obj);
 
+/* Tells a QP that its last WQE of an SRQ is reached, unless the backend has done that already. */
+void xenib_events_last_wqe(struct xenib_events *events, struct xenib_event_obj *obj);
+
 /* Counted since the device connected. */
 enum xenib_events_count {
 	XENIB_EVENTS_COMPLETIONS, /* CQs that were told */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srq.c - shared receive queues, in a process's memory.
+ * srq.c - shared receive queues, in memory of a process, or of the kernel (kernel/srq.c).
  */
 #include <linux/log2.h>
 
+#include "kernel/kverbs.h"
 #include "vhca_check.h"
 #include "xenib.h"
 
@@ -47,6 +48,33 @@ static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u
 	return 0;
 }
 
+static void begin_events(struct xenib_dev *dev, struct xenib_srq *srq)
+{
+	srq->event_obj = (struct xenib_event_obj){
+		.handle = srq->handle,
+		.kind = VHCA_ASYNC_SRQ,
+		.srq = &srq->ibsrq,
+	};
+	xenib_events_add(dev->events, &srq->event_obj);
+}
+
+static int create_kernel_srq(struct xenib_dev *dev, struct xenib_srq *srq, struct ib_srq_attr *attr)
+{
+	int err;
+
+	err = xenib_ksrq_init(srq, attr);
+	if (err)
+		return err;
+	err = send_create(dev, srq, srq->k->q.mask + 1, 0, attr);
+	if (err) {
+		xenib_ksrq_exit(srq);
+		return err;
+	}
+	attr->max_wr = srq->k->q.mask;
+	begin_events(dev, srq);
+	return 0;
+}
+
 int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibsrq->device);
@@ -57,11 +85,11 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	u32 wqes;
 	int err;
 
-	if (!udata)
-		return -EOPNOTSUPP;
 	err = check_init(dev, init);
 	if (err)
 		return err;
+	if (!udata)
+		return create_kernel_srq(dev, srq, &init->attr);
 	err = xenib_copy_req(udata, &req, sizeof(req));
 	if (err)
 		return err;
@@ -90,12 +118,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (err)
 		goto err_destroy;
 	srq->ctx = ctx;
-	srq->event_obj = (struct xenib_event_obj){
-		.handle = srq->handle,
-		.kind = VHCA_ASYNC_SRQ,
-		.srq = ibsrq,
-	};
-	xenib_events_add(dev->events, &srq->event_obj);
+	begin_events(dev, srq);
 	return 0;
 
 err_destroy:
@@ -119,9 +142,11 @@ int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 	};
 	int err;
 
-	err = xenib_copy_req(udata, NULL, 0);
-	if (err)
-		return err;
+	if (udata) {
+		err = xenib_copy_req(udata, NULL, 0);
+		if (err)
+			return err;
+	}
 	if (mask & ~IB_SRQ_LIMIT)
 		return xenib_refuse(to_xdev(ibsrq->device), -EOPNOTSUPP, "SRQ attributes %#x",
 				    mask);
@@ -155,6 +180,10 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &srq->event_obj);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
+	if (srq->k) {
+		xenib_ksrq_exit(srq);
+		return 0;
+	}
 	xenib_arena_addr_put(srq->ctx, &srq->buf);
 	xenib_arena_addr_put(srq->ctx, &srq->dbr);
 	return 0;

@@ -46,6 +46,7 @@ struct xenib_uar_mms {
 struct xenib_kcontext;
 struct xenib_kcq;
 struct xenib_kqp;
+struct xenib_ksrq;
 struct xenib_pool_keys;
 
 struct xenib_dev {
@@ -138,6 +139,7 @@ struct xenib_srq {
 	xen_vhca_handle_t handle;
 	u32 srqn;
 	struct xenib_event_obj event_obj;
+	struct xenib_ksrq *k; /* NULL: a process's */
 };
 
 struct xenib_qp {

@@ -35,6 +35,7 @@ static void wake_work(struct work_struct *work)
 	struct xenib_kcontext *kernel = container_of(work, struct xenib_kcontext, wake);
 	struct xenib_kcq *k;
 
+	xenib_kqps_end(kernel);
 	synchronize_rcu();
 	spin_lock_irq(&kernel->lock);
 	list_for_each_entry(k, &kernel->cqs, list) {
@@ -71,6 +72,8 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 		return -ENOMEM;
 	spin_lock_init(&kernel->lock);
 	INIT_LIST_HEAD(&kernel->cqs);
+	mutex_init(&kernel->srq_qps_lock);
+	INIT_LIST_HEAD(&kernel->srq_qps);
 	INIT_WORK(&kernel->wake, wake_work);
 	xa_init_flags(&kernel->qps.qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	set_limits(kernel, &dev->attr);

@@ -56,11 +56,14 @@ static const struct xenib_kwr *sent(struct xenib_kqp *kqp, const struct xenib_cq
 }
 
 /* The WR that a message was received with: they complete in their order. */
-static bool received(struct xenib_kqp *kqp, u64 *wr_id, u32 *room)
+static bool received(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u64 *wr_id, u32 *room)
 {
 	struct xenib_rq *rq = &kqp->q.rq;
 	u32 index;
 
+	if (kqp->q.srq)
+		return xenib_ksrq_take(kqp->q.srq, be16_to_cpu(READ_ONCE(cqe->wqe_counter)), wr_id,
+				       room);
 	/* Pairs with xenib_post_recv(). */
 	if (smp_load_acquire(&rq->head) == rq->tail)
 		return false;
@@ -89,9 +92,9 @@ static bool fill_recv(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u8 kin
 	__be32 imm = READ_ONCE(cqe->imm);
 	u32 source, room;
 
-	if (!received(kqp, &wc->wr_id, &room))
+	if (!received(kqp, cqe, &wc->wr_id, &room))
 		return false;
-	/* Consumers take it for the length of what is in their buffer. What RDMA wrote is not there. */
+	/* Consumers believe that it is the length of what is in their buffer, which RDMA is not. */
 	if (kind != XENIB_CQE_RESP_WR_IMM && bytes > room) {
 		wc->status = IB_WC_LOC_LEN_ERR;
 		return true;
@@ -135,7 +138,7 @@ static bool fill_error(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struc
 		if (!wr)
 			return false;
 		wc->wr_id = wr->wr_id;
-	} else if (!received(kqp, &wc->wr_id, &room)) {
+	} else if (!received(kqp, cqe, &wc->wr_id, &room)) {
 		return false;
 	}
 	wc->status = (enum ib_wc_status)xenib_error_status(READ_ONCE(cqe->syndrome));

@@ -13,6 +13,7 @@
 #define XENIB_KVERBS_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -45,6 +46,9 @@ struct xenib_kcontext {
 	struct xenib_qp_table qps;
 	struct xenib_pool pool;
 	struct xenib_dma dma;
+
+	struct mutex srq_qps_lock; /* of their list, and of their change to the error state */
+	struct list_head srq_qps;  /* QPs that have an SRQ */
 
 	spinlock_t lock; /* of the list */
 	struct list_head cqs;
@@ -141,6 +145,7 @@ struct xenib_kqp {
 	const struct xenib_pool_keys *keys;
 	struct list_head senders; /* in the lists of its CQs */
 	struct list_head receivers;
+	struct list_head srq_qps; /* in kernel->srq_qps, or empty */
 	struct rcu_head rcu;
 };
 
@@ -166,6 +171,32 @@ void xenib_kqp_withdraw(struct xenib_qp *qp);
 /** xenib_kqp_set_state() - the QP has changed to that state. */
 void xenib_kqp_set_state(struct xenib_qp *qp, enum ib_qp_state state);
 
+/**
+ * xenib_kqps_end() - the backend is gone: QPs in the error state have no WQE of an SRQ any more,
+ * and are told so.
+ */
+void xenib_kqps_end(struct xenib_kcontext *kernel);
+
+/* srq.c */
+struct xenib_ksrq {
+	struct xenib_srq_queue q;
+	spinlock_t lock; /* outside of that of the queue: what is noted of its WQEs */
+	u32 *rooms;      /* as those of a QP */
+	const struct xenib_pool_keys *keys;
+};
+
+/** xenib_ksrq_init() - sets srq->k, ctx, buf and dbr of an SRQ that is to be made. */
+int xenib_ksrq_init(struct xenib_srq *srq, const struct ib_srq_attr *attr);
+
+/** xenib_ksrq_exit() - the backend does not have the SRQ, or not any more. */
+void xenib_ksrq_exit(struct xenib_srq *srq);
+
+/**
+ * xenib_ksrq_take() - xenib_srq_take(), with interrupts off.
+ * @room: bytes that the WR had room for
+ */
+bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u64 *wr_id, u32 *room);
+
 /* mr.c */
 
 /* Of a region that a WR registers. Pages do not matter: it is as large as a list may be. */
@@ -183,5 +214,16 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr);
 int xenib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr);
+int xenib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr);
+
+/**
+ * xenib_kput_scatter() - the data segments of a receive WQE.
+ * @room: as many bytes as a message may have
+ *
+ * Return: -EINVAL if they are not in the pool.
+ */
+int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
+		       const struct ib_recv_wr *wr, u32 *room);
 
 #endif

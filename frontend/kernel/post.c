@@ -241,8 +241,7 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* room: as many bytes as a message may have */
-static int put_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
+int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
 		       const struct ib_recv_wr *wr, u32 *room)
 {
 	const struct ib_sge *sge = wr->sg_list;
@@ -271,7 +270,8 @@ static int build_recv(struct xenib_kqp *kqp, const struct ib_recv_wr *wr, u32 he
 		return -EINVAL;
 	if (xenib_rq_is_full(rq, head))
 		return rq->limit ? -ENOMEM : -EINVAL;
-	err = put_scatter(kqp->keys, xenib_rq_segs(rq, index), rq->max_sge, wr, &kqp->rooms[index]);
+	err = xenib_kput_scatter(kqp->keys, xenib_rq_segs(rq, index), rq->max_sge, wr,
+				 &kqp->rooms[index]);
 	if (err)
 		return err;
 	rq->wr_id[index] = wr->wr_id;

@@ -90,6 +90,7 @@ static void lay_out(struct xenib_qp *qp, struct xenib_kqp *kqp, const struct ib_
 	kqp->q.rq.cq = &to_xcq(init->recv_cq)->k->q;
 	kqp->q.sq.always = init->sq_sig_type == IB_SIGNAL_ALL_WR ? XENIB_CTRL_COMPLETION : 0;
 	kqp->q.sq.may_bind = init->qp_type != IB_QPT_UD;
+	kqp->q.srq = init->srq ? &to_xsrq(init->srq)->k->q : NULL;
 	xenib_qp_reset_queues(&kqp->q);
 }
 
@@ -102,7 +103,7 @@ int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
 	struct xenib_kqp *kqp;
 	int err;
 
-	if (!kernel || init->srq)
+	if (!kernel)
 		return -EOPNOTSUPP;
 	err = size_queues(kernel, init, &size);
 	if (err)
@@ -116,6 +117,7 @@ int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
 	kqp->qp = qp;
 	kqp->kernel = kernel;
 	kqp->keys = keys;
+	INIT_LIST_HEAD(&kqp->srq_qps);
 	err = alloc_arrays(kqp, &size);
 	if (err)
 		goto err_free;
@@ -216,6 +218,11 @@ void xenib_kqp_publish(struct xenib_qp *qp, struct ib_qp_init_attr *init)
 	qp->cap = init->cap;
 
 	change(kqp, join_cqs);
+	if (kqp->q.srq) {
+		mutex_lock(&kqp->kernel->srq_qps_lock);
+		list_add(&kqp->srq_qps, &kqp->kernel->srq_qps);
+		mutex_unlock(&kqp->kernel->srq_qps_lock);
+	}
 	/* In a place that is taken: cannot fail. */
 	xa_store_irq(&kqp->kernel->qps.qps, kqp->q.uidx, &kqp->q, 0);
 }
@@ -224,9 +231,38 @@ void xenib_kqp_withdraw(struct xenib_qp *qp)
 {
 	struct xenib_kqp *kqp = qp->k;
 
+	mutex_lock(&kqp->kernel->srq_qps_lock);
+	list_del_init(&kqp->srq_qps);
+	mutex_unlock(&kqp->kernel->srq_qps_lock);
 	/* Before the CQs are clean of it: nothing that comes then is its. */
 	xa_store_irq(&kqp->kernel->qps.qps, kqp->q.uidx, NULL, 0);
 	change(kqp, leave_cqs);
+}
+
+/* With the lock of the list held. */
+static void end_srq_qp(struct xenib_kqp *kqp)
+{
+	if (kqp->error && xenib_kcontext_is_dead(kqp->kernel))
+		xenib_events_last_wqe(kqp->kernel->ctx.dev->events, &kqp->qp->event_obj);
+}
+
+void xenib_kqps_end(struct xenib_kcontext *kernel)
+{
+	struct xenib_kqp *kqp;
+
+	mutex_lock(&kernel->srq_qps_lock);
+	list_for_each_entry(kqp, &kernel->srq_qps, srq_qps)
+		end_srq_qp(kqp);
+	mutex_unlock(&kernel->srq_qps_lock);
+}
+
+static void set_error(struct xenib_kqp *kqp, bool error)
+{
+	mutex_lock(&kqp->kernel->srq_qps_lock);
+	WRITE_ONCE(kqp->error, error);
+	if (kqp->q.srq)
+		end_srq_qp(kqp);
+	mutex_unlock(&kqp->kernel->srq_qps_lock);
 }
 
 /* In the error state all that is posted completes, and consumers post to learn when. */
@@ -234,7 +270,7 @@ void xenib_kqp_set_state(struct xenib_qp *qp, enum ib_qp_state state)
 {
 	struct xenib_kqp *kqp = qp->k;
 
-	WRITE_ONCE(kqp->error, state == IB_QPS_ERR);
+	set_error(kqp, state == IB_QPS_ERR);
 	switch (state) {
 	case IB_QPS_RESET:
 		change(kqp, reset);

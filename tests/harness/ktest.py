@@ -6,7 +6,7 @@ import contextlib
 from harness import BUILD, KERNEL, guest, lab, wait
 
 MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
-CASES = ["rc-send", "rc-event", "rc-list", "rc-rdma", "ud-send", "drain", "outside", "many", "coherent", "lie-length", "grow"]
+CASES = ["rc-send", "rc-event", "rc-list", "rc-rdma", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
 
 
 def reload(name, *options):

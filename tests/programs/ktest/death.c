@@ -13,6 +13,7 @@
 
 struct load {
 	struct pair pair;
+	struct pair shared; /* has an SRQ */
 	struct task_struct *thread;
 	struct work works[2];
 	struct work idle[IDLE]; /* receives that nothing comes for */
@@ -102,16 +103,22 @@ int death_start(struct ib_device *dev)
 	err = -ENOMEM;
 	if (!new->memory)
 		goto err_pair;
-	err = post_idle(new);
+	err = pair_make_srq(&new->shared, dev, IB_POLL_WORKQUEUE);
 	if (err)
 		goto err_memory;
+	err = post_idle(new);
+	if (err)
+		goto err_shared;
 	new->thread = kthread_run(work_until_told, new, "ktest");
 	if (IS_ERR(new->thread)) {
 		err = PTR_ERR(new->thread);
-		goto err_memory;
+		goto err_shared;
 	}
 	load = new;
 	return 0;
+
+err_shared:
+	pair_end(&new->shared);
 
 err_memory:
 	ib_drain_qp(new->pair.a.qp);
@@ -130,6 +137,9 @@ void death_end(struct ib_device *dev)
 	kthread_stop(load->thread);
 	pair_end(&load->pair);
 	check_idle(load);
+	pair_end(&load->shared);
+	if (!load->shared.b.last_wqe)
+		pr_err("ktest: the last WQE of the SRQ is not told of\n");
 	dma_free_coherent(dev->dma_device, PAGE_SIZE, load->memory, load->addr);
 	pr_info("ktest: nothing is left\n");
 	kfree(load);

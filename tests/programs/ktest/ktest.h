@@ -17,11 +17,14 @@ struct end {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	struct ib_ah *ah; /* UD: of the other end */
+	u32 remote_qpn;   /* as well */
+	bool last_wqe;    /* the event has come */
 };
 
 struct pair {
 	struct ib_device *dev;
 	struct ib_pd *pd;
+	struct ib_srq *srq; /* of b, or NULL */
 	struct end a, b;
 };
 
@@ -37,6 +40,9 @@ struct work {
 int pair_make(struct pair *pair, struct ib_device *dev, enum ib_qp_type type,
 	      enum ib_poll_context context);
 void pair_end(struct pair *pair);
+
+/* The same, and b receives by an SRQ. */
+int pair_make_srq(struct pair *pair, struct ib_device *dev, enum ib_poll_context context);
 
 /* Posts one WR, of the first two with one element, whose completion is noted in work. */
 int post_send(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey);
@@ -55,6 +61,7 @@ int case_ud_send(struct ib_device *dev);
 int case_drain(struct ib_device *dev);
 int case_outside(struct ib_device *dev);
 int case_many(struct ib_device *dev);
+int case_srq(struct ib_device *dev);
 int case_coherent(struct ib_device *dev);
 int case_lie_length(struct ib_device *dev);
 int case_grow(struct ib_device *dev);

@@ -22,7 +22,7 @@ static struct xenib_cqe *await_cqe(struct ib_cq *cq)
 
 		if (own >> 4 != XENIB_CQE_INVALID && (own & XENIB_CQE_OWNER) != before)
 			return cqe;
-		msleep(1);
+		usleep_range(500, 1000);
 	}
 	return NULL;
 }
@@ -61,7 +61,7 @@ int case_lie_length(struct ib_device *dev)
 	memory = dma_alloc_coherent(dev->dma_device, PAGE_SIZE, &addr, GFP_KERNEL);
 	err = memory ? 0 : -ENOMEM;
 	if (!err)
-		err = receive(&pair, addr, 64, IB_WC_SUCCESS) ?:
+		err = receive(&pair, addr, 64, IB_WC_SUCCESS)             ?:
 			      receive(&pair, addr, 65, IB_WC_LOC_LEN_ERR) ?:
 			      receive(&pair, addr, U32_MAX, IB_WC_LOC_LEN_ERR);
 	ib_drain_qp(pair.a.qp);

@@ -16,11 +16,12 @@ static const struct {
 	const char *name;
 	int (*run)(struct ib_device *dev);
 } cases[] = {
-	{ "rc-send", case_rc_send }, { "rc-event", case_rc_event }, { "rc-list", case_rc_list },
-	{ "rc-rdma", case_rc_rdma }, { "ud-send", case_ud_send },   { "drain", case_drain },
-	{ "outside", case_outside }, { "many", case_many },         { "grow", case_grow },
-	{ "coherent", case_coherent },
-	{ "lie-length", case_lie_length },
+	{ "rc-send", case_rc_send },   { "rc-event", case_rc_event },
+	{ "rc-list", case_rc_list },   { "rc-rdma", case_rc_rdma },
+	{ "ud-send", case_ud_send },   { "drain", case_drain },
+	{ "outside", case_outside },   { "many", case_many },
+	{ "grow", case_grow },         { "srq", case_srq },
+	{ "coherent", case_coherent }, { "lie-length", case_lie_length },
 	{ "death", death_start },
 };
 

@@ -34,11 +34,10 @@ int post_send(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey
 			.send_flags = IB_SEND_SIGNALED,
 		},
 		.ah = end->ah,
+		.remote_qpn = end->remote_qpn,
 		.remote_qkey = QKEY,
 	};
 
-	/* Of the two, the other is always the next or the one before. */
-	wr.remote_qpn = (uintptr_t)end->qp->qp_context;
 	begin(work);
 	return ib_post_send(end->qp, &wr.wr, NULL);
 }
@@ -57,6 +56,8 @@ int post_recv(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey
 	struct ib_recv_wr wr = { .wr_cqe = &work->cqe, .sg_list = &sge, .num_sge = 1 };
 
 	begin(work);
+	if (end->qp->srq)
+		return ib_post_srq_recv(end->qp->srq, &wr, NULL);
 	return ib_post_recv(end->qp, &wr, NULL);
 }
 
@@ -81,8 +82,16 @@ int await(struct end *end, struct work *work, enum ib_wc_status status)
 	return 0;
 }
 
+static void note_event(struct ib_event *event, void *context)
+{
+	struct end *end = context;
+
+	if (event->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		end->last_wqe = true;
+}
+
 static int end_make(struct pair *pair, struct end *end, enum ib_qp_type type,
-		    enum ib_poll_context context)
+		    enum ib_poll_context context, struct ib_srq *srq)
 {
 	struct ib_qp_init_attr init = {
 		.cap = {
@@ -93,6 +102,9 @@ static int end_make(struct pair *pair, struct end *end, enum ib_qp_type type,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = type,
+		.srq = srq,
+		.event_handler = note_event,
+		.qp_context = end,
 	};
 
 	end->cq = ib_alloc_cq(pair->dev, NULL, 2 * DEPTH + 2, 0, context);
@@ -197,26 +209,46 @@ static int connect(struct pair *pair, struct end *end, struct end *other)
 	err = ib_query_port(pair->dev, PORT, &port);
 	if (err)
 		return err;
-	/* For post_send() */
-	end->qp->qp_context = (void *)(uintptr_t)other->qp->qp_num;
+	end->remote_qpn = other->qp->qp_num;
 	return end->qp->qp_type == IB_QPT_UD ? connect_ud(pair, end, port.lid) :
 					       connect_rc(pair, end, other, port.lid);
 }
 
-int pair_make(struct pair *pair, struct ib_device *dev, enum ib_qp_type type,
-	      enum ib_poll_context context)
+static int srq_make(struct pair *pair)
 {
-	int err;
+	struct ib_srq_init_attr init = { .attr = { .max_wr = DEPTH, .max_sge = 2 } };
+	struct ib_srq *srq = ib_create_srq(pair->pd, &init);
+
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	pair->srq = srq;
+	return 0;
+}
+
+static void srq_end(struct pair *pair)
+{
+	if (pair->srq)
+		ib_destroy_srq(pair->srq);
+}
+
+static int make(struct pair *pair, struct ib_device *dev, enum ib_qp_type type,
+		enum ib_poll_context context, bool with_srq)
+{
+	int err = 0;
 
 	memset(pair, 0, sizeof(*pair));
 	pair->dev = dev;
 	pair->pd = ib_alloc_pd(dev, 0);
 	if (IS_ERR(pair->pd))
 		return PTR_ERR(pair->pd);
-	err = end_make(pair, &pair->a, type, context);
+	if (with_srq)
+		err = srq_make(pair);
 	if (err)
 		goto err_pd;
-	err = end_make(pair, &pair->b, type, context);
+	err = end_make(pair, &pair->a, type, context, NULL);
+	if (err)
+		goto err_srq;
+	err = end_make(pair, &pair->b, type, context, pair->srq);
 	if (err)
 		goto err_a;
 	err = connect(pair, &pair->a, &pair->b);
@@ -228,14 +260,28 @@ int pair_make(struct pair *pair, struct ib_device *dev, enum ib_qp_type type,
 
 err_a:
 	end_end(&pair->a);
+err_srq:
+	srq_end(pair);
 err_pd:
 	ib_dealloc_pd(pair->pd);
 	return err;
+}
+
+int pair_make(struct pair *pair, struct ib_device *dev, enum ib_qp_type type,
+	      enum ib_poll_context context)
+{
+	return make(pair, dev, type, context, false);
+}
+
+int pair_make_srq(struct pair *pair, struct ib_device *dev, enum ib_poll_context context)
+{
+	return make(pair, dev, IB_QPT_RC, context, true);
 }
 
 void pair_end(struct pair *pair)
 {
 	end_end(&pair->a);
 	end_end(&pair->b);
+	srq_end(pair);
 	ib_dealloc_pd(pair->pd);
 }

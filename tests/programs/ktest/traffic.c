@@ -96,29 +96,47 @@ unmap:
 	return err;
 }
 
-static int send_sizes(struct ib_device *dev, enum ib_qp_type type, enum ib_poll_context context,
-		      u32 largest, unsigned int rounds)
+/* rounds messages of a pair that has just been made, and its end */
+static int send_sizes_and_end(struct pair *pair, u32 largest, unsigned int rounds)
 {
-	struct pair pair;
 	unsigned int i;
 	u8 *from, *to;
 	u32 length;
-	int err;
+	int err = 0;
 
-	err = pair_make(&pair, dev, type, context);
-	if (err)
-		return err;
 	from = kmalloc(largest, GFP_KERNEL);
 	to = kmalloc(largest + GRH + 1, GFP_KERNEL);
 	if (!from || !to)
 		err = -ENOMEM;
 	for (i = 0; !err && i < rounds; i++) {
 		length = i % 8 ? 1 + get_random_u32_below(largest) : largest;
-		err = send_one(&pair, from, to, length);
+		err = send_one(pair, from, to, length);
 	}
 	kfree(to);
 	kfree(from);
-	pair_end(&pair);
+	pair_end(pair);
+	return err;
+}
+
+static int send_sizes(struct ib_device *dev, enum ib_qp_type type, enum ib_poll_context context,
+		      u32 largest, unsigned int rounds)
+{
+	struct pair pair;
+
+	return pair_make(&pair, dev, type, context) ?: send_sizes_and_end(&pair, largest, rounds);
+}
+
+/* By a shared receive queue; whoever has drained the QP has heard that nothing of it comes. */
+int case_srq(struct ib_device *dev)
+{
+	struct pair pair;
+	int err;
+
+	err = pair_make_srq(&pair, dev, IB_POLL_DIRECT) ?: send_sizes_and_end(&pair, LARGEST, 100);
+	if (!err && !pair.b.last_wqe) {
+		pr_err("ktest: the last WQE of the SRQ is not told of\n");
+		err = -EIO;
+	}
 	return err;
 }
 
