@@ -4,6 +4,7 @@
  * is found by the next supervisor, and the guest hears of each end. The test itself is run again as
  * the worker, and xenstore is a table.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -429,28 +430,47 @@ static void test_wrong_pid(void)
 	device_free(device);
 }
 
+/* Is PID a child of the worker, or ours, to whom the worker's children fall, and has it this name? */
+static bool is_relative(pid_t pid, const char *name, pid_t worker)
+{
+	char path[64], line[256] = "", *end;
+	FILE *file;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (!fgets(line, sizeof(line), file))
+		line[0] = 0;
+	fclose(file);
+	end = strrchr(line, ')');
+	if (!end || sscanf(end, ") %*c %d", &parent) != 1 ||
+	    (parent != worker && parent != getpid()))
+		return false;
+	*end = 0;
+	return !strncmp(strchr(line, '(') + 1, name, strlen(name));
+}
+
+/* Other tests, which run at the same time, have processes of these names, too. */
 static bool is_there(const char *name, pid_t worker)
 {
-	char path[64], line[64] = "";
+	DIR *all = opendir("/proc");
+	struct dirent *entry;
+	bool found = false;
 	int status;
-	FILE *file;
 	pid_t pid;
 
-	/* They have numbers just above; and nobody else waits for them. */
-	for (pid = worker + 1; pid < worker + 200; pid++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
+	CHECK(all);
+	while (!found && (entry = readdir(all))) {
+		pid = atoi(entry->d_name);
+		/* Nobody else waits for them. */
+		if (pid <= 0 || (pid != worker && waitpid(pid, &status, WNOHANG) == pid))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (!fgets(line, sizeof(line), file))
-			line[0] = 0;
-		fclose(file);
-		if (!strncmp(line, name, strlen(name)))
-			return true;
+		found = is_relative(pid, name, worker);
 	}
-	return false;
+	closedir(all);
+	return found;
 }
 
 static void await(bool there, const char *name, pid_t worker)
