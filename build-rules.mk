@@ -76,9 +76,10 @@ $(O)/version.h: FORCE
 	if cmp -s $$@ $$$$new; then rm $$$$new; else mv $$$$new $$@; fi
 endef
 
+# What a test brings itself comes before the archive, which then has to supply only the rest.
 $(O)/test_%: $(SAN)/unit/test_%.o $(PARTS:%=$(SAN)/%)
 	@echo '  LD  $(@F)'
-	$(Q)$(CC) $(SANITIZE) $(LINK) -o $@ $^
+	$(Q)$(CC) $(SANITIZE) $(LINK) -o $@ $(filter-out %.a,$^) $(filter %.a,$^)
 
 $(O)/fuzz_%: $(FUZ)/fuzz/fuzz_%.o $(PARTS:%=$(FUZ)/%)
 	@echo '  LD  $(@F)'
