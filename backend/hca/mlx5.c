@@ -16,14 +16,12 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "hca/family.h"
-#include "hca/qp_attr.h"
+#include "hca/mlx5.h"
 #include "hca/sysfs.h"
-#include "hca/uverbs.h"
 #include "hca/uverbs_event.h"
 #include "shared-ring/vhca_event.h"
 
@@ -44,48 +42,6 @@
 	 1u << 11 /* system image GUID */ | 1u << 12 /* RNR NAK */ | \
 	 1u << 17 /* memory windows */ | 1u << 21 /* send with invalidate */ | \
 	 1u << 23 /* memory windows 2A */ | 1u << 24 /* 2B */)
-
-/* Attribute masks of the kernel that its user-space headers do not have. */
-#define CQ_MODERATE (1u << 0)
-#define SRQ_LIMIT (1u << 1)
-
-struct mlx5 {
-	struct hca hca;
-	char name[UVERBS_NAME_MAX];
-	unsigned int port;
-	int queries;     /* a context of the daemon's own, for queries, */
-	int events;      /* and what its port and device have to say */
-	uint32_t vector; /* which of the HCA's event queues serves the completion events */
-	struct mlx5_ib_alloc_ucontext_resp info;
-};
-
-struct mlx5_ctx {
-	struct mlx5 *mlx5;
-	int fd;
-	int completions, events; /* or -1 */
-};
-
-static struct mlx5 *to_mlx5(struct hca *hca)
-{
-	return (struct mlx5 *)hca;
-}
-
-static struct mlx5_ctx *to_ctx(struct hca_ctx *ctx)
-{
-	return (struct mlx5_ctx *)ctx;
-}
-
-static int fd_of(struct hca_ctx *ctx)
-{
-	return to_ctx(ctx)->fd;
-}
-
-#define MSG(core_, driver_) \
-	(&(struct uverbs_msg){ .core = &(core_), \
-			       .core_len = sizeof(core_), \
-			       .driver = &(driver_), \
-			       .driver_len = sizeof(driver_) })
-#define MSG_CORE(core_) (&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_) })
 
 struct context_info {
 	struct mlx5_ib_alloc_ucontext_resp driver;
@@ -399,203 +355,6 @@ static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DEALLOC_MW, MSG_CORE(req), NULL);
 }
 
-/* Completion queues */
-
-static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
-{
-	/* The kernel makes a CQ of the next power of two above cqe: of attr->cqes entries. */
-	struct ib_uverbs_create_cq req = {
-		.user_handle = attr->user,
-		.cqe = attr->cqes - 1,
-		.comp_vector = to_ctx(ctx)->mlx5->vector,
-		.comp_channel = attr->events ? to_ctx(ctx)->completions : -1,
-	};
-	struct mlx5_ib_create_cq driver = {
-		.buf_addr = attr->buf,
-		.db_addr = attr->dbr,
-		.cqe_size = attr->cqe_size,
-		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
-		.uar_page_index = attr->uar_index,
-	};
-	struct ib_uverbs_create_cq_resp rsp;
-	struct mlx5_ib_create_cq_resp result;
-	int err;
-
-	if (attr->uar_index > UINT16_MAX) /* wider than the kernel's interface */
-		return -EOVERFLOW;
-	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_CQ, MSG(req, driver),
-			   MSG(rsp, result));
-	if (err)
-		return err;
-	*cq = (struct hca_obj){ .id = rsp.cq_handle, .number = result.cqn };
-	return 0;
-}
-
-static int cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us)
-{
-	struct ib_uverbs_ex_modify_cq req = {
-		.cq_handle = cq,
-		.attr_mask = CQ_MODERATE,
-		.attr = { .cq_count = count, .cq_period = period_us },
-	};
-
-	return uverbs_write_ex(fd_of(ctx), IB_USER_VERBS_EX_CMD_MODIFY_CQ, &req, sizeof(req));
-}
-
-static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
-{
-	struct ib_uverbs_destroy_cq req = { .cq_handle = cq };
-	struct ib_uverbs_destroy_cq_resp rsp;
-
-	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_CQ, MSG_CORE(req), MSG_CORE(rsp));
-}
-
-/* Shared receive queues */
-
-static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
-{
-	/* As for CQs: the kernel takes the next power of two above max_wr. */
-	struct ib_uverbs_create_srq req = {
-		.user_handle = attr->user,
-		.pd_handle = attr->pd,
-		.max_wr = attr->wqes - 1,
-		.max_sge = attr->max_sge,
-		.srq_limit = attr->limit,
-	};
-	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf, .db_addr = attr->dbr };
-	struct ib_uverbs_create_srq_resp rsp;
-	struct mlx5_ib_create_srq_resp result;
-	int err;
-
-	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_SRQ, MSG(req, driver),
-			   MSG(rsp, result));
-	if (err)
-		return err;
-	*srq = (struct hca_obj){ .id = rsp.srq_handle, .number = result.srqn };
-	return 0;
-}
-
-static int srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit)
-{
-	struct ib_uverbs_modify_srq req = {
-		.srq_handle = srq,
-		.attr_mask = SRQ_LIMIT,
-		.srq_limit = limit,
-	};
-
-	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_MODIFY_SRQ, MSG_CORE(req), NULL);
-}
-
-static int srq_query(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr)
-{
-	struct ib_uverbs_query_srq req = { .srq_handle = srq };
-	struct ib_uverbs_query_srq_resp rsp;
-	int err;
-
-	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_QUERY_SRQ, MSG_CORE(req), MSG_CORE(rsp));
-	if (err)
-		return err;
-	*attr = (struct xen_vhca_srq_attr){
-		.max_wr = rsp.max_wr,
-		.max_sge = rsp.max_sge,
-		.limit = rsp.srq_limit,
-	};
-	return 0;
-}
-
-static int srq_destroy(struct hca_ctx *ctx, uint32_t srq)
-{
-	struct ib_uverbs_destroy_srq req = { .srq_handle = srq };
-	struct ib_uverbs_destroy_srq_resp rsp;
-
-	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_SRQ, MSG_CORE(req),
-			    MSG_CORE(rsp));
-}
-
-/* Queue pairs */
-
-static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
-{
-	struct ib_uverbs_create_qp req = {
-		.user_handle = attr->user,
-		.pd_handle = attr->pd,
-		.send_cq_handle = attr->send_cq,
-		.recv_cq_handle = attr->recv_cq,
-		.srq_handle = attr->srq,
-		.is_srq = attr->has_srq,
-		.max_send_wr = attr->max_send_wr,
-		.max_recv_wr = attr->max_recv_wr,
-		.max_send_sge = attr->max_send_sge,
-		.max_recv_sge = attr->max_recv_sge,
-		.max_inline_data = attr->max_inline,
-		.sq_sig_all = attr->signal_all,
-		.qp_type = attr->type, /* enum xen_vhca_qp_type is enum ib_qp_type */
-	};
-	struct mlx5_ib_create_qp driver = {
-		.buf_addr = attr->buf,
-		.db_addr = attr->dbr,
-		.sq_wqe_count = attr->sq_blocks,
-		.rq_wqe_count = attr->rq_wqes,
-		.rq_wqe_shift = attr->rq_shift,
-		.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX,
-		.uidx = attr->user_index,
-		.bfreg_index = attr->uar_index,
-	};
-	struct ib_uverbs_create_qp_resp rsp;
-	struct mlx5_ib_create_qp_resp result;
-	int err;
-
-	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_QP, MSG(req, driver),
-			   MSG(rsp, result));
-	if (err)
-		return err;
-	*qp = (struct hca_obj){ .id = rsp.qp_handle, .number = rsp.qpn };
-	return 0;
-}
-
-static int qp_modify(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
-		     const struct xen_vhca_qp_attr *attr)
-{
-	struct mlx5_ctx *c = to_ctx(ctx);
-	struct ib_uverbs_modify_qp req;
-
-	hca_qp_to_uverbs(&req, attr, c->mlx5->port);
-	req.qp_handle = qp;
-	req.attr_mask = mask;
-	return uverbs_write(c->fd, IB_USER_VERBS_CMD_MODIFY_QP, MSG_CORE(req), NULL);
-}
-
-static int qp_query(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr)
-{
-	struct ib_uverbs_query_qp req = { .qp_handle = qp, .attr_mask = HCA_QP_ALL };
-	struct ib_uverbs_query_qp_resp rsp;
-	int err;
-
-	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_QUERY_QP, MSG_CORE(req), MSG_CORE(rsp));
-	if (!err)
-		hca_qp_from_uverbs(attr, &rsp);
-	return err;
-}
-
-static int qp_destroy(struct hca_ctx *ctx, uint32_t qp)
-{
-	struct ib_uverbs_destroy_qp req = { .qp_handle = qp };
-	struct ib_uverbs_destroy_qp_resp rsp;
-
-	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_QP, MSG_CORE(req), MSG_CORE(rsp));
-}
-
-static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid)
-{
-	struct ib_uverbs_attach_mcast req = { .qp_handle = qp, .mlid = lid };
-
-	memcpy(req.gid, gid, sizeof(req.gid));
-	return uverbs_write(fd_of(ctx),
-			    attach ? IB_USER_VERBS_CMD_ATTACH_MCAST :
-				     IB_USER_VERBS_CMD_DETACH_MCAST,
-			    MSG_CORE(req), NULL);
-}
-
 static void mlx5_close(struct hca *hca)
 {
 	close(to_mlx5(hca)->events);
@@ -614,11 +373,11 @@ static const struct hca_ops mlx5_ops = {
 	.uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,
 	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
-	.cq_create = cq_create, .cq_modify = cq_modify, .cq_destroy = cq_destroy,
-	.srq_create = srq_create, .srq_modify = srq_modify, .srq_query = srq_query,
-	.srq_destroy = srq_destroy,
-	.qp_create = qp_create, .qp_modify = qp_modify, .qp_query = qp_query,
-	.qp_destroy = qp_destroy, .mcast = mcast,
+	.cq_create = mlx5_cq_create, .cq_modify = mlx5_cq_modify, .cq_destroy = mlx5_cq_destroy,
+	.srq_create = mlx5_srq_create, .srq_modify = mlx5_srq_modify, .srq_query = mlx5_srq_query,
+	.srq_destroy = mlx5_srq_destroy,
+	.qp_create = mlx5_qp_create, .qp_modify = mlx5_qp_modify, .qp_query = mlx5_qp_query,
+	.qp_destroy = mlx5_qp_destroy, .mcast = mlx5_mcast,
 	.close = mlx5_close,
 };
 /* clang-format on */

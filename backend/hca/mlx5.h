@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mlx5.h - what the files of the family mlx5 share: nobody else includes it.
+ */
+#ifndef XEN_IB_HCA_MLX5_H
+#define XEN_IB_HCA_MLX5_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rdma/mlx5-abi.h>
+
+#include "hca/hca.h"
+#include "hca/uverbs.h"
+
+struct mlx5 {
+	struct hca hca;
+	char name[UVERBS_NAME_MAX];
+	unsigned int port;
+	int queries;     /* a context of the daemon's own, for queries, */
+	int events;      /* and what its port and device have to say */
+	uint32_t vector; /* which of the HCA's event queues serves the completion events */
+	struct mlx5_ib_alloc_ucontext_resp info;
+};
+
+struct mlx5_ctx {
+	struct mlx5 *mlx5;
+	int fd;
+	int completions, events; /* or -1 */
+};
+
+static inline struct mlx5 *to_mlx5(struct hca *hca)
+{
+	return (struct mlx5 *)hca;
+}
+
+static inline struct mlx5_ctx *to_ctx(struct hca_ctx *ctx)
+{
+	return (struct mlx5_ctx *)ctx;
+}
+
+static inline int fd_of(struct hca_ctx *ctx)
+{
+	return to_ctx(ctx)->fd;
+}
+
+#define MSG(core_, driver_) \
+	(&(struct uverbs_msg){ .core = &(core_), \
+			       .core_len = sizeof(core_), \
+			       .driver = &(driver_), \
+			       .driver_len = sizeof(driver_) })
+#define MSG_CORE(core_) (&(struct uverbs_msg){ .core = &(core_), .core_len = sizeof(core_) })
+
+/* mlx5_queue.c: as the members of struct hca_ops without the prefix. */
+int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
+int mlx5_cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);
+int mlx5_cq_destroy(struct hca_ctx *ctx, uint32_t cq);
+int mlx5_srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq);
+int mlx5_srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);
+int mlx5_srq_query(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr);
+int mlx5_srq_destroy(struct hca_ctx *ctx, uint32_t srq);
+int mlx5_qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp);
+int mlx5_qp_modify(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
+		   const struct xen_vhca_qp_attr *attr);
+int mlx5_qp_query(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr);
+int mlx5_qp_destroy(struct hca_ctx *ctx, uint32_t qp);
+int mlx5_mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid);
+
+#endif
