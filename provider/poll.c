@@ -10,22 +10,7 @@
 #define BAD_CQE (-EINVAL)
 
 /* As xenib_error_status() has them */
-#define SAME(name) static_assert(IBV_WC_##name == (int)XENIB_STATUS_##name, #name)
-SAME(LOC_LEN_ERR);
-SAME(LOC_QP_OP_ERR);
-SAME(LOC_PROT_ERR);
-SAME(WR_FLUSH_ERR);
-SAME(MW_BIND_ERR);
-SAME(BAD_RESP_ERR);
-SAME(LOC_ACCESS_ERR);
-SAME(REM_INV_REQ_ERR);
-SAME(REM_ACCESS_ERR);
-SAME(REM_OP_ERR);
-SAME(RETRY_EXC_ERR);
-SAME(RNR_RETRY_EXC_ERR);
-SAME(REM_ABORT_ERR);
-SAME(GENERAL_ERR);
-#undef SAME
+XENIB_CHECK_STATUSES(IBV_WC_);
 
 static __always_inline void fill_send(struct xenib_qp_queues *qp, const struct xenib_cqe *cqe,
 				      struct ibv_wc *wc)

@@ -15,22 +15,7 @@
 #define BAD_CQES 16
 
 /* As xenib_error_status() has them */
-#define SAME(name) static_assert(IB_WC_##name == (int)XENIB_STATUS_##name, #name)
-SAME(LOC_LEN_ERR);
-SAME(LOC_QP_OP_ERR);
-SAME(LOC_PROT_ERR);
-SAME(WR_FLUSH_ERR);
-SAME(MW_BIND_ERR);
-SAME(BAD_RESP_ERR);
-SAME(LOC_ACCESS_ERR);
-SAME(REM_INV_REQ_ERR);
-SAME(REM_ACCESS_ERR);
-SAME(REM_OP_ERR);
-SAME(RETRY_EXC_ERR);
-SAME(RNR_RETRY_EXC_ERR);
-SAME(REM_ABORT_ERR);
-SAME(GENERAL_ERR);
-#undef SAME
+XENIB_CHECK_STATUSES(IB_WC_);
 
 /* The WR with that number, and all before it, are done with. */
 static const struct xenib_kwr *complete_sends(struct xenib_kqp *kqp, u32 number)
