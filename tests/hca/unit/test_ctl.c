@@ -9,7 +9,6 @@
 
 #include "bus/dma.h"
 #include "control/ctl.h"
-#include "engine/agent.h"
 #include "engine/fabric.h"
 #include "firmware/cmd.h"
 #include "hca.h"
@@ -19,6 +18,7 @@
 #include "objects/qp.h"
 #include "objects/srq.h"
 #include "objects/uar.h"
+#include "plain_port.h"
 #include "unit.h"
 
 static struct loop *loop;
@@ -63,20 +63,6 @@ __attribute__((weak)) void qp_engine_packet(struct qp *qp, struct packet *p)
 {
 	(void)qp;
 	(void)p;
-}
-
-__attribute__((weak)) bool agent_answers(struct hca *hca, const struct packet *p)
-{
-	(void)hca;
-	(void)p;
-	return false;
-}
-
-__attribute__((weak)) bool port_has_gid(const struct hca *hca, const uint8_t gid[16])
-{
-	(void)hca;
-	(void)gid;
-	return true;
 }
 
 __attribute__((weak)) const char *qp_state_name(enum qp_state state)

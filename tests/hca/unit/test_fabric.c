@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/agent.h"
 #include "engine/fabric.h"
 #include "hca.h"
 #include "objects/qp.h"
+#include "plain_port.h"
 #include "unit.h"
 
 #define PORTS 3
@@ -40,20 +40,6 @@ __attribute__((weak)) void qp_engine_packet(struct qp *qp, struct packet *p)
 	if (arrived < 4096)
 		arrivals[arrived++] = (struct arrival){ qp->obj.id, p->psn, p->len, p->data[0] };
 	packet_put(qp->obj.hca->fabric, p);
-}
-
-__attribute__((weak)) bool agent_answers(struct hca *hca, const struct packet *p)
-{
-	(void)hca;
-	(void)p;
-	return false;
-}
-
-__attribute__((weak)) bool port_has_gid(const struct hca *hca, const uint8_t gid[16])
-{
-	(void)hca;
-	(void)gid;
-	return true;
 }
 
 static void fresh(void)
