@@ -62,5 +62,6 @@ def test_fuzz(room, program):
 @pytest.mark.long
 @pytest.mark.timeout(240 + 2 * FUZZ_SECONDS)
 @pytest.mark.parametrize("room, program", FUZZ)
-def test_fuzz_long(compiled, room, program):
+def test_fuzz_long(room, program):
+    compile_all(room)
     make(room, program.replace("_", "-", 1), "FUZZ_RUNS=-1", f"FUZZ_SECONDS={FUZZ_SECONDS}")
