@@ -120,7 +120,7 @@ class FailedFixtures:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """Behind a test the consoles are searched, behind the last one of a module for leaks, too: what is found fails the test. A machine
-    that does not answer any more fails the test beside which that was noticed, and is started again for the others."""
+    that does not answer any more fails the test beside which that was noticed, tells where it is, and is started again for the others."""
     report = (yield).get_result()
     machine = item.session.stash.get(MACHINE, None)
     if machine and "machine" in item.fixturenames and (report.when == "call" or report.failed):
@@ -136,6 +136,8 @@ def search_consoles(item, machine, report):
         if not report.failed:
             report.outcome, report.longrepr = "failed", faults
     if report.failed:
+        if state := machine.consoles.state(faults + report.longreprtext):
+            report.sections.append(("state", state))
         try:
             if machine.revive():
                 item.config.stash[FIXTURES].forget()

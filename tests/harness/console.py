@@ -3,10 +3,13 @@
 
 from harness import lab, process
 
+SILENCE = "does not answer"  # so the lab says it of a machine
+
 
 class Consoles:
     def __init__(self):
         self.searched = None  # how long they were when they were searched
+        self.asked = False  # where the machine is that does not answer
 
     def sizes(self):
         return {file.name: file.stat().st_size for pattern in ("*dom0.log", "*guest?.log") for file in lab.STATE.glob(pattern)}
@@ -21,7 +24,15 @@ class Consoles:
         self.searched = self.sizes()
         return "" if result.status == 0 else f"lab check:\n{result.out}"
 
+    def state(self, failure):
+        """Where the machine is ("lab state"), if a failure is that something there does not answer. It is asked once, until it is
+        started again."""
+        if self.asked or SILENCE not in failure:
+            return ""
+        self.asked = True
+        return f"lab state:\n{process.call(lab.LAB, 'state', merge=True).out}"
+
 
 def only_silence(faults):
     """Is it all that a search has found that dom0 does not answer?"""
-    return all(line.endswith("dom0 does not answer") for line in faults.splitlines()[1:])
+    return all(line.endswith(f"dom0 {SILENCE}") for line in faults.splitlines()[1:])

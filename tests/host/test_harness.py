@@ -112,6 +112,8 @@ def test_silence(sample):
     assert sum(line.startswith("up") for line in run.log) == 3
     assert run.log.count("prepared") == 3
     assert "the machine does not answer" in run.ended.out
+    assert run.log.count("state") == 2
+    assert run.ended.out.count("CPU 0 is where it is") == 2
 
 
 def test_silence_in_fixture(sample):
