@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ah.c - address handles. Whoever posts writes the address into its work requests by itself: a
- * process's provider, or kernel/post.c. So the backend does not hear of them; here they are checked
- * (by the core) and counted. It hears of one of a process that is too many, and refuses it.
+ * ah.c - address handles. The provider, or kernel/post.c, writes the address into each work
+ * request, so the backend needs no object for it. The core checks address handles, this file counts
+ * them. One beyond the limit of a process goes to the backend, which refuses it.
  */
 #include "queue/av.h"
 #include "xenib.h"

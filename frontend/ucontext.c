@@ -73,7 +73,7 @@ static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 /*
  * Linux 6.12 forgets to release the calling task where GET_CONTEXT by ioctl() fails
  * (uverbs_std_types_device.c), so each program that is refused a context would cost the kernel a
- * task_struct. It is released here. Where the core does it as well, it finds none.
+ * task_struct. It is released here. A core that releases it finds none.
  */
 static void put_task(struct rdma_restrack_entry *res)
 {

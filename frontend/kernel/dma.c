@@ -2,8 +2,8 @@
 /*
  * dma.c - DMA of the kernel's consumers: data is copied through the pool, as swiotlb does.
  *
- * What is mapped for the HCA to write is copied in as well: a message that is shorter than its
- * buffer must not hand out what was in the pool before. A list is in one piece in the pool.
+ * A mapping that the HCA writes is copied in, too: a message that is shorter than its buffer must
+ * not show what was in the pool before. A list is in one piece in the pool.
  *
  * The RDMA core maps a process's memory by the same operations (ib_umem_get()). Its pages are
  * granted themselves (umem.c), and nobody asks for the addresses that they have here. No consumer

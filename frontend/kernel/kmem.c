@@ -2,8 +2,8 @@
 /*
  * kmem.c - memory of the kernel's own that is granted to the backend.
  *
- * Single pages, put in a row by the page tables: each can be held by itself for as long as the
- * backend has it mapped (grant.c). In a PV guest more than secrecy depends on that: a page of which
+ * Single pages, put in a row by the page tables: each can be held alone for as long as the backend
+ * has it mapped (grant.c). In a PV guest more than secrecy depends on that: a page of which
  * there is a writable mapping elsewhere cannot become a page table, and the kernel dies of it.
  */
 #include <linux/mm.h>
