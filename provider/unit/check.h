@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
 extern unsigned int checks_failed;
 
 #define CHECK(cond) \

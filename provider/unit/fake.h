@@ -18,6 +18,9 @@
 
 enum { FAKE_QPN = 0x123400, FAKE_CQN = 0x450, FAKE_SRQN = 0x77 };
 
+/* Of a small QP. */
+extern const struct ibv_qp_cap fake_cap;
+
 /* What the fake kernel says and has been told. */
 struct fake {
 	int fail_in;   /* the command after so many others fails; 0: none */

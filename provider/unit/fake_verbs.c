@@ -14,6 +14,13 @@
 #include "check.h"
 #include "fake.h"
 
+const struct ibv_qp_cap fake_cap = {
+	.max_send_wr = 16,
+	.max_recv_wr = 16,
+	.max_send_sge = 1,
+	.max_recv_sge = 1,
+};
+
 #define MAX_UARS 64
 
 struct fake fake;

@@ -11,8 +11,6 @@
 #include "expect.h"
 #include "fake.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 #define BITS_SIGNALED 0x08
 #define BITS_SOLICITED 0x02
 #define BITS_FENCE 0x80

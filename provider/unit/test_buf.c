@@ -14,13 +14,6 @@
 #define ARENA_BYTES(shift) ((size_t)1 << (shift))
 #define LARGE (256u << 10)
 
-static const struct ibv_qp_cap cap = {
-	.max_send_wr = 16,
-	.max_recv_wr = 16,
-	.max_send_sge = 1,
-	.max_recv_sge = 1,
-};
-
 /* Inside of the arena that the kernel will look for. */
 static bool in_arena(uint64_t addr, size_t size, uint8_t shift)
 {
@@ -129,7 +122,7 @@ static void told(uint32_t features)
 	srq = xenib_create_srq(pd, &srq_attr);
 	REQUIRE(srq);
 	CHECK(fake.last.buf_shift == shift && fake.last.db_shift == shift);
-	qp = fake_qp(pd, cq, srq, IBV_QPT_RC, &cap);
+	qp = fake_qp(pd, cq, srq, IBV_QPT_RC, &fake_cap);
 	REQUIRE(qp);
 	CHECK(fake.last.buf_shift == shift && fake.last.db_shift == shift);
 	CHECK(fake.ranges == (shift ? 1 : 4));

@@ -8,15 +8,6 @@
 #include "check.h"
 #include "fake.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static const struct ibv_qp_cap cap = {
-	.max_send_wr = 16,
-	.max_recv_wr = 16,
-	.max_send_sge = 1,
-	.max_recv_sge = 1,
-};
-
 /* The first QPs have a page of their own, then four share four, evenly; then whatever there is. */
 static void doorbell_pages(void)
 {
@@ -30,7 +21,7 @@ static void doorbell_pages(void)
 
 	REQUIRE(pd && cq);
 	for (i = 0; i < QPS; i++) {
-		qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
+		qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &fake_cap);
 		REQUIRE(qp[i]);
 		uar = to_xqp(qp[i])->uar;
 		CHECK(uar != to_xcq(cq)->uar && uar->bell.bf_size == 256);
@@ -44,7 +35,7 @@ static void doorbell_pages(void)
 	/* A page of its own that is free again is the next one's. */
 	uar = to_xqp(qp[2])->uar;
 	CHECK(!xenib_destroy_qp(qp[2]));
-	qp[2] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
+	qp[2] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &fake_cap);
 	REQUIRE(qp[2]);
 	CHECK(to_xqp(qp[2])->uar == uar);
 	for (i = 0; i < QPS; i++)
@@ -71,7 +62,7 @@ static void few_doorbell_pages(void)
 		cq = xenib_create_cq(context, 1, NULL, 0);
 		REQUIRE(pd && cq);
 		for (i = 0; i < 6; i++) {
-			qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
+			qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &fake_cap);
 			REQUIRE(qp[i]);
 			/* A BlueFlame page without lock has one user only. */
 			if (to_xqp(qp[i])->uar->bell.bf_size &&
@@ -138,7 +129,7 @@ static void without_blueflame(void)
 	cq = xenib_create_cq(context, 1, NULL, 0);
 	REQUIRE(pd && cq);
 	for (i = 0; i < 3; i++) {
-		qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
+		qp[i] = fake_qp(pd, cq, NULL, IBV_QPT_RC, &fake_cap);
 		REQUIRE(qp[i]);
 		CHECK(to_xqp(qp[i])->uar == to_xcq(cq)->uar);
 		CHECK(!to_xqp(qp[i])->uar->bell.lock.shared);
@@ -164,7 +155,7 @@ static void single_threaded(void)
 	pd = xenib_alloc_pd(context);
 	cq = xenib_create_cq(context, 1, NULL, 0);
 	REQUIRE(pd && cq);
-	qp = fake_qp(pd, cq, NULL, IBV_QPT_RC, &cap);
+	qp = fake_qp(pd, cq, NULL, IBV_QPT_RC, &fake_cap);
 	REQUIRE(qp);
 	CHECK(!to_xcq(cq)->q.lock.shared && !to_xqp(qp)->q.sq.lock.shared);
 	CHECK(!xenib_destroy_qp(qp));

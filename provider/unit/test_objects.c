@@ -10,15 +10,6 @@
 #include "check.h"
 #include "fake.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static const struct ibv_qp_cap cap = {
-	.max_send_wr = 16,
-	.max_recv_wr = 16,
-	.max_send_sge = 1,
-	.max_recv_sge = 1,
-};
-
 static void open_and_close(void)
 {
 	struct ibv_device_attr_ex attr = {};
@@ -63,7 +54,7 @@ static int make_all(struct ibv_context *context)
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 10 };
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 10, .max_sge = 1 } };
 	struct ibv_srq_init_attr_ex srq_ex = { .attr = { .max_wr = 10, .max_sge = 1 } };
-	struct ibv_qp_init_attr qp_attr = { .cap = cap, .qp_type = IBV_QPT_RC };
+	struct ibv_qp_init_attr qp_attr = { .cap = fake_cap, .qp_type = IBV_QPT_RC };
 	struct ibv_parent_domain_init_attr parent_attr = {};
 	struct ibv_td_init_attr td_attr = {};
 	struct ibv_ah_attr ah_attr = {};
@@ -109,7 +100,7 @@ static int make_all(struct ibv_context *context)
 		qp_attr.recv_cq = cq_ex ? ibv_cq_ex_to_cq(cq_ex) : cq;
 		qp = xenib_create_qp(pd, &qp_attr);
 		made += !!qp;
-		qp_attr.cap = cap;
+		qp_attr.cap = fake_cap;
 		qp_attr.srq = srq;
 		qp2 = xenib_create_qp(parent ? parent : pd, &qp_attr);
 		made += !!qp2;
@@ -168,7 +159,7 @@ static void removal_fails(void)
 	struct ibv_qp *qp;
 
 	REQUIRE(pd && cq && srq && mr && mw && ah);
-	qp = fake_qp(pd, cq, srq, IBV_QPT_UD, &cap);
+	qp = fake_qp(pd, cq, srq, IBV_QPT_UD, &fake_cap);
 	REQUIRE(qp);
 #define REFUSED(call) \
 	do { \
@@ -222,7 +213,7 @@ static void domains(void)
 	cq = xenib_create_cq_ex(context, &cq_attr);
 	REQUIRE(cq);
 	CHECK(!to_xcq_ex(cq)->q.lock.shared);
-	qp = fake_qp(parent, ibv_cq_ex_to_cq(cq), NULL, IBV_QPT_RC, &cap);
+	qp = fake_qp(parent, ibv_cq_ex_to_cq(cq), NULL, IBV_QPT_RC, &fake_cap);
 	REQUIRE(qp);
 	CHECK(!to_xqp(qp)->q.sq.lock.shared && !to_xqp(qp)->q.rq.lock.shared);
 	CHECK(fake.last.uar == xenib_pd_td(parent)->uar.index && !to_xqp(qp)->own_uar);
@@ -351,7 +342,7 @@ static void not_offered(void)
 	struct ibv_qp_init_attr_ex qp = {
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = cap,
+		.cap = fake_cap,
 		.pd = pd,
 		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
@@ -446,7 +437,7 @@ static void no_create_flags(void)
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = cap,
+		.cap = fake_cap,
 		.pd = pd,
 		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
@@ -592,7 +583,7 @@ static void *make_and_remove(void *unused)
 
 	(void)unused;
 	for (i = 0; i < 200; i++) {
-		qp = fake_qp(threads_pd, threads_cq, NULL, IBV_QPT_RC, &cap);
+		qp = fake_qp(threads_pd, threads_cq, NULL, IBV_QPT_RC, &fake_cap);
 		REQUIRE(qp);
 		for (j = 0; j < 8; j++)
 			CHECK(!ibv_post_send(qp, &wr, &bad));

@@ -9,8 +9,6 @@
 #include "check.h"
 #include "fake.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static const struct ibv_qp_cap cap = {
 	.max_send_wr = 8,
 	.max_recv_wr = 8,

@@ -15,15 +15,8 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
+#include "check.h"
 #include "vhca_event.h"
-
-#define CHECK(condition) \
-	do { \
-		if (!(condition)) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(EXIT_FAILURE); \
-		} \
-	} while (0)
 
 static void *new_page(void)
 {

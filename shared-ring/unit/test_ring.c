@@ -11,19 +11,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "check.h"
 #include "example.h"
 #include "vhca_ring.h"
 
 #define ORDER 2
 #define ROUNDS 200000u
-
-#define CHECK(condition) \
-	do { \
-		if (!(condition)) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(EXIT_FAILURE); \
-		} \
-	} while (0)
 
 static void *new_ring(void)
 {
