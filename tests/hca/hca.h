@@ -97,7 +97,8 @@ struct hca {
 	/* QP0 and QP1: what the fabric addresses by these numbers. NULL: none; set by firmware/cmd_qp.c. */
 	struct qp *special_qp[2];
 	struct port port;
-	bool external_sm; /* ports start in INIT without a LID, for a subnet manager; takes effect at reset */
+	bool external_sm; /* the port starts in INIT without a LID, for a subnet manager (fabric_manage()) */
+	bool peer_disabled; /* the port at the other end of the link: no link then */
 	struct hca_stats stats;
 	struct hca_faults faults;
 };

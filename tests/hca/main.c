@@ -49,7 +49,7 @@ static void usage(FILE *to)
 		"\n"
 		"  --socket PATH     listen for a machine here\n"
 		"  --control PATH    listen for hcactl here\n"
-		"  --external-sm     leave LIDs and port states to a subnet manager in one of the\n"
+		"  --external-sm     the switch is a managed one, for a subnet manager in one of the\n"
 		"                    machines; by default ports come up ACTIVE, with LIDs\n"
 		"  --log FILE        append the log to FILE instead of standard error\n"
 		"  --verbose LEVEL   0: the model's own trouble, 1: and what the driver does wrong\n"
@@ -165,10 +165,6 @@ static int model_function(struct model *m, unsigned int i, const struct options 
 	m->hcas[i] = hca_new(m->loop, m->fabric, i);
 	if (!m->hcas[i])
 		return -ENOMEM;
-	if (o->external_sm) {
-		m->hcas[i]->external_sm = true;
-		hca_reset(m->hcas[i]);
-	}
 	m->buses[i] = vfio_user_new(m->loop, m->hcas[i]);
 	if (!m->buses[i])
 		return -ENOMEM;
@@ -195,6 +191,11 @@ static int model_start(struct model *m, const struct options *o)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < o->functions; i++) {
 		ret = model_function(m, i, o);
+		if (ret)
+			return ret;
+	}
+	if (o->external_sm) {
+		ret = fabric_manage(m->fabric, true);
 		if (ret)
 			return ret;
 	}

@@ -126,6 +126,18 @@ static const char *start_list(struct client *c, const struct ctl_request *r, con
 	return NULL;
 }
 
+/* Who gives LIDs and port states, on all of the fabric. */
+static const char *set_manager(struct fabric *fabric, const struct ctl_request *r)
+{
+	const char *who = r->count == 2 ? r->words[1] : "";
+
+	if (r->function != CTL_ALL_FUNCTIONS)
+		return "there is one subnet manager for all functions";
+	if (strcmp(who, "external") && strcmp(who, "built-in"))
+		return "sm is either external or built-in";
+	return fabric_manage(fabric, !strcmp(who, "external")) ? "memory is short" : NULL;
+}
+
 static const char *dispatch(struct client *c, const struct ctl_request *r)
 {
 	struct fabric *fabric = c->ctl->fabric;
@@ -137,6 +149,8 @@ static const char *dispatch(struct client *c, const struct ctl_request *r)
 		return start_list(c, r, r->count > 1 ? r->words[1] : "all");
 	if (!strcmp(what, "fault"))
 		return ctl_fault(fabric, r, &c->out);
+	if (!strcmp(what, "sm"))
+		return set_manager(fabric, r);
 	if (r->count > 1)
 		return "that is one word too many";
 	if (!strcmp(what, "ping"))
@@ -147,7 +161,7 @@ static const char *dispatch(struct client *c, const struct ctl_request *r)
 		return ctl_counters(fabric, r, &c->out);
 	if (!strcmp(what, "reset-counters"))
 		return ctl_reset_counters(fabric, r);
-	return "there is no such request (ping, list, uars, counters, reset-counters, fault)";
+	return "there is no such request (ping, list, uars, counters, reset-counters, fault, sm)";
 }
 
 static void answer(struct client *c, char *line)

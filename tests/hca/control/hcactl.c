@@ -57,6 +57,8 @@ static void usage(FILE *to)
 	      "                              takes it back\n"
 	      "  fault fatal on|off          crash the firmware; let it start again\n"
 	      "  fault clear                 no more faults\n"
+	      "  sm external|built-in        leave LIDs and port states to a subnet manager, for\n"
+	      "                              which there is a managed switch then; or give them\n"
 	      "\n"
 	      "Options:\n"
 	      "  --control PATH   the model's control socket (or HCA_CONTROL in the environment)\n"

@@ -10,25 +10,20 @@
 #include "container.h"
 #include "engine/agent.h"
 #include "engine/fabric.h"
+#include "engine/groups.h"
+#include "firmware/port.h"
 #include "hca.h"
 #include "loop.h"
 #include "objects/qp.h"
+#include "switch/switch.h"
 
-#define PACKETS_PER_TURN 256 /* of all ports: how long a turn of the loop may get */
-#define PACKETS_PER_PORT 16  /* before the next port has its go */
-#define GROUP_BUCKETS 256
-#define NO_PORT FABRIC_PORTS
+#define PACKETS_PER_TURN 256     /* of all ports: how long a turn of the loop may get */
+#define PACKETS_PER_PORT 16      /* before the next port has its go */
+#define SWITCH_PORT FABRIC_PORTS /* in place of a function: the switch itself */
+#define NO_PORT (FABRIC_PORTS + 1)
 
 struct packet_list {
 	struct packet *head, **tail;
-};
-
-/* One QP in one multicast group. */
-struct attachment {
-	struct attachment *next;
-	uint8_t mgid[16];
-	uint8_t port;
-	uint32_t qpn;
 };
 
 struct fabric_port {
@@ -36,14 +31,13 @@ struct fabric_port {
 	struct packet_list ready;
 	struct packet *delayed;       /* by due time */
 	struct packet **delayed_last; /* where the latest one hangs: most go behind it */
-	unsigned int attachments;
-	uint16_t attached[256]; /* how many QPs of this low byte are attached: most are not */
 };
 
 struct fabric {
 	struct loop *loop;
-	struct fabric_port ports[FABRIC_PORTS];
-	unsigned int turn; /* the port that goes first */
+	struct fabric_port ports[FABRIC_PORTS + 1]; /* the last one has what the switch sends */
+	struct ib_switch *sw; /* a managed one; NULL: ports have their LIDs from the model */
+	unsigned int turn;    /* the port that goes first */
 	struct loop_work deliver;
 	struct loop_timer delay;
 	uint64_t random;
@@ -52,7 +46,7 @@ struct fabric {
 	struct packet *free;
 	unsigned int untouched, used;
 
-	struct attachment *groups[GROUP_BUCKETS];
+	struct groups groups;
 };
 
 static void list_init(struct packet_list *list)
@@ -184,19 +178,33 @@ static void drop(struct fabric *f, struct hca *hca, struct packet *p)
 	packet_put(f, p);
 }
 
+/*
+ * What goes by VL15 (IBTA 7.6.3): only from QP0 to QP0. A sender's other QPs reach no QP0: so
+ * nobody but the host's own kernel talks to agents of subnet management.
+ */
+static bool management(const struct packet *p)
+{
+	return !p->dest_qpn && !p->src_qpn && (p->opcode & BTH_TRANSPORT) == BTH_UD;
+}
+
 /* IBTA 7.2.7: in INIT only management packets of VL15 pass, in ARMED others are only received. */
 static bool port_may_send(const struct hca *hca, const struct packet *p)
 {
 	if (hca->faults.link_down || hca->port.state < PORT_INIT)
 		return false;
-	return hca->port.state == PORT_ACTIVE || !p->dest_qpn;
+	return hca->port.state == PORT_ACTIVE || management(p);
 }
 
 static bool port_may_receive(const struct hca *hca, const struct packet *p)
 {
 	if (hca->faults.link_down || hca->port.state < PORT_INIT)
 		return false;
-	return hca->port.state >= PORT_ARMED || !p->dest_qpn;
+	return hca->port.state >= PORT_ARMED || management(p);
+}
+
+static bool own_lid(const struct hca *hca, uint16_t lid)
+{
+	return hca->port.lid && !((hca->port.lid ^ lid) >> hca->port.lmc);
 }
 
 static unsigned int port_of_lid(const struct fabric *f, uint16_t lid)
@@ -204,7 +212,7 @@ static unsigned int port_of_lid(const struct fabric *f, uint16_t lid)
 	for (unsigned int i = 0; i < FABRIC_PORTS; i++) {
 		const struct hca *hca = f->ports[i].hca;
 
-		if (hca && hca->port.lid && !((hca->port.lid ^ lid) >> hca->port.lmc))
+		if (hca && own_lid(hca, lid))
 			return i;
 	}
 	return NO_PORT;
@@ -223,6 +231,29 @@ static unsigned int port_opposite(const struct fabric *f, unsigned int from)
 		other = i;
 	}
 	return other;
+}
+
+static unsigned int port_by_switch(const struct fabric *f, const struct hca *hca,
+				   const struct packet *p)
+{
+	unsigned int to;
+
+	if (own_lid(hca, p->dlid))
+		return hca->index;
+	if (p->dlid == LID_PERMISSIVE)
+		return SWITCH_PORT;
+	to = switch_route(f->sw, hca->index + 1, p->dlid, management(p));
+	if (to == SWITCH_NO_ROUTE)
+		return NO_PORT;
+	return to ? to - 1 : SWITCH_PORT;
+}
+
+/* Where a packet to one port goes. */
+static unsigned int port_to(const struct fabric *f, const struct hca *hca, const struct packet *p)
+{
+	if (f->sw)
+		return port_by_switch(f, hca, p);
+	return p->dlid == LID_PERMISSIVE ? port_opposite(f, hca->index) : port_of_lid(f, p->dlid);
 }
 
 static uint64_t next_random(struct fabric *f)
@@ -315,24 +346,23 @@ static void enqueue(struct fabric *f, struct fabric_port *from, struct packet *p
 	loop_work_queue(f->loop, &f->deliver);
 }
 
-static struct attachment **group_bucket(struct fabric *f, const uint8_t mgid[16])
+/* Its own QPs a port reaches by itself, others as the switch lets it. */
+static bool group_reaches(const struct fabric *f, const struct hca *from, uint16_t mlid,
+			  unsigned int to)
 {
-	uint8_t h = 0;
-
-	for (unsigned int i = 0; i < 16; i++)
-		h = (uint8_t)(h * 31 + mgid[i]);
-	return &f->groups[h % GROUP_BUCKETS];
+	return !f->sw || to == from->index ||
+	       switch_multicasts(f->sw, from->index + 1, mlid, to + 1);
 }
 
 static void send_multicast(struct fabric *f, struct fabric_port *from, struct packet *p)
 {
-	const struct attachment *a = p->grh ? *group_bucket(f, p->dgid) : NULL;
+	const struct attachment *a = p->grh ? groups_first(&f->groups, p->dgid) : NULL;
 	unsigned int copies = 0;
 
 	for (; a; a = a->next) {
 		struct packet *copy;
 
-		if (memcmp(a->mgid, p->dgid, 16))
+		if (memcmp(a->mgid, p->dgid, 16) || !group_reaches(f, from->hca, p->dlid, a->port))
 			continue;
 		copy = packet_get(f);
 		if (!copy) {
@@ -356,7 +386,7 @@ void fabric_send(struct hca *hca, struct packet *p)
 	struct fabric *f = hca->fabric;
 	struct fabric_port *from = &f->ports[hca->index];
 
-	if (p->len > PACKET_PAYLOAD || !port_may_send(hca, p)) {
+	if (p->len > PACKET_PAYLOAD || !port_may_send(hca, p) || (!p->dest_qpn && !management(p))) {
 		drop(f, hca, p);
 		return;
 	}
@@ -366,13 +396,19 @@ void fabric_send(struct hca *hca, struct packet *p)
 		send_multicast(f, from, p);
 		return;
 	}
-	p->port = (uint8_t)(p->dlid == LID_PERMISSIVE ? port_opposite(f, hca->index) :
-							port_of_lid(f, p->dlid));
+	p->port = (uint8_t)port_to(f, hca, p);
 	if (p->port == NO_PORT) {
 		drop(f, hca, p);
 		return;
 	}
 	enqueue(f, from, p);
+}
+
+void fabric_send_by_switch(struct fabric *f, unsigned int to, struct packet *p)
+{
+	p->port = (uint8_t)to;
+	list_add(&f->ports[SWITCH_PORT].ready, p);
+	loop_work_queue(f->loop, &f->deliver);
 }
 
 static struct qp *find_qp(struct hca *hca, uint32_t qpn)
@@ -391,16 +427,34 @@ static bool gid_ok(const struct hca *hca, const struct packet *p)
 	return !p->grh || to_group(p) || port_has_gid(hca, p->dgid);
 }
 
-static void deliver(struct fabric *f, struct packet *p)
+/* A switch whose tables are wrong may bring what is for another port. */
+static bool lid_ok(const struct hca *hca, const struct packet *p)
+{
+	return to_group(p) || p->dlid == LID_PERMISSIVE || own_lid(hca, p->dlid);
+}
+
+static void deliver_to_switch(struct fabric *f, unsigned int from, struct packet *p)
+{
+	if (f->sw)
+		switch_packet(f->sw, from + 1, p);
+	else
+		packet_put(f, p);
+}
+
+static void deliver(struct fabric *f, unsigned int from, struct packet *p)
 {
 	struct hca *hca = f->ports[p->port].hca;
 	struct qp *qp;
 
+	if (p->port == SWITCH_PORT) {
+		deliver_to_switch(f, from, p);
+		return;
+	}
 	if (!hca) {
 		packet_put(f, p);
 		return;
 	}
-	if (!port_may_receive(hca, p) || !gid_ok(hca, p)) {
+	if (!port_may_receive(hca, p) || !gid_ok(hca, p) || !lid_ok(hca, p)) {
 		hca->stats.packets_dropped++;
 		packet_put(f, p);
 		return;
@@ -428,7 +482,7 @@ static unsigned int deliver_from(struct fabric *f, struct fabric_port *port, uns
 
 		if (!p)
 			break;
-		deliver(f, p);
+		deliver(f, (unsigned int)(port - f->ports), p);
 	}
 	return n;
 }
@@ -438,15 +492,15 @@ static void deliver_turn(struct loop_work *work)
 	struct fabric *f = container_of(work, struct fabric, deliver);
 	unsigned int done = 0, idle = 0;
 
-	while (done < PACKETS_PER_TURN && idle < FABRIC_PORTS) {
+	while (done < PACKETS_PER_TURN && idle <= FABRIC_PORTS) {
 		struct fabric_port *port = &f->ports[f->turn];
 		unsigned int n = deliver_from(f, port, PACKETS_PER_PORT);
 
 		idle = n ? 0 : idle + 1;
 		done += n;
-		f->turn = (f->turn + 1) % FABRIC_PORTS;
+		f->turn = (f->turn + 1) % (FABRIC_PORTS + 1);
 	}
-	if (idle < FABRIC_PORTS)
+	if (idle <= FABRIC_PORTS)
 		loop_work_queue(f->loop, &f->deliver);
 }
 
@@ -473,7 +527,7 @@ struct fabric *fabric_new(struct loop *loop)
 	f->loop = loop;
 	f->deliver.handler = deliver_turn;
 	f->delay.handler = delay_over;
-	for (unsigned int i = 0; i < FABRIC_PORTS; i++) {
+	for (unsigned int i = 0; i <= FABRIC_PORTS; i++) {
 		list_init(&f->ports[i].ready);
 		f->ports[i].delayed_last = &f->ports[i].delayed;
 	}
@@ -490,6 +544,7 @@ void fabric_free(struct fabric *f)
 	}
 	loop_work_cancel(&f->deliver);
 	loop_timer_cancel(f->loop, &f->delay);
+	switch_free(f->sw);
 	free(f->pool);
 	free(f);
 }
@@ -498,9 +553,8 @@ bool fabric_restart(struct fabric *f)
 {
 	if (f->used)
 		return false;
-	for (unsigned int i = 0; i < FABRIC_PORTS; i++)
-		if (f->ports[i].attachments)
-			return false;
+	if (!groups_empty(&f->groups))
+		return false;
 	loop_work_cancel(&f->deliver);
 	start(f);
 	return true;
@@ -527,6 +581,39 @@ void fabric_leave(struct fabric *f, struct hca *hca)
 struct hca *fabric_port(struct fabric *f, unsigned int index)
 {
 	return index < FABRIC_PORTS ? f->ports[index].hca : NULL;
+}
+
+int fabric_manage(struct fabric *f, bool managed)
+{
+	struct ib_switch *sw = NULL;
+
+	if (managed) {
+		sw = switch_new(f, f->loop);
+		if (!sw)
+			return -ENOMEM;
+	}
+	switch_free(f->sw);
+	f->sw = sw;
+	for (unsigned int i = 0; i < FABRIC_PORTS; i++)
+		if (f->ports[i].hca)
+			port_managed(f->ports[i].hca, managed);
+	return 0;
+}
+
+void fabric_link(struct hca *hca, bool up)
+{
+	if (hca->fabric->sw)
+		switch_link(hca->fabric->sw, hca->index + 1, up);
+}
+
+void fabric_retrain(struct fabric *f, unsigned int index, bool disabled)
+{
+	struct hca *hca = f->ports[index].hca;
+
+	if (!hca)
+		return;
+	hca->peer_disabled = disabled;
+	port_retrain(hca);
 }
 
 /* Takes out of a chain what goes to port, or all if all is set; returns where the chain ends. */
@@ -559,7 +646,7 @@ void fabric_purge(struct hca *hca)
 	struct fabric *f = hca->fabric;
 	struct fabric_port *port = &f->ports[hca->index];
 
-	for (unsigned int i = 0; i < FABRIC_PORTS; i++) {
+	for (unsigned int i = 0; i <= FABRIC_PORTS; i++) {
 		struct fabric_port *q = &f->ports[i];
 
 		q->ready.tail = chain_purge(f, &q->ready.head, hca->index, q == port);
@@ -568,93 +655,20 @@ void fabric_purge(struct hca *hca)
 	}
 	delay_arm(f);
 
-	for (unsigned int i = 0; i < GROUP_BUCKETS; i++) {
-		struct attachment **at = &f->groups[i];
-
-		while (*at) {
-			struct attachment *a = *at;
-
-			if (a->port != hca->index) {
-				at = &a->next;
-				continue;
-			}
-			*at = a->next;
-			free(a);
-		}
-	}
-	port->attachments = 0;
-	memset(port->attached, 0, sizeof(port->attached));
+	groups_purge(&f->groups, hca->index);
 }
 
 int fabric_attach(struct hca *hca, const uint8_t mgid[16], uint32_t qpn)
 {
-	struct fabric *f = hca->fabric;
-	struct fabric_port *port = &f->ports[hca->index];
-	struct attachment **bucket = group_bucket(f, mgid), *a;
-	unsigned int members = 0;
-
-	for (a = *bucket; a; a = a->next) {
-		if (memcmp(a->mgid, mgid, 16))
-			continue;
-		if (a->port == hca->index && a->qpn == qpn)
-			return -EEXIST;
-		members++;
-	}
-	if (members >= FABRIC_GROUP_QPS || port->attachments >= FABRIC_ATTACHMENTS)
-		return -ENOSPC;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return -ENOMEM;
-	memcpy(a->mgid, mgid, 16);
-	a->port = (uint8_t)hca->index;
-	a->qpn = qpn;
-	a->next = *bucket;
-	*bucket = a;
-	port->attachments++;
-	port->attached[qpn & 0xff]++;
-	return 0;
-}
-
-/* Takes the attachment at *at out. */
-static void attachment_free(struct fabric_port *port, struct attachment **at)
-{
-	struct attachment *a = *at;
-
-	port->attachments--;
-	port->attached[a->qpn & 0xff]--;
-	*at = a->next;
-	free(a);
+	return groups_attach(&hca->fabric->groups, hca->index, mgid, qpn);
 }
 
 int fabric_detach(struct hca *hca, const uint8_t mgid[16], uint32_t qpn)
 {
-	struct fabric *f = hca->fabric;
-	struct attachment **at = group_bucket(f, mgid);
-
-	for (; *at; at = &(*at)->next) {
-		struct attachment *a = *at;
-
-		if (a->port != hca->index || a->qpn != qpn || memcmp(a->mgid, mgid, 16))
-			continue;
-		attachment_free(&f->ports[hca->index], at);
-		return 0;
-	}
-	return -ENOENT;
+	return groups_detach(&hca->fabric->groups, hca->index, mgid, qpn);
 }
 
 void fabric_detach_all(struct hca *hca, uint32_t qpn)
 {
-	struct fabric *f = hca->fabric;
-	struct fabric_port *port = &f->ports[hca->index];
-
-	for (unsigned int i = 0; i < GROUP_BUCKETS && port->attached[qpn & 0xff]; i++) {
-		struct attachment **at = &f->groups[i];
-
-		while (*at) {
-			if ((*at)->port == hca->index && (*at)->qpn == qpn)
-				attachment_free(port, at);
-			else
-				at = &(*at)->next;
-		}
-	}
+	groups_detach_all(&hca->fabric->groups, hca->index, qpn);
 }

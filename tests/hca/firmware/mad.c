@@ -8,37 +8,24 @@
 #include "ifc.h"
 #include "objects/eq.h"
 
-enum { METHOD_TRAP_REPRESS = 0x7, METHOD_RESPONSE = 0x81 };
-enum {
-	ATTR_NODE_DESC = 0x10,
-	ATTR_NODE_INFO = 0x11,
-	ATTR_GUID_INFO = 0x14,
-	ATTR_PORT_INFO = 0x15,
-	ATTR_PKEY_TABLE = 0x16,
-	ATTR_SL_TO_VL = 0x17
-};
-
 #define NODE_CHANNEL_ADAPTER 1
 #define DEVICE_CONNECTX5 0x1017u
-#define VENDOR_MELLANOX 0x2c9u
 #define GUIDS_PER_BLOCK 8u
-#define PKEYS_PER_BLOCK 32u
 
 /* MLX5_PORT_CHANGE_SUBTYPE_* of linux/mlx5/device.h. */
 enum { CHANGE_PKEY = 7, CHANGE_GUID = 8 };
 
 static void get_node_info(const struct hca *hca, uint8_t *d)
 {
-	d[0] = 1; /* base version */
-	d[1] = 1; /* class version */
-	d[2] = NODE_CHANNEL_ADAPTER;
-	d[3] = 1;                             /* ports */
-	put_be64(d + 4, hca->port.node_guid); /* of the system */
-	put_be64(d + 12, hca->port.node_guid);
-	put_be64(d + 20, hca->port.port_guid);
-	put_be16(d + 28, PORT_PKEYS);
-	put_be16(d + 30, DEVICE_CONNECTX5);
-	put_be32(d + 36, 1u << 24 | VENDOR_MELLANOX); /* local port number */
+	d[NI_BASE_VERSION] = d[NI_CLASS_VERSION] = 1;
+	d[NI_TYPE] = NODE_CHANNEL_ADAPTER;
+	d[NI_PORTS] = 1;
+	put_be64(d + NI_SYSTEM_GUID, hca->port.node_guid);
+	put_be64(d + NI_NODE_GUID, hca->port.node_guid);
+	put_be64(d + NI_PORT_GUID, hca->port.port_guid);
+	put_be16(d + NI_PKEYS, PORT_PKEYS);
+	put_be16(d + NI_DEVICE, DEVICE_CONNECTX5);
+	put_be32(d + NI_LOCAL_PORT_VENDOR, 1u << 24 | MAD_VENDOR_MELLANOX);
 }
 
 static uint16_t node_desc(struct hca *hca, bool set, uint8_t *d)
@@ -82,26 +69,13 @@ static uint16_t guid_info(struct hca *hca, bool set, uint32_t block, uint8_t *d)
 
 static uint16_t pkey_table(struct hca *hca, bool set, uint32_t block, uint8_t *d)
 {
-	struct port *p = &hca->port;
 	bool changed = false;
+	uint16_t status = block & 0xffff ? MAD_BAD_VALUE :
+					   mad_pkey_table(hca->port.pkeys, set, d, &changed);
 
-	if (block & 0xffff)
-		return MAD_BAD_VALUE;
-	for (unsigned int i = PORT_PKEYS; set && i < PKEYS_PER_BLOCK; i++)
-		if (be16_at(d + 2 * i))
-			return MAD_BAD_VALUE;
-	for (unsigned int i = 0; set && i < PORT_PKEYS; i++) {
-		uint16_t pkey = be16_at(d + 2 * i);
-
-		changed |= p->pkeys[i] != pkey;
-		p->pkeys[i] = pkey;
-	}
-	memset(d, 0, MAD_SMP_DATA_LEN);
-	for (unsigned int i = 0; i < PORT_PKEYS; i++)
-		put_be16(d + 2 * i, p->pkeys[i]);
 	if (changed)
 		eq_port_event(hca, CHANGE_PKEY);
-	return MAD_OK;
+	return status;
 }
 
 /* There is one VL, so every SL has it whatever is asked for. */
@@ -134,49 +108,24 @@ static uint16_t subnet_attribute(struct hca *hca, uint8_t *mad, bool set, bool k
 	}
 }
 
-/*
- * IBTA 14.2.4: Sets need the key if there is one, Gets if the protection bits say so. A manager
- * that has lost the key gets in once the lease is over, which starts at the first mismatch.
- */
-static bool mkey_allows(struct hca *hca, bool set, bool matched)
-{
-	struct port *p = &hca->port;
-	uint64_t now = loop_now(hca->loop);
-
-	if (matched) {
-		p->lease_end = 0;
-		return true;
-	}
-	if (p->lease_end && now >= p->lease_end)
-		p->mkey_protect = 0;
-	if (!set && p->mkey_protect < 2)
-		return true;
-	if (p->mkey_lease && !p->lease_end)
-		p->lease_end = now + p->mkey_lease * 1000000000ull;
-	if (p->mkey_violations < UINT16_MAX)
-		p->mkey_violations++;
-	return false;
-}
-
 static bool subnet_agent(struct hca *hca, uint8_t *mad, bool check_mkey)
 {
 	bool directed = mad[MAD_CLASS] == MAD_CLASS_DIRECTED;
 	bool set = mad[MAD_METHOD] == MAD_METHOD_SET;
-	bool matched = !check_mkey || !hca->port.mkey ||
-		       be64_at(mad + MAD_SMP_MKEY) == hca->port.mkey;
+	bool matched = !check_mkey || m_key_matches(&hca->port.m_key, mad);
 	uint16_t status;
 
-	if (mad[MAD_METHOD] == METHOD_TRAP_REPRESS)
+	if (mad[MAD_METHOD] == MAD_METHOD_TRAP_REPRESS)
 		return false;
 	if (mad[MAD_BASE_VERSION] != 1 || mad[MAD_CLASS_VERSION] != 1)
 		status = MAD_BAD_VERSION;
 	else if (!set && mad[MAD_METHOD] != MAD_METHOD_GET)
 		status = MAD_BAD_METHOD;
-	else if (!mkey_allows(hca, set, matched))
+	else if (!m_key_allows(&hca->port.m_key, loop_now(hca->loop), set, matched))
 		return false;
 	else
 		status = subnet_attribute(hca, mad, set, matched);
-	mad[MAD_METHOD] = METHOD_RESPONSE;
+	mad[MAD_METHOD] = MAD_METHOD_RESPONSE;
 	put_be16(mad + MAD_STATUS, status | (directed ? MAD_DIRECTION : 0));
 	return true;
 }
@@ -192,7 +141,7 @@ static bool performance_agent(struct hca *hca, uint8_t *mad)
 		status = MAD_BAD_METHOD;
 	else
 		status = mad_performance(hca, set, mad);
-	mad[MAD_METHOD] = METHOD_RESPONSE;
+	mad[MAD_METHOD] = MAD_METHOD_RESPONSE;
 	put_be16(mad + MAD_STATUS, status);
 	return true;
 }

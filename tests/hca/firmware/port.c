@@ -14,7 +14,14 @@
 #define MTU_4096 5u
 
 /* MLX5_PORT_CHANGE_SUBTYPE_* of linux/mlx5/device.h. */
-enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_INITIALIZED = 5 };
+enum {
+	CHANGE_DOWN = 1,
+	CHANGE_ACTIVE = 4,
+	CHANGE_INITIALIZED = 5,
+	CHANGE_LID = 6,
+	CHANGE_PKEY = 7,
+	CHANGE_GUID = 8
+};
 
 void port_clear_counters(struct hca *hca)
 {
@@ -28,18 +35,17 @@ void port_clear_counters(struct hca *hca)
 /* What the link comes up as: a port that assigns its own LID needs nobody to activate it. */
 static enum port_state state_after_training(const struct hca *hca)
 {
-	if (hca->faults.link_down || hca->port.disabled)
+	if (hca->faults.link_down || hca->port.disabled || hca->peer_disabled)
 		return PORT_DOWN;
 	return hca->external_sm ? PORT_INIT : PORT_ACTIVE;
 }
 
-void port_init(struct hca *hca)
+/* What a subnet manager gives, as it is before. */
+static void reset_managed(struct hca *hca)
 {
 	struct port *p = &hca->port;
 	uint16_t lid = (uint16_t)(hca->index + 1);
 
-	p->node_guid = GUID_BASE + hca->index * GUID_STRIDE;
-	p->port_guid = p->node_guid + 8;
 	p->gid_prefix = GID_PREFIX_DEFAULT;
 	memset(p->guids, 0, sizeof(p->guids));
 	p->guids[0] = p->port_guid;
@@ -47,19 +53,38 @@ void port_init(struct hca *hca)
 	p->sm_lid = hca->external_sm ? 0 : 1;
 	p->lmc = p->sm_sl = 0;
 	p->disabled = false;
-	p->cap_mask = PORT_CAP_SL_MAP | PORT_CAP_SYSTEM_GUID | PORT_CAP_EXT_SPEEDS |
-		      PORT_CAP_CLIENT_REREGISTER;
-	p->mkey = p->lease_end = 0;
-	p->mkey_lease = p->mkey_violations = 0;
-	p->mkey_protect = 0;
+	memset(&p->m_key, 0, sizeof(p->m_key));
 	p->neighbor_mtu = MTU_4096;
 	p->subnet_timeout = SUBNET_TIMEOUT;
 	p->init_type_reply = p->vl_high_limit = 0;
 	memset(p->pkeys, 0, sizeof(p->pkeys));
 	p->pkeys[0] = PORT_PKEY_DEFAULT;
+}
+
+void port_init(struct hca *hca)
+{
+	struct port *p = &hca->port;
+
+	p->node_guid = GUID_BASE + hca->index * GUID_STRIDE;
+	p->port_guid = p->node_guid + 8;
+	p->cap_mask = PORT_CAP_SL_MAP | PORT_CAP_SYSTEM_GUID | PORT_CAP_EXT_SPEEDS |
+		      PORT_CAP_CLIENT_REREGISTER;
 	memset(p->node_desc, 0, sizeof(p->node_desc));
 	snprintf(p->node_desc, sizeof(p->node_desc), "hca-model %u", hca->index);
+	reset_managed(hca);
 	p->state = state_after_training(hca);
+	fabric_link(hca, p->state != PORT_DOWN);
+}
+
+void port_managed(struct hca *hca, bool external_sm)
+{
+	hca->external_sm = external_sm;
+	hca->peer_disabled = false;
+	reset_managed(hca);
+	eq_port_event(hca, CHANGE_LID);
+	eq_port_event(hca, CHANGE_GUID);
+	eq_port_event(hca, CHANGE_PKEY);
+	port_retrain(hca);
 }
 
 enum port_physical port_physical(const struct hca *hca)
@@ -92,6 +117,7 @@ void port_retrain(struct hca *hca)
 {
 	enum port_state state = state_after_training(hca);
 
+	fabric_link(hca, state != PORT_DOWN);
 	port_set_state(hca, PORT_DOWN);
 	/*
 	 * Not by way of INIT if that ends at once: the driver takes INIT for an error of the port, and programs

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "firmware/m_key.h"
+
 struct hca;
 
 enum port_state { PORT_DOWN = 1, PORT_INIT = 2, PORT_ARMED = 3, PORT_ACTIVE = 4 };
@@ -29,6 +31,7 @@ enum port_physical { PORT_POLLING = 2, PORT_DISABLED = 3, PORT_LINK_UP = 5 };
 /* PortInfo:CapabilityMask (IBTA vol. 1, 14.2.5.6). */
 enum {
 	PORT_CAP_SM = 1u << 1,
+	PORT_CAP_TRAP = 1u << 3,
 	PORT_CAP_SL_MAP = 1u << 6,
 	PORT_CAP_SM_DISABLED = 1u << 10,
 	PORT_CAP_SYSTEM_GUID = 1u << 11,
@@ -52,10 +55,7 @@ struct port {
 	enum port_state state;
 	bool disabled; /* by a subnet manager, or by the host through its agent */
 	uint32_t cap_mask;
-	uint64_t mkey;
-	uint16_t mkey_lease, mkey_violations;
-	uint8_t mkey_protect;
-	uint64_t lease_end;   /* 0: nobody has tried to get in without the key */
+	struct m_key m_key;
 	uint8_t neighbor_mtu; /* IBTA code; 5 is 4096 bytes */
 	uint8_t subnet_timeout, init_type_reply, vl_high_limit;
 	uint16_t pkeys[PORT_PKEYS]; /* full members have bit 15 */
@@ -78,6 +78,9 @@ void port_init(struct hca *hca);
 void port_set_state(struct hca *hca, enum port_state state);
 /* The link trains anew, or is held down (disabled, fault): state and events follow. */
 void port_retrain(struct hca *hca);
+
+/* From now on a subnet manager gives LIDs and states, or the model does: all that one has given is gone, with events. */
+void port_managed(struct hca *hca, bool external_sm);
 
 enum port_physical port_physical(const struct hca *hca);
 

@@ -74,6 +74,17 @@ __attribute__((weak)) void hca_set_link(struct hca *hca, bool up)
 	hca->faults.link_down = !up;
 }
 
+__attribute__((weak)) void port_managed(struct hca *hca, bool external_sm)
+{
+	(void)hca;
+	(void)external_sm;
+}
+
+__attribute__((weak)) void port_retrain(struct hca *hca)
+{
+	(void)hca;
+}
+
 __attribute__((weak)) void hca_set_fatal(struct hca *hca, bool fatal)
 {
 	hca->faults.fatal = fatal;

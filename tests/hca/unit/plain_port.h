@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Doubles for tests in which no agent answers datagrams, and each GID is a port's. */
+/* Doubles for tests in which no agent answers datagrams, each GID is a port's, and no link trains. */
 #ifndef UNIT_PLAIN_PORT_H
 #define UNIT_PLAIN_PORT_H
 
@@ -19,6 +19,19 @@ __attribute__((weak)) bool port_has_gid(const struct hca *hca, const uint8_t gid
 	(void)hca;
 	(void)gid;
 	return true;
+}
+
+static int managed_set = -1; /* what port_managed() was told last */
+
+__attribute__((weak)) void port_managed(struct hca *hca, bool external_sm)
+{
+	(void)hca;
+	managed_set = external_sm;
+}
+
+__attribute__((weak)) void port_retrain(struct hca *hca)
+{
+	(void)hca;
 }
 
 #endif

@@ -312,7 +312,7 @@ TEST(mads_reach_the_agents)
 	mad_begin(7, 0x11); /* nothing to say, but no failure */
 	CHECK_EQ(drv_run(), CMD_OK);
 
-	drv.hca->port.mkey = 5;
+	drv.hca->port.m_key.key = 5;
 	mad_begin(2, 0x10);
 	CHECK_EQ(drv_run(), CMD_BAD_PKT);
 	drv_mod(1); /* the host's own */

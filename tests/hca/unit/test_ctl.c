@@ -308,6 +308,22 @@ TEST(counters_are_read_and_reset)
 	done();
 }
 
+TEST(who_manages_the_subnet)
+{
+	fresh();
+	ANSWERS("sm external", "ok\n");
+	CHECK_EQ(managed_set, 1);
+	ANSWERS("sm external", "ok\n");
+	ANSWERS("sm built-in", "ok\n");
+	CHECK_EQ(managed_set, 0);
+	REFUSES("sm");
+	REFUSES("sm nobody");
+	REFUSES("sm external now");
+	REFUSES("sm external --function 0");
+	CHECK_EQ(managed_set, 0);
+	done();
+}
+
 TEST(faults_are_set_shown_and_cleared)
 {
 	fresh();

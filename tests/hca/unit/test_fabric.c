@@ -81,6 +81,7 @@ static struct packet *make(uint16_t dlid, uint32_t qpn, uint32_t psn)
 	struct packet *p = packet_get(fabric);
 
 	REQUIRE(p);
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
 	p->dlid = dlid;
 	p->dest_qpn = qpn;
 	p->psn = psn;
@@ -156,6 +157,26 @@ TEST(the_permissive_lid_crosses_a_cable)
 	turns(2);
 	CHECK_EQ(arrived, 1);
 	CHECK_EQ(arrivals[0].psn, 5);
+	done();
+}
+
+/* From other QPs, or by a connection, nothing gets to QP0. */
+TEST(only_qp0_reaches_qp0)
+{
+	struct packet *p;
+
+	fresh();
+	fabric_send(&hcas[0], make(2, 0, 1));
+	p = make(2, 0, 2);
+	p->src_qpn = QPN(0, 0);
+	fabric_send(&hcas[0], p);
+	p = make(2, 0, 3);
+	p->opcode = BTH_RC | BTH_SEND_ONLY;
+	fabric_send(&hcas[0], p);
+	turns(2);
+	CHECK_EQ(arrived, 1);
+	CHECK_EQ(arrivals[0].psn, 1);
+	CHECK_EQ(hcas[0].stats.packets_dropped, 2);
 	done();
 }
 

@@ -2,6 +2,7 @@
 /* The port and its management agents, as a subnet manager and the host see them. */
 #include "unit.h"
 
+#include "engine/fabric.h"
 #include "firmware/mad.h"
 #include "hca.h"
 #include "ifc.h"
@@ -32,6 +33,15 @@ void eq_port_event(struct hca *h, uint8_t subtype)
 		events[n_events++] = subtype;
 }
 
+/* In place of the one in engine/fabric.c: there is nothing at the other end of the link. */
+static unsigned int trained, lost;
+void fabric_link(struct hca *h, bool up)
+{
+	CHECK(h == &hca);
+	trained += up;
+	lost += !up;
+}
+
 static void start(bool external_sm)
 {
 	loop_free(hca.loop);
@@ -41,7 +51,7 @@ static void start(bool external_sm)
 	hca.index = 2;
 	hca.external_sm = external_sm;
 	port_init(&hca);
-	n_events = 0;
+	n_events = trained = lost = 0;
 }
 
 static void request(uint8_t class, uint8_t method, uint16_t attr, uint32_t modifier)
@@ -110,10 +120,51 @@ TEST(link_down_and_up)
 	hca_set_link(&hca, false);
 	CHECK_EQ(n_events, 1);
 	CHECK_EQ(events[0], EVENT_DOWN);
+	CHECK_EQ(lost, 1);
+	CHECK_EQ(trained, 0);
 	hca_set_link(&hca, true);
 	CHECK_EQ(hca.port.state, PORT_ACTIVE);
 	CHECK_EQ(n_events, 2);
 	CHECK_EQ(events[1], EVENT_ACTIVE);
+	CHECK_EQ(trained, 1);
+}
+
+TEST(the_other_end_may_be_disabled)
+{
+	start(true);
+	hca.peer_disabled = true;
+	port_retrain(&hca);
+	CHECK_EQ(hca.port.state, PORT_DOWN);
+	CHECK_EQ(port_physical(&hca), PORT_POLLING);
+	hca.peer_disabled = false;
+	port_retrain(&hca);
+	CHECK_EQ(hca.port.state, PORT_INIT);
+}
+
+TEST(what_a_manager_gave_goes_with_it)
+{
+	start(true);
+	CHECK_EQ(set_port(9, PORT_ARMED), MAD_OK);
+	CHECK_EQ(set_port(9, PORT_ACTIVE), MAD_OK);
+	hca.port.guids[1] = 7;
+	hca.port.pkeys[1] = 7;
+	hca.port.disabled = hca.peer_disabled = true;
+	n_events = 0;
+	port_managed(&hca, false);
+	CHECK_EQ(hca.port.lid, 3);
+	CHECK_EQ(hca.port.sm_lid, 1);
+	CHECK_EQ(hca.port.guids[1], 0);
+	CHECK_EQ(hca.port.pkeys[1], 0);
+	CHECK_EQ(hca.port.state, PORT_ACTIVE);
+	CHECK_EQ(n_events, 5);
+	CHECK_EQ(events[0], EVENT_LID);
+	CHECK_EQ(events[1], EVENT_GUID);
+	CHECK_EQ(events[2], EVENT_PKEY);
+	CHECK_EQ(events[3], EVENT_DOWN);
+	CHECK_EQ(events[4], EVENT_ACTIVE);
+	port_managed(&hca, true);
+	CHECK_EQ(hca.port.lid, 0);
+	CHECK_EQ(hca.port.state, PORT_INIT);
 }
 
 TEST(a_link_held_down_stays_down_at_reset)
@@ -278,20 +329,20 @@ TEST(malformed_mads)
 TEST(the_mkey_guards)
 {
 	start(false);
-	hca.port.mkey = 0x77;
-	hca.port.mkey_protect = 1;
-	hca.port.mkey_lease = 10;
+	hca.port.m_key.key = 0x77;
+	hca.port.m_key.protect = 1;
+	hca.port.m_key.lease = 10;
 	CHECK_EQ(ask(GET, PORT_INFO, 1), MAD_OK);
 	CHECK_EQ(be64_at(smp), 0); /* not shown */
 	request(MAD_CLASS_LID_ROUTED, SET, 0x10, 0);
 	CHECK(!port_mad(&hca, mad, true));
-	CHECK_EQ(hca.port.mkey_violations, 1);
+	CHECK_EQ(hca.port.m_key.violations, 1);
 	request(MAD_CLASS_LID_ROUTED, SET, 0x10, 0);
 	put_be64(mad + MAD_SMP_MKEY, 0x77);
 	CHECK(port_mad(&hca, mad, true));
 	request(MAD_CLASS_LID_ROUTED, SET, 0x10, 0);
 	CHECK(port_mad(&hca, mad, false)); /* the host itself */
-	hca.port.mkey_protect = 2;
+	hca.port.m_key.protect = 2;
 	request(MAD_CLASS_LID_ROUTED, GET, PORT_INFO, 0);
 	CHECK(!port_mad(&hca, mad, true));
 	loop_clock_advance(hca.loop, 10000000000ull); /* the lease is over: it may be read */
