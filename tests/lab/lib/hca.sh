@@ -32,6 +32,7 @@ start_hca_model() {
 			args+=(--socket "$(hca_socket "$m" "$h")")
 		done
 	done
+	[ -z "$SM" ] || args+=(--external-sm)
 	# shellcheck disable=SC2086 # LAB_HCA_ARGS is a list of words
 	setsid "$HCA_MODEL" "${args[@]}" --control "$(hca_control)" --log "$dir/hca.log" ${LAB_HCA_ARGS:-} \
 		</dev/null >"$dir/hca.err" 2>&1 9>&- &
@@ -45,4 +46,11 @@ hcas_active() {
 	local count
 	count=$(remote "$(prefix_of "$1")dom0" 'cat /sys/class/infiniband/*/ports/*/state 2>/dev/null' </dev/null | grep -c ACTIVE) || true
 	[ "$count" -ge "$HCAS" ]
+}
+
+# subnet_up: the subnet manager in dom0 has set up all that it finds.
+subnet_up() {
+	remote dom0 '/lab/subnet-manager start' </dev/null ||
+		die "$EX_FAIL" "the subnet manager in dom0 has not brought the subnet up" \
+			"what it said is above, what the model said in $(state_dir)/hca.log"
 }

@@ -12,7 +12,7 @@ state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
 # Everything that `lab up` was asked for, kept for the commands that follow.
 save_config() {
 	local key
-	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS KERNEL DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU; do
+	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS KERNEL DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU SM; do
 		printf '%s=%q\n' "$key" "${!key}"
 	done >"$(state_dir)/config"
 }

@@ -52,6 +52,7 @@ start_all() {
 		wait_for "$dom0 answers" 180 connect "$dom0" ||
 			die "$EX_FAIL" "$dom0 does not answer over ssh" "see $dir/ssh.err and $dir/$dom0.log"
 	done
+	[ -z "$SM" ] || subnet_up
 	for ((m = 1; m <= MACHINES && HCAS > 0; m++)); do
 		dom0=$(prefix_of "$m")dom0
 		wait_for "$HCAS HCA(s) of $dom0 ACTIVE" 240 hcas_active "$m" ||
