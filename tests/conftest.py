@@ -83,7 +83,7 @@ def dom0(machine):
     dma_module = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "backend" / "modules" / "xen-ibdma" / "xen-ibdma.ko"
 
     def put():
-        verbs = [BUILD / "tests" / "programs" / "verbs" / program for program in programs.VERBS]
+        verbs = [BUILD / "tests" / "programs" / "verbs" / program for program in (*programs.VERBS, "guids")]
         lab.run("dom0", "mkdir", "-p", lab.THERE)
         lab.put("dom0", *pairs.files("dom0"), *verbs, dma_module, to=lab.THERE)
         lab.run("dom0", f"[ -d /sys/module/xen_ibdma ] || insmod {lab.THERE}/{dma_module.name}")

@@ -67,3 +67,13 @@ def link_down(function=0):
         yield
     finally:
         fault("link", "up", "--function", function)
+
+
+@contextlib.contextmanager
+def managed():
+    """The HCAs are joined by a managed switch, and wait for a subnet manager, for as long as this lasts."""
+    try:
+        lab.lab("hca", "sm", "external")
+        yield
+    finally:
+        lab.lab("hca", "sm", "built-in")

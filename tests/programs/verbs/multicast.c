@@ -3,7 +3,8 @@
  * UD multicast: what is sent to a group reaches every QP that is attached to it, on every device, once, and
  * nobody else.
  *
- * No subnet manager is asked: groups and their LIDs are chosen by hand, which works wherever switches deliver by group.
+ * No subnet manager is asked: groups and their LIDs are chosen by hand, which works wherever switches deliver by group;
+ * where they do not, because of a manager, there is the case not-joined.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -303,6 +304,25 @@ static void bad_attach(const void *arg)
 	crowd_close(&c);
 }
 
+/* No subnet manager has been asked, so a switch that has one brings nothing: who is on the sender's own port needs no switch. */
+static void not_joined(const void *arg)
+{
+	uint64_t pattern = vp_fresh();
+	struct crowd c;
+
+	(void)arg;
+	crowd_open(&c);
+	attach_all(&c);
+	post_all(&c);
+	send_to(&c.sender, c.ah, VP_QKEY, pattern);
+	expect_datagram(&c, 0, pattern);
+	expect_datagram(&c, 2, pattern);
+	vp_expect_none(&c.member[1].rcq, "a member on the other port");
+	vp_expect_none(&c.member[3].rcq, "a member on the other port");
+	detach_all(&c);
+	crowd_close(&c);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("reaches-all", reaches_all,
 		   "a datagram reaches every member on both devices, once"),
@@ -313,6 +333,9 @@ static const struct check_case cases[] = {
 	CHECK_CASE("member-not-ready", member_not_ready,
 		   "a member without a receive holds up nobody"),
 	CHECK_CASE("bad-attach", bad_attach, "who and what cannot be in a group"),
+	CHECK_CASE("not-joined", not_joined,
+		   "a group that no manager knows ends at the switch (where there is a manager)",
+		   .on_demand = true),
 };
 
 int main(int argc, char **argv)
