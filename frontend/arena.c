@@ -132,8 +132,8 @@ int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
 	return get_shared(ctx, at, addr, 8, shift ?: PAGE_SHIFT);
 }
 
-int xenib_kernel_queue_get(struct xenib_context *ctx, struct xenib_arena_addr *buf,
-			   struct xenib_arena_addr *dbr, size_t length)
+int xenib_arena_create_kernel(struct xenib_context *ctx, struct xenib_arena_addr *buf,
+			      struct xenib_arena_addr *dbr, size_t length)
 {
 	struct xenib_arena *arena;
 	int err;

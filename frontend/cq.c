@@ -40,9 +40,9 @@ static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entri
 		.req.op = XEN_VHCA_OP_CQ_CREATE,
 		.req.u.cq_create = {
 			.ctx = ctx->handle,
-			.uar = cq->uar->handle,
-			.buf = xenib_arena_addr_wire(&cq->buf),
-			.dbr = xenib_arena_addr_wire(&cq->dbr),
+			.uar = cq->mem.uar->handle,
+			.buf = xenib_arena_addr_wire(&cq->mem.buf),
+			.dbr = xenib_arena_addr_wire(&cq->mem.dbr),
 			.cqes = entries,
 			.cqe_size = cqe_size,
 			.event_bit = cq->event_bit,
@@ -79,7 +79,7 @@ static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
 		.cq = &cq->ibcq,
 	};
 	xenib_events_add(dev->events, &cq->event_obj);
-	cq->arm = (const __be32 *)xenib_arena_addr_kva(&cq->dbr) + XENIB_DBR_ARM;
+	cq->arm = (const __be32 *)xenib_arena_addr_kva(&cq->mem.dbr) + XENIB_DBR_ARM;
 	cq->told = false;
 	xenib_events_set_cq(dev->events, cq->event_bit, cq);
 }
@@ -95,36 +95,24 @@ static void end_events(struct xenib_dev *dev, struct xenib_cq *cq)
 static int get_memory(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries,
 		      const struct xenib_create_cq_req *req)
 {
-	int err;
+	const struct xenib_queue_place at = {
+		.has_uar = true,
+		.uar = req->uar,
+		.buf_addr = req->buf_addr,
+		.buf_shift = req->buf_shift,
+		.length = (u64)entries * req->cqe_size,
+		.db_addr = req->db_addr,
+		.db_shift = req->db_shift,
+	};
 
-	cq->uar = xenib_uar_get(ctx, req->uar);
-	if (!cq->uar)
-		return xenib_refuse(ctx->dev, -EINVAL, "no doorbell page has index %u", req->uar);
-	err = xenib_dbr_get(ctx, &cq->dbr, req->db_addr, req->db_shift);
-	if (err)
-		goto err_put_uar;
-	err = xenib_buf_get(ctx, &cq->buf, req->buf_addr, (u64)entries * req->cqe_size,
-			    req->buf_shift);
-	if (err)
-		goto err_put_dbr;
-	return 0;
-
-err_put_dbr:
-	xenib_arena_addr_put(ctx, &cq->dbr);
-err_put_uar:
-	xenib_uar_put(cq->uar);
-	return err;
+	return xenib_queue_mem_get(ctx, &cq->mem, &at);
 }
 
 static void put_memory(struct xenib_cq *cq)
 {
-	if (cq->k) {
+	if (cq->k)
 		xenib_kcq_exit(cq);
-		return;
-	}
-	xenib_arena_addr_put(cq->uar->ctx, &cq->buf);
-	xenib_arena_addr_put(cq->uar->ctx, &cq->dbr);
-	xenib_uar_put(cq->uar);
+	xenib_queue_mem_put(&cq->mem);
 }
 
 static int make(struct xenib_dev *dev, struct xenib_cq *cq, u32 entries, u32 cqe_size)
@@ -134,7 +122,7 @@ static int make(struct xenib_dev *dev, struct xenib_cq *cq, u32 entries, u32 cqe
 	err = take_bit(dev, cq);
 	if (err)
 		return err;
-	err = send_create(cq->uar->ctx, cq, entries, cqe_size);
+	err = send_create(cq->mem.ctx, cq, entries, cqe_size);
 	if (err) {
 		xenib_events_give_bit(dev->events, cq->event_bit);
 		return err;

@@ -104,12 +104,12 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 			.send_cq = to_xcq(init->send_cq)->handle,
 			.recv_cq = to_xcq(init->recv_cq)->handle,
 			.srq = init->srq ? to_xsrq(init->srq)->handle : XEN_VHCA_NO_HANDLE,
-			.uar = qp->uar->handle,
+			.uar = qp->mem.uar->handle,
 			.type = wire_type(init->qp_type),
 			.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? XEN_VHCA_QP_SIGNAL_ALL : 0,
 			.user_index = req->uidx,
-			.buf = xenib_arena_addr_wire(&qp->buf),
-			.dbr = xenib_arena_addr_wire(&qp->dbr),
+			.buf = xenib_arena_addr_wire(&qp->mem.buf),
+			.dbr = xenib_arena_addr_wire(&qp->mem.dbr),
 			.sq_wqe_count = req->sq_wqe_count,
 			.rq_wqe_count = req->rq_wqe_count,
 			.rq_wqe_shift = req->rq_wqe_shift,
@@ -134,37 +134,24 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 static int get_memory(struct xenib_context *ctx, struct xenib_qp *qp,
 		      const struct xenib_create_qp_req *req)
 {
-	int err;
+	const struct xenib_queue_place at = {
+		.has_uar = true,
+		.uar = req->uar,
+		.buf_addr = req->buf_addr,
+		.buf_shift = req->buf_shift,
+		.length = buf_bytes(req),
+		.db_addr = req->db_addr,
+		.db_shift = req->db_shift,
+	};
 
-	qp->uar = xenib_uar_get(ctx, req->uar);
-	if (!qp->uar)
-		return xenib_refuse(ctx->dev, -EINVAL, "no doorbell page has index %u", req->uar);
-	err = xenib_dbr_get(ctx, &qp->dbr, req->db_addr, req->db_shift);
-	if (err)
-		goto err_put_uar;
-	if (buf_bytes(req)) {
-		err = xenib_buf_get(ctx, &qp->buf, req->buf_addr, buf_bytes(req), req->buf_shift);
-		if (err)
-			goto err_put_dbr;
-	}
-	return 0;
-
-err_put_dbr:
-	xenib_arena_addr_put(ctx, &qp->dbr);
-err_put_uar:
-	xenib_uar_put(qp->uar);
-	return err;
+	return xenib_queue_mem_get(ctx, &qp->mem, &at);
 }
 
 static void put_memory(struct xenib_qp *qp)
 {
-	if (qp->k) {
+	if (qp->k)
 		xenib_kqp_exit(qp);
-		return;
-	}
-	xenib_arena_addr_put(qp->uar->ctx, &qp->buf);
-	xenib_arena_addr_put(qp->uar->ctx, &qp->dbr);
-	xenib_uar_put(qp->uar);
+	xenib_queue_mem_put(&qp->mem);
 }
 
 static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,

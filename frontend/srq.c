@@ -31,8 +31,8 @@ static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u
 		.req.u.srq_create = {
 			.pd = to_xpd(srq->ibsrq.pd)->handle,
 			.user_index = uidx,
-			.buf = xenib_arena_addr_wire(&srq->buf),
-			.dbr = xenib_arena_addr_wire(&srq->dbr),
+			.buf = xenib_arena_addr_wire(&srq->mem.buf),
+			.dbr = xenib_arena_addr_wire(&srq->mem.dbr),
 			.max_wr = wqes,
 			.max_sge = attr->max_sge,
 			.limit = attr->srq_limit,
@@ -58,6 +58,28 @@ static void begin_events(struct xenib_dev *dev, struct xenib_srq *srq)
 	xenib_events_add(dev->events, &srq->event_obj);
 }
 
+/* In the process's memory. It is rung nowhere: the doorbell record says all. */
+static int get_memory(struct xenib_context *ctx, struct xenib_srq *srq, u64 length,
+		      const struct xenib_create_srq_req *req)
+{
+	const struct xenib_queue_place at = {
+		.buf_addr = req->buf_addr,
+		.buf_shift = req->buf_shift,
+		.length = length,
+		.db_addr = req->db_addr,
+		.db_shift = req->db_shift,
+	};
+
+	return xenib_queue_mem_get(ctx, &srq->mem, &at);
+}
+
+static void put_memory(struct xenib_srq *srq)
+{
+	if (srq->k)
+		xenib_ksrq_exit(srq);
+	xenib_queue_mem_put(&srq->mem);
+}
+
 static int create_kernel_srq(struct xenib_dev *dev, struct xenib_srq *srq, struct ib_srq_attr *attr)
 {
 	int err;
@@ -67,7 +89,7 @@ static int create_kernel_srq(struct xenib_dev *dev, struct xenib_srq *srq, struc
 		return err;
 	err = send_create(dev, srq, srq->k->q.mask + 1, 0, attr);
 	if (err) {
-		xenib_ksrq_exit(srq);
+		put_memory(srq);
 		return err;
 	}
 	attr->max_wr = srq->k->q.mask;
@@ -81,7 +103,6 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	struct xenib_create_srq_resp resp = {};
 	struct xenib_srq *srq = to_xsrq(ibsrq);
 	struct xenib_create_srq_req req;
-	struct xenib_context *ctx;
 	u32 wqes;
 	int err;
 
@@ -100,33 +121,26 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (xenib_exceeds(dev, "receive WQEs", wqes, dev->attr.max_srq_wqes))
 		return -EINVAL;
 
-	ctx = xenib_udata_ctx(udata);
-	err = xenib_dbr_get(ctx, &srq->dbr, req.db_addr, req.db_shift);
+	err = get_memory(xenib_udata_ctx(udata), srq,
+			 (u64)wqes * vhca_srq_stride(init->attr.max_sge), &req);
 	if (err)
 		return err;
-	err = xenib_buf_get(ctx, &srq->buf, req.buf_addr,
-			    (u64)wqes * vhca_srq_stride(init->attr.max_sge), req.buf_shift);
-	if (err)
-		goto err_put_dbr;
 	err = send_create(dev, srq, wqes, req.uidx, &init->attr);
 	if (err)
-		goto err_put_buf;
+		goto err_put;
 
 	init->attr.max_wr = wqes - 1;
 	resp.srqn = srq->srqn;
 	err = xenib_copy_resp(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_destroy;
-	srq->ctx = ctx;
 	begin_events(dev, srq);
 	return 0;
 
 err_destroy:
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
-err_put_buf:
-	xenib_arena_addr_put(ctx, &srq->buf);
-err_put_dbr:
-	xenib_arena_addr_put(ctx, &srq->dbr);
+err_put:
+	put_memory(srq);
 	return err;
 }
 
@@ -180,11 +194,6 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	xenib_events_remove(dev->events, &srq->event_obj);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
-	if (srq->k) {
-		xenib_ksrq_exit(srq);
-		return 0;
-	}
-	xenib_arena_addr_put(srq->ctx, &srq->buf);
-	xenib_arena_addr_put(srq->ctx, &srq->dbr);
+	put_memory(srq);
 	return 0;
 }

@@ -32,6 +32,15 @@ struct xenib_uar *xenib_uar_get(struct xenib_context *ctx, u32 index)
 	return uar;
 }
 
+void xenib_uar_hold(struct xenib_uar *uar)
+{
+	struct xenib_context *ctx = uar->ctx;
+
+	xa_lock(&ctx->uars);
+	uar->queues++;
+	xa_unlock(&ctx->uars);
+}
+
 void xenib_uar_put(struct xenib_uar *uar)
 {
 	struct xenib_context *ctx = uar->ctx;

@@ -97,8 +97,8 @@ int xenib_dbr_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 ad
  * A queue of length bytes and a doorbell record in memory of the kernel's own, which both are
  * returned to. Without a length there is no queue.
  */
-int xenib_kernel_queue_get(struct xenib_context *ctx, struct xenib_arena_addr *buf,
-			   struct xenib_arena_addr *dbr, size_t length);
+int xenib_arena_create_kernel(struct xenib_context *ctx, struct xenib_arena_addr *buf,
+			      struct xenib_arena_addr *dbr, size_t length);
 
 /* Only when no object uses the place any more. */
 void xenib_arena_addr_put(struct xenib_context *ctx, struct xenib_arena_addr *at);

@@ -116,11 +116,17 @@ struct xenib_mw {
 	xen_vhca_handle_t handle;
 };
 
-struct xenib_cq {
-	struct ib_cq ibcq;
+/* Where a CQ, QP or SRQ lies. */
+struct xenib_queue_mem {
+	struct xenib_context *ctx;
+	struct xenib_uar *uar; /* where it is rung; NULL: an SRQ, which is not */
 	struct xenib_arena_addr buf;
 	struct xenib_arena_addr dbr;
-	struct xenib_uar *uar;
+};
+
+struct xenib_cq {
+	struct ib_cq ibcq;
+	struct xenib_queue_mem mem;
 	xen_vhca_handle_t handle;
 	u32 cqn;
 	u32 event_bit;     /* or XEN_VHCA_NO_EVENT */
@@ -133,9 +139,7 @@ struct xenib_cq {
 
 struct xenib_srq {
 	struct ib_srq ibsrq;
-	struct xenib_context *ctx;
-	struct xenib_arena_addr buf;
-	struct xenib_arena_addr dbr;
+	struct xenib_queue_mem mem;
 	xen_vhca_handle_t handle;
 	u32 srqn;
 	struct xenib_event_obj event_obj;
@@ -144,9 +148,7 @@ struct xenib_srq {
 
 struct xenib_qp {
 	struct ib_qp ibqp;
-	struct xenib_arena_addr buf;
-	struct xenib_arena_addr dbr;
-	struct xenib_uar *uar;
+	struct xenib_queue_mem mem;
 	xen_vhca_handle_t handle;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
@@ -252,12 +254,46 @@ void xenib_mmap_free(struct rdma_user_mmap_entry *entry);
 struct xenib_uar *xenib_uar_get(struct xenib_context *ctx, u32 index);
 void xenib_uar_put(struct xenib_uar *uar);
 
+/* As xenib_uar_get(), of a page that the caller knows already. */
+void xenib_uar_hold(struct xenib_uar *uar);
+
 /*
  * A page of the backend for uar, whose ctx and type are set; and its end. It is not mapped by any
  * of this.
  */
 int xenib_uar_offer(struct xenib_uar *uar);
 void xenib_uar_return(struct xenib_uar *uar);
+
+/* queue_mem.c */
+
+/* Where a process wants a queue: as in the requests of xenib-abi.h. */
+struct xenib_queue_place {
+	bool has_uar; /* false: an SRQ */
+	u8 buf_shift;
+	u8 db_shift;
+	u32 uar;
+	u64 buf_addr;
+	u64 length; /* 0: a doorbell record alone */
+	u64 db_addr;
+};
+
+/**
+ * xenib_queue_mem_get() - a queue in memory of the calling process: all of it, or nothing.
+ * @mem: undone by xenib_queue_mem_put()
+ */
+int xenib_queue_mem_get(struct xenib_context *ctx, struct xenib_queue_mem *mem,
+			const struct xenib_queue_place *at);
+
+/**
+ * xenib_queue_mem_get_kernel() - the same in memory of the kernel's own.
+ * @uar: the kernel's, or NULL: an SRQ
+ * @length: of the queue in bytes; 0: a doorbell record alone
+ */
+int xenib_queue_mem_get_kernel(struct xenib_context *ctx, struct xenib_queue_mem *mem,
+			       struct xenib_uar *uar, size_t length);
+
+/** xenib_queue_mem_put() - only once the backend has no such object any more. */
+void xenib_queue_mem_put(struct xenib_queue_mem *mem);
 
 /* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c, mcast.c */
 int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);

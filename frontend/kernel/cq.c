@@ -295,27 +295,24 @@ int xenib_kcq_init(struct xenib_cq *cq, u32 entries)
 	INIT_LIST_HEAD(&k->receivers);
 	xenib_lock_init(&k->q.lock);
 
-	err = xenib_kernel_queue_get(&kernel->ctx, &cq->buf, &cq->dbr,
-				     (size_t)entries << XENIB_CQE_SHIFT);
+	err = xenib_queue_mem_get_kernel(&kernel->ctx, &cq->mem, &kernel->uar.uar,
+					 (size_t)entries << XENIB_CQE_SHIFT);
 	if (err) {
 		kfree(k);
 		return err;
 	}
 	k->q.mask = entries - 1;
-	k->q.cqes = xenib_arena_addr_kva(&cq->buf);
-	k->q.dbrec = xenib_arena_addr_kva(&cq->dbr);
+	k->q.cqes = xenib_arena_addr_kva(&cq->mem.buf);
+	k->q.dbrec = xenib_arena_addr_kva(&cq->mem.dbr);
 	k->q.qps = &kernel->qps;
 	k->q.bell = &kernel->uar.bell;
 	xenib_cq_init_cqes(&k->q);
-	cq->uar = &kernel->uar.uar;
 	cq->k = k;
 	return 0;
 }
 
 void xenib_kcq_exit(struct xenib_cq *cq)
 {
-	xenib_arena_addr_put(cq->uar->ctx, &cq->buf);
-	xenib_arena_addr_put(cq->uar->ctx, &cq->dbr);
 	kfree(cq->k);
 }
 

@@ -88,12 +88,12 @@ struct xenib_kcq {
 };
 
 /**
- * xenib_kcq_init() - sets cq->k, buf, dbr and uar of a CQ that is to be made.
+ * xenib_kcq_init() - sets cq->k and mem of a CQ that is to be made.
  * @entries: a power of two
  */
 int xenib_kcq_init(struct xenib_cq *cq, u32 entries);
 
-/** xenib_kcq_exit() - the backend does not have the CQ, or not any more. */
+/** xenib_kcq_exit() - the backend does not have the CQ, or not any more. Leaves mem. */
 void xenib_kcq_exit(struct xenib_cq *cq);
 
 /** xenib_kcq_publish() - the backend has made the CQ: it has its number. */
@@ -150,13 +150,13 @@ struct xenib_kqp {
 };
 
 /**
- * xenib_kqp_init() - sets qp->k, buf, dbr and uar of a QP that is to be made.
+ * xenib_kqp_init() - sets qp->k and mem of a QP that is to be made.
  * @req: is told what the backend has to know of its queues
  */
 int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
 		   struct xenib_create_qp_req *req);
 
-/** xenib_kqp_exit() - the backend does not have the QP, or not any more. */
+/** xenib_kqp_exit() - the backend does not have the QP, or not any more. Leaves mem. */
 void xenib_kqp_exit(struct xenib_qp *qp);
 
 /**
@@ -185,10 +185,10 @@ struct xenib_ksrq {
 	const struct xenib_pool_keys *keys;
 };
 
-/** xenib_ksrq_init() - sets srq->k, ctx, buf and dbr of an SRQ that is to be made. */
+/** xenib_ksrq_init() - sets srq->k and mem of an SRQ that is to be made. */
 int xenib_ksrq_init(struct xenib_srq *srq, const struct ib_srq_attr *attr);
 
-/** xenib_ksrq_exit() - the backend does not have the SRQ, or not any more. */
+/** xenib_ksrq_exit() - the backend does not have the SRQ, or not any more. Leaves mem. */
 void xenib_ksrq_exit(struct xenib_srq *srq);
 
 /**

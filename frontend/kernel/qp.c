@@ -81,8 +81,9 @@ static void describe(const struct xenib_kqp *kqp, const struct xenib_qp_size *si
 static void lay_out(struct xenib_qp *qp, struct xenib_kqp *kqp, const struct ib_qp_init_attr *init,
 		    const struct xenib_qp_size *size)
 {
-	kqp->q.dbrec = xenib_arena_addr_kva(&qp->dbr);
-	xenib_qp_init_queues(&kqp->q, size->bytes ? xenib_arena_addr_kva(&qp->buf) : NULL, size);
+	kqp->q.dbrec = xenib_arena_addr_kva(&qp->mem.dbr);
+	xenib_qp_init_queues(&kqp->q, size->bytes ? xenib_arena_addr_kva(&qp->mem.buf) : NULL,
+			     size);
 	xenib_lock_init(&kqp->q.sq.lock);
 	xenib_lock_init(&kqp->q.rq.lock);
 	kqp->q.sq.bell = &kqp->kernel->uar.bell;
@@ -121,7 +122,7 @@ int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
 	err = alloc_arrays(kqp, &size);
 	if (err)
 		goto err_free;
-	err = xenib_kernel_queue_get(&kernel->ctx, &qp->buf, &qp->dbr, size.bytes);
+	err = xenib_queue_mem_get_kernel(&kernel->ctx, &qp->mem, &kernel->uar.uar, size.bytes);
 	if (err)
 		goto err_free;
 	err = take_number(kqp);
@@ -129,13 +130,11 @@ int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
 		goto err_put;
 	lay_out(qp, kqp, init, &size);
 	describe(kqp, &size, req);
-	qp->uar = &kernel->uar.uar;
 	qp->k = kqp;
 	return 0;
 
 err_put:
-	xenib_arena_addr_put(&kernel->ctx, &qp->buf);
-	xenib_arena_addr_put(&kernel->ctx, &qp->dbr);
+	xenib_queue_mem_put(&qp->mem);
 err_free:
 	free_arrays(kqp);
 	kfree(kqp);
@@ -148,8 +147,6 @@ void xenib_kqp_exit(struct xenib_qp *qp)
 	struct xenib_kqp *kqp = qp->k;
 
 	xa_erase_irq(&kqp->kernel->qps.qps, kqp->q.uidx);
-	xenib_arena_addr_put(qp->uar->ctx, &qp->buf);
-	xenib_arena_addr_put(qp->uar->ctx, &qp->dbr);
 	free_arrays(kqp);
 	kfree_rcu(kqp, rcu);
 	qp->k = NULL;

@@ -114,14 +114,13 @@ int xenib_ksrq_init(struct xenib_srq *srq, const struct ib_srq_attr *attr)
 	err = alloc_arrays(k);
 	if (err)
 		goto err_free;
-	err = xenib_kernel_queue_get(&kernel->ctx, &srq->buf, &srq->dbr,
-				     (size_t)(k->q.mask + 1) << k->q.shift);
+	err = xenib_queue_mem_get_kernel(&kernel->ctx, &srq->mem, NULL,
+					 (size_t)(k->q.mask + 1) << k->q.shift);
 	if (err)
 		goto err_free;
-	k->q.wqes = xenib_arena_addr_kva(&srq->buf);
-	k->q.dbrec = xenib_arena_addr_kva(&srq->dbr);
+	k->q.wqes = xenib_arena_addr_kva(&srq->mem.buf);
+	k->q.dbrec = xenib_arena_addr_kva(&srq->mem.dbr);
 	xenib_srq_init_list(&k->q);
-	srq->ctx = &kernel->ctx;
 	srq->k = k;
 	return 0;
 
@@ -132,8 +131,6 @@ err_free:
 
 void xenib_ksrq_exit(struct xenib_srq *srq)
 {
-	xenib_arena_addr_put(srq->ctx, &srq->buf);
-	xenib_arena_addr_put(srq->ctx, &srq->dbr);
 	free_ksrq(srq->k);
 	srq->k = NULL;
 }
