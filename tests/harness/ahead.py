@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Tests that need no machine, and no other test, begin ahead of their turn: as many at once as there are processors, and two at least."""
+"""Tests that need no machine, and no other test, begin ahead of their turn: as many at once as there are processors, and two at least. They
+take what others leave of the processors."""
 
 import os
 import threading
@@ -7,6 +8,8 @@ from concurrent import futures
 from itertools import groupby, zip_longest
 
 from harness import process
+
+NICE = 10  # a machine's processors go first
 
 
 def once(function):
@@ -23,6 +26,11 @@ def once(function):
     return call
 
 
+def give_way():
+    """This thread does, with all that it starts."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
 def mixed(items):
     """One of each function in turn: those of a function often wait for the same thing, such as a compiler."""
     functions = [list(group) for _, group in groupby(items, lambda item: item.function)]
@@ -33,7 +41,7 @@ class Ahead:
     """Calls of test functions. Those that have not begun when it ends never do."""
 
     def __init__(self, items):
-        self.pool = futures.ThreadPoolExecutor(max(2, os.cpu_count()))
+        self.pool = futures.ThreadPoolExecutor(max(2, os.cpu_count()), initializer=give_way)
         self.threads = {}
         self.futures = {item.nodeid: self.pool.submit(self.call, item) for item in mixed(items)}
 

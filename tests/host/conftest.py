@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Tests with the mark "ahead" begin, as many at once as there are processors, when the first of them is due."""
+"""Tests with the mark "ahead" begin with the run, and go on beside those that have a machine. Their results come last."""
 
 import pytest
 
@@ -12,15 +12,25 @@ def is_ahead(item):
     return item.get_closest_marker("ahead") is not None
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    items.sort(key=is_ahead)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    """Before the first test."""
+    items = [item for item in session.items if is_ahead(item)]
+    if items and not session.config.option.collectonly:
+        session.stash[AHEAD] = Ahead(items)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     __tracebackhide__ = True
     if not is_ahead(pyfuncitem):
         return None
-    session = pyfuncitem.session
-    if AHEAD not in session.stash:
-        session.stash[AHEAD] = Ahead([item for item in session.items if is_ahead(item)])
-    session.stash[AHEAD].wait(pyfuncitem)
+    pyfuncitem.session.stash[AHEAD].wait(pyfuncitem)
     return True
 
 
