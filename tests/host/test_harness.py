@@ -100,6 +100,19 @@ def test_fault(sample):
     assert "BUG" in run.why("test_fault")
 
 
+def test_search(sample):
+    """Consoles are searched behind the first test and the last, and behind one beside which something came that looks like a fault."""
+    run = sample("says or after_fault")
+    assert run.results() == {
+        "test_says": "passed",
+        "test_says_expected": "passed",
+        "test_says_half": "passed",
+        "test_says_whole": "failure",
+        "test_after_fault": "passed",
+    }, run.ended
+    assert [line for line in run.log if line.startswith("check")] == ["check", "check", "check --leaks"]
+
+
 def test_silence(sample):
     """A machine that falls silent fails a test, is started again, and made what it was."""
     run = sample("falls or notices or stands")

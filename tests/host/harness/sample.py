@@ -52,8 +52,29 @@ def test_ahead(name):
     process.check("sh", "-c", *AHEAD[name])
 
 
+def says(text):
+    lab.run("dom0", f"echo {text} >>{lab.STATE}/dom0.log")
+
+
+def test_says(prepared):
+    says("hello")
+
+
+def test_says_expected(prepared):
+    says("Command line: BUG")
+
+
+def test_says_half(prepared):
+    """As much of a line as had come when it was looked at."""
+    lab.run("dom0", f"printf BU >>{lab.STATE}/dom0.log")
+
+
+def test_says_whole(prepared):
+    says("G")
+
+
 def test_fault(prepared):
-    lab.run("dom0", f"echo BUG >>{lab.STATE}/dom0.log")
+    says("BUG")
 
 
 def test_after_fault(prepared):
