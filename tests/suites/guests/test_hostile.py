@@ -41,6 +41,13 @@ def test_hostile(hostile, program, case):
     hostile.run(program, case)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("count, cases", [(100, ["fetch-*"]), (2000, ["request-random", "ring-many", "ring-log"])])
+def test_count(neighbour, count, cases):
+    """More of what is by chance, or a matter of many."""
+    process.check(*command("hostile"), "--count", count, *cases, merge=True)
+
+
 def test_neighbour(neighbour):
     """Of all that guest2 does meanwhile, and at least of this, it has noticed nothing."""
     process.check(*command("hostile"), "handle-*", merge=True)

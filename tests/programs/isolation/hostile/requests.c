@@ -11,7 +11,7 @@
 #include "example.h"
 #include "hostile.h"
 
-#define RANDOM_REQUESTS 2000
+#define RANDOM_REQUESTS 1000 /* if --count does not say it */
 
 static bool known(unsigned int op)
 {
@@ -185,7 +185,7 @@ static struct xen_vhca_req random_request(const struct vf_process *p)
  */
 static void run_random(const void *arg)
 {
-	unsigned int n, id, refused = 0;
+	unsigned int count = opt.count ? opt.count : RANDOM_REQUESTS, n, id, refused = 0;
 	enum xen_vhca_status should;
 	struct xen_vhca_req req;
 	struct hostile h;
@@ -193,7 +193,7 @@ static void run_random(const void *arg)
 	(void)arg;
 	hostile_begin(&h);
 	srand(opt.seed);
-	for (n = 0; n < RANDOM_REQUESTS; n++) {
+	for (n = 0; n < count; n++) {
 		req = random_request(&h.p);
 		id = vf_send(&h.v, &req, NULL, 0);
 		should = vhca_check_request(&req, &h.v.attr);
@@ -206,8 +206,8 @@ static void run_random(const void *arg)
 		      vhca_status_name(h.v.rsp[id].status));
 		refused++;
 	}
-	check(refused > RANDOM_REQUESTS / 10,
-	      "a good part of the requests was not well formed (%u)", refused);
+	check(refused > count / 10, "a good part of the requests was not well formed (%u)",
+	      refused);
 	hostile_counted(&h.v);
 	vf_disconnect(&h.v); /* with all that came about by chance */
 	hostile_works(&h.v);
@@ -228,7 +228,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE("request-gfn-beyond", run_gfn_beyond,
 		   "a doorbell page beyond all memory; Xen reports it", .on_demand = true),
 	CHECK_CASE("request-random", run_random,
-		   "thousands of requests with octets changed at random", .seconds = 300),
+		   "requests with octets changed at random, --count of them", .seconds = 300),
 };
 
 const struct check_table hostile_requests = { cases, ARRAY_SIZE(cases) };
