@@ -12,7 +12,7 @@ from harness.wait import Silent
 
 CLEAN_SECONDS = 20 * PATIENCE  # for a program that has told all results
 
-VERBS = ["violate", "integrity", "events", "multicast"]
+VERBS = ["violate", "events", "multicast", "integrity"]
 ISOLATION = ["forge", "steal", "hostile", "ring-on"]
 
 
@@ -75,10 +75,18 @@ class Batch:
     def __exit__(self, *_):
         self.end()
 
+    def begin(self, program):
+        """Starts a program before the first of its cases is waited for, so that it runs beside others."""
+        if names := self.cases_of(program):
+            self.start(program, names[0])
+
+    def cases_of(self, program):
+        return [name for of, name in self.selected if of == program]
+
     def start(self, program, case):
         """From this case on."""
         self.end()
-        names = [name for of, name in self.selected if of == program]
+        names = self.cases_of(program)
         self.program, self.queue = program, names[names.index(case):]
         self.process = process.start([*self.command_of(program), *self.queue], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 

@@ -10,22 +10,26 @@ STEAL_PORT = 18790  # as steal.h has it
 pytestmark = pytest.mark.timeout(300)
 
 
-def in_guest1(program, *options):
-    return lab.run_words("guest1", f"{lab.THERE}/{program}", *options, "--results", "-d", "xenib0")
+def command(guest, program, *options):
+    return lab.run_words(guest, f"{lab.THERE}/{program}", *options, "--results", "-d", "xenib0")
 
 
 # ---- processes of a guest ----
 
 
 @pytest.fixture(scope="module")
-def batch(guests, request):
-    with programs.Batch(request, lambda program: in_guest1(program, "-D", "xenib0")) as batch:
-        yield batch
+def batches(guests, request):
+    """By program. The guests work at once."""
+    in_guest1 = programs.Batch(request, lambda program: command("guest1", program, "-D", "xenib0"))
+    in_guest2 = programs.Batch(request, lambda program: command("guest2", program, "-D", "xenib0"))
+    with in_guest1, in_guest2:
+        in_guest2.begin("steal")
+        yield {"forge": in_guest1, "steal": in_guest2}
 
 
 @pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal", long=["message-answer"]))
-def test_processes(batch, program, case):
-    batch.run(program, case)
+def test_processes(batches, program, case):
+    batches[program].run(program, case)
 
 
 # ---- a process of guest1, whose victim is in guest2 ----
@@ -35,7 +39,7 @@ def test_processes(batch, program, case):
 def from_guest(guests, request):
     with lab.running("guest2", f"{lab.THERE}/steal", "serve", "xenib0"):
         lab.run("guest2", f"{lab.THERE}/agent", "await", STEAL_PORT)
-        with programs.Batch(request, lambda program: in_guest1(program, "--peer", "guest2")) as batch:
+        with programs.Batch(request, lambda program: command("guest1", program, "--peer", "guest2")) as batch:
             yield batch
 
 
