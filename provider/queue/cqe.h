@@ -40,19 +40,20 @@ enum xenib_status {
 /* That these are the numbers of the names that begin with prefix. */
 #define XENIB_CHECK_STATUSES(prefix) \
 	static_assert(prefix##LOC_LEN_ERR == (int)XENIB_STATUS_LOC_LEN_ERR && \
-		      prefix##LOC_QP_OP_ERR == (int)XENIB_STATUS_LOC_QP_OP_ERR && \
-		      prefix##LOC_PROT_ERR == (int)XENIB_STATUS_LOC_PROT_ERR && \
-		      prefix##WR_FLUSH_ERR == (int)XENIB_STATUS_WR_FLUSH_ERR && \
-		      prefix##MW_BIND_ERR == (int)XENIB_STATUS_MW_BIND_ERR && \
-		      prefix##BAD_RESP_ERR == (int)XENIB_STATUS_BAD_RESP_ERR && \
-		      prefix##LOC_ACCESS_ERR == (int)XENIB_STATUS_LOC_ACCESS_ERR && \
-		      prefix##REM_INV_REQ_ERR == (int)XENIB_STATUS_REM_INV_REQ_ERR && \
-		      prefix##REM_ACCESS_ERR == (int)XENIB_STATUS_REM_ACCESS_ERR && \
-		      prefix##REM_OP_ERR == (int)XENIB_STATUS_REM_OP_ERR && \
-		      prefix##RETRY_EXC_ERR == (int)XENIB_STATUS_RETRY_EXC_ERR && \
-		      prefix##RNR_RETRY_EXC_ERR == (int)XENIB_STATUS_RNR_RETRY_EXC_ERR && \
-		      prefix##REM_ABORT_ERR == (int)XENIB_STATUS_REM_ABORT_ERR && \
-		      prefix##GENERAL_ERR == (int)XENIB_STATUS_GENERAL_ERR)
+			      prefix##LOC_QP_OP_ERR == (int)XENIB_STATUS_LOC_QP_OP_ERR && \
+			      prefix##LOC_PROT_ERR == (int)XENIB_STATUS_LOC_PROT_ERR && \
+			      prefix##WR_FLUSH_ERR == (int)XENIB_STATUS_WR_FLUSH_ERR && \
+			      prefix##MW_BIND_ERR == (int)XENIB_STATUS_MW_BIND_ERR && \
+			      prefix##BAD_RESP_ERR == (int)XENIB_STATUS_BAD_RESP_ERR && \
+			      prefix##LOC_ACCESS_ERR == (int)XENIB_STATUS_LOC_ACCESS_ERR && \
+			      prefix##REM_INV_REQ_ERR == (int)XENIB_STATUS_REM_INV_REQ_ERR && \
+			      prefix##REM_ACCESS_ERR == (int)XENIB_STATUS_REM_ACCESS_ERR && \
+			      prefix##REM_OP_ERR == (int)XENIB_STATUS_REM_OP_ERR && \
+			      prefix##RETRY_EXC_ERR == (int)XENIB_STATUS_RETRY_EXC_ERR && \
+			      prefix##RNR_RETRY_EXC_ERR == (int)XENIB_STATUS_RNR_RETRY_EXC_ERR && \
+			      prefix##REM_ABORT_ERR == (int)XENIB_STATUS_REM_ABORT_ERR && \
+			      prefix##GENERAL_ERR == (int)XENIB_STATUS_GENERAL_ERR, \
+		      #prefix)
 
 static __always_inline struct xenib_cqe *xenib_cqe_at(const struct xenib_cq_queue *cq, u32 n)
 {
