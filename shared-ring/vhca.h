@@ -37,6 +37,7 @@
  *   registered (MR) or hold queues (CQ, QP, SRQ) and doorbell records
  * - objects: PD, MR, MW, CQ, QP, SRQ; named by handles that the backend issues
  * - queries: device, port, GID, P_Key
+ * - management datagrams: those that a guest's kernel may exchange with the fabric
  * - events: completion events as bits in a shared page, asynchronous events in a
  *   ring in another; both with one event channel of their own
  *
@@ -63,6 +64,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-events = "1"
  * /local/domain/0/backend/vhca/5/0/feature-persistent-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-blueflame = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  *
  * ------------------------ in the frontend's directory -----------------------
  * /local/domain/5/device/vhca/0/backend-id = "0"
@@ -103,6 +105,8 @@
  *      "0": the HCA has no write combining here, so there are no doorbell pages of the
  *      type UAR_BF. A frontend that asks for one nevertheless gets E_UNSUPPORTED, and so
  *      may one whose backend does not say.
+ * feature-mads
+ *      "1": GSI_OPEN and the commands that follow it are supported.
  * error
  *      Why the backend closed the device or refused the frontend's parameters: one
  *      line for people.
@@ -142,6 +146,7 @@
 #define XEN_VHCA_FIELD_FEATURE_EVENTS "feature-events"           /* 0 or 1, as each feature */
 #define XEN_VHCA_FIELD_FEATURE_PERSISTENT "feature-persistent-umem"
 #define XEN_VHCA_FIELD_FEATURE_BLUEFLAME "feature-blueflame"
+#define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
 
 /* In the frontend's directory. References and channels are 32-bit numbers. */
@@ -265,7 +270,11 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_MCAST_ATTACH = 36,
 	XEN_VHCA_OP_MCAST_DETACH = 37,
 	XEN_VHCA_OP_AH_CREATE = 38,
-	XEN_VHCA_OPS = 39 /* one more than the last */
+	XEN_VHCA_OP_GSI_OPEN = 39,
+	XEN_VHCA_OP_GSI_CLOSE = 40,
+	XEN_VHCA_OP_MAD_SEND = 41,
+	XEN_VHCA_OP_MAD_RECV = 42,
+	XEN_VHCA_OPS = 43 /* one more than the last */
 };
 
 /*
@@ -540,6 +549,27 @@ struct xen_vhca_ah_create {
 };
 
 /*
+ * GSI_OPEN: from now on the context, and no other of the vHCA, exchanges MADs with the fabric's
+ * management, until GSI_CLOSE or CTX_CLOSE. E_BUSY: another does. When MADs have come the backend sets
+ * event_bit in the page of completion events, as for a CQ, and does not set it again before a MAD_RECV
+ * has answered that there are no more. With feature-mads and events only.
+ *
+ * MAD_SEND: the first 256 octets of the data page are a MAD. It goes where its class goes; what the
+ * guest's kernel thinks of the way there does not matter. The backend decides what a guest may send:
+ * E_UNSUPPORTED for a class or method that guests do not have, E_ARG for a MAD that is malformed or
+ * names what is not the guest's, E_LIMIT for too many. Answers come by MAD_RECV, with the transaction
+ * id that the guest gave. MADs are datagrams: each may be lost.
+ *
+ * MAD_RECV: those that have come, in the data page.
+ */
+struct xen_vhca_gsi_open {
+	xen_vhca_handle_t ctx;
+	uint32_t event_bit;
+};
+
+#define XEN_VHCA_MAD_SIZE 256
+
+/*
  * GID_QUERY, PKEY_QUERY: index in the table of the port, and how many more entries behind it are
  * asked for, all within the table and the answer: see xen_vhca_gids and xen_vhca_pkeys. A backend
  * that does not know "more", which was a reserved field, answers E_RESERVED unless it is 0; the
@@ -575,6 +605,7 @@ struct xen_vhca_req {
 		struct xen_vhca_qp_create qp_create;
 		struct xen_vhca_qp_modify qp_modify;
 		struct xen_vhca_mcast mcast;
+		struct xen_vhca_gsi_open gsi_open;
 		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
 	} u;
 };
@@ -649,6 +680,25 @@ struct xen_vhca_pkeys {
 	uint16_t pkey[XEN_VHCA_PKEYS];
 };
 
+/* To MAD_RECV: how many there are in the data page. Fewer than XEN_VHCA_MADS: there are no more. */
+#define XEN_VHCA_MADS 13
+
+struct xen_vhca_mads {
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* In the data page. Values as in struct ib_wc. */
+struct xen_vhca_mad {
+	uint32_t src_qpn;
+	uint16_t slid, pkey_index;
+	uint8_t sl, path_bits;
+	uint8_t has_grh;
+	uint8_t reserved[5];
+	uint8_t grh[40];
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+};
+
 struct xen_vhca_rsp {
 	uint16_t id;
 	uint8_t op;
@@ -665,6 +715,7 @@ struct xen_vhca_rsp {
 		struct xen_vhca_port_attr port;
 		struct xen_vhca_gids gids;
 		struct xen_vhca_pkeys pkeys;
+		struct xen_vhca_mads mads;
 		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
 	} u;
 };

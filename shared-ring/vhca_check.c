@@ -66,6 +66,7 @@ OFFSET(xen_vhca_qp_attr, alt_av, 72);
 SIZE(xen_vhca_qp_modify, 112);
 SIZE(xen_vhca_mcast, 24);
 SIZE(xen_vhca_index, 8);
+SIZE(xen_vhca_gsi_open, 8);
 SIZE(xen_vhca_req, XEN_VHCA_REQ_SIZE);
 OFFSET(xen_vhca_req, op, 2);
 OFFSET(xen_vhca_req, u, 8);
@@ -82,6 +83,12 @@ SIZE(xen_vhca_port_attr, 40);
 OFFSET(xen_vhca_port_attr, gid_tbl_len, 16);
 SIZE(xen_vhca_gids, 240);
 SIZE(xen_vhca_pkeys, 248);
+SIZE(xen_vhca_mads, 8);
+SIZE(xen_vhca_mad, 312);
+OFFSET(xen_vhca_mad, slid, 4);
+OFFSET(xen_vhca_mad, sl, 8);
+OFFSET(xen_vhca_mad, grh, 16);
+static_assert(XEN_VHCA_MADS * sizeof(struct xen_vhca_mad) <= XEN_VHCA_PAGE_SIZE, "fit a data page");
 SIZE(xen_vhca_rsp, XEN_VHCA_REQ_SIZE);
 OFFSET(xen_vhca_rsp, status, 4);
 OFFSET(xen_vhca_rsp, hca_errno, 6);
@@ -510,6 +517,15 @@ static enum xen_vhca_status check_mcast(const struct xen_vhca_req *req,
 	return m->gid[0] == 0xff ? OK : XEN_VHCA_E_ARG;
 }
 
+static enum xen_vhca_status check_gsi_open(const struct xen_vhca_req *req,
+					   const struct xen_vhca_device_attr *limits)
+{
+	(void)limits;
+	if (!req->u.gsi_open.ctx)
+		return XEN_VHCA_E_HANDLE;
+	return req->u.gsi_open.event_bit < XEN_VHCA_EVENT_BITS ? OK : XEN_VHCA_E_ARG;
+}
+
 struct rule {
 	const char *name;
 	uint16_t length; /* of the operation's own part */
@@ -554,6 +570,10 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(MCAST_ATTACH, mcast, check_mcast),
 	RULE(MCAST_DETACH, mcast, check_mcast),
 	RULE(AH_CREATE, ah_create, check_ah_create),
+	RULE(GSI_OPEN, gsi_open, check_gsi_open),
+	RULE_END(GSI_CLOSE),
+	RULE(MAD_SEND, object, check_object),
+	RULE(MAD_RECV, object, check_object),
 };
 
 static int all_zero(const uint8_t *octets, unsigned int from, unsigned int to)
@@ -592,6 +612,11 @@ uint32_t vhca_request_pages(const struct xen_vhca_req *req)
 	default:
 		return 0;
 	}
+}
+
+uint32_t vhca_request_words(const struct xen_vhca_req *req)
+{
+	return req->op == XEN_VHCA_OP_MAD_SEND ? XEN_VHCA_MAD_SIZE / 4 : vhca_request_pages(req);
 }
 
 const char *vhca_op_name(unsigned int op)

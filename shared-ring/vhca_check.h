@@ -44,6 +44,9 @@ enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
  */
 uint32_t vhca_request_pages(const struct xen_vhca_req *req);
 
+/* vhca_request_words - 32-bit words of its data page that belong to a checked request, likewise. */
+uint32_t vhca_request_words(const struct xen_vhca_req *req);
+
 /*
  * vhca_check_response - checks a response to a request.
  * @req: the request that has the response's id

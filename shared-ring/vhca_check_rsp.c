@@ -149,6 +149,9 @@ static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *
 	case XEN_VHCA_OP_QP_QUERY:
 		*length = sizeof(rsp->u.qp);
 		return qp_ok(&rsp->u.qp.attr);
+	case XEN_VHCA_OP_MAD_RECV:
+		*length = sizeof(rsp->u.mads);
+		return rsp->u.mads.count <= XEN_VHCA_MADS && !rsp->u.mads.reserved;
 	default:
 		return 1;
 	}

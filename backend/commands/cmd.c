@@ -52,6 +52,10 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, false },
 	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, false },
 	[XEN_VHCA_OP_AH_CREATE] = { cmd_ah_create, false },
+	[XEN_VHCA_OP_GSI_OPEN] = { cmd_gsi_open, false },
+	[XEN_VHCA_OP_GSI_CLOSE] = { cmd_gsi_close, false },
+	[XEN_VHCA_OP_MAD_SEND] = { cmd_mad_send, false },
+	[XEN_VHCA_OP_MAD_RECV] = { cmd_mad_recv, false },
 };
 
 /* Under the lock. Unmapping takes its time, as mapping does. */
@@ -440,7 +444,7 @@ static enum xen_vhca_status run(struct cmd *cmd, cmd_fetch *fetch, void *from)
 
 	if (status)
 		return status;
-	cmd->n_refs = vhca_request_pages(&cmd->req);
+	cmd->n_refs = vhca_request_words(&cmd->req);
 	if (cmd->n_refs)
 		fetch(from, cmd->refs, cmd->n_refs);
 	return operations[cmd->req.op].run(cmd);

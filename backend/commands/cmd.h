@@ -26,9 +26,9 @@
 
 struct cmd {
 	struct vhca *v;
-	struct xen_vhca_req req; /* private copies, checked */
-	uint64_t taken_ns;       /* when the request was read, clock_ns() */
-	uint32_t refs[XEN_VHCA_DATA_REFS];
+	struct xen_vhca_req req;           /* private copies, checked */
+	uint64_t taken_ns;                 /* when the request was read, clock_ns() */
+	uint32_t refs[XEN_VHCA_DATA_REFS]; /* what the request has in its data page */
 	uint32_t n_refs;
 
 	struct xen_vhca_rsp rsp;
@@ -134,5 +134,6 @@ cmd_fn cmd_srq_create, cmd_srq_modify, cmd_srq_query, cmd_srq_destroy; /* srq.c 
 cmd_fn cmd_qp_create, cmd_qp_modify, cmd_qp_query, cmd_qp_destroy;     /* qp.c */
 cmd_fn cmd_mcast_attach, cmd_mcast_detach;                             /* mcast.c */
 cmd_fn cmd_ah_create;                                                  /* ah.c */
+cmd_fn cmd_gsi_open, cmd_gsi_close, cmd_mad_send, cmd_mad_recv;        /* mad.c */
 
 #endif

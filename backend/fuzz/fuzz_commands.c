@@ -5,6 +5,7 @@
  * nothing may be left.
  */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "requests.h"
 #include "unit/fakes/fixture.h"
@@ -20,6 +21,9 @@ static void next_event(struct input *in, struct fixture *fix,
 	fake_async(&fix->fake, recent[what % RECENT], what >> 4);
 	if (what == 0xff)
 		page->cons = (uint32_t)octet(in) << (octet(in) & 24);
+	/* Whether anybody takes it or not. */
+	if (fix->mads && what & 1)
+		send(fix->mads, in->data, in->size < 400 ? in->size : 312, MSG_NOSIGNAL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fixture_init(&fix, kind & 1, NULL);
 	if (kind & 2)
 		fixture_events(&fix);
+	if (kind & 16)
+		fixture_mads(&fix);
 	fix.event_bit = kind & 4 ? kind << 7 : XEN_VHCA_NO_EVENT;
 	fix.shm->fail_in = octet(&in);
 	fix.fake.fail_in = octet(&in);

@@ -151,6 +151,36 @@ void events_port(struct events *e, uint32_t type)
 		eventfd_write(e->wake, 1);
 }
 
+int events_mads_fd(struct events *e)
+{
+	const struct vhca_mads *mads;
+	int fd;
+
+	if (!e || !e->bits)
+		return -1;
+	mads = &e->v->mads;
+	pthread_mutex_lock(&e->v->lock);
+	fd = mads->ctx && !mads->told ? mads->fd : -1;
+	pthread_mutex_unlock(&e->v->lock);
+	return fd;
+}
+
+void events_mads(struct events *e)
+{
+	const uint64_t begun = clock_ns();
+	struct vhca_mads *mads = &e->v->mads;
+	bool news;
+
+	pthread_mutex_lock(&e->v->lock);
+	mads->told = true;
+	news = mads->ctx && vhca_bit_set(e->bits, mads->event_bit);
+	if (news)
+		count_notify(e, begun);
+	pthread_mutex_unlock(&e->v->lock);
+	if (news)
+		notify(e);
+}
+
 /* Reading what a context has */
 
 /* Under the lock. An object of a dying context is as good as gone. */

@@ -63,6 +63,13 @@ int events_flood_fd(const struct events *events);
  */
 int events_counted_fd(const struct events *events);
 
+/*
+ * events_mads_fd - to poll for MADs that have come and that the guest does not know of; -1: nobody wants
+ * to. events_mads: tells it, when there are some. NULL is fine for the first.
+ */
+int events_mads_fd(struct events *events);
+void events_mads(struct events *events);
+
 /* events_port - an event of the port or the device, enum xen_vhca_async_type. */
 void events_port(struct events *events, uint32_t type);
 

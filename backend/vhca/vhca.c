@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hca/gsi.h"
 #include "util/clock.h"
 #include "vhca/vhca.h"
 
@@ -72,6 +73,7 @@ int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct
 	v->hca = hca;
 	v->t = t;
 	v->quota = *quota;
+	v->mads.fd = -1;
 	err = query(v);
 	if (err)
 		return err;
@@ -140,6 +142,19 @@ void vhca_leave(struct vhca *v, struct context *ctx)
 	pthread_mutex_unlock(&v->lock);
 }
 
+void vhca_end_mads(struct vhca *v, xen_vhca_handle_t ctx)
+{
+	bool has;
+
+	pthread_mutex_lock(&v->lock);
+	has = v->mads.ctx == ctx;
+	if (has)
+		v->mads.ctx = XEN_VHCA_NO_HANDLE;
+	pthread_mutex_unlock(&v->lock);
+	if (has)
+		gsi_reset(v->mads.fd);
+}
+
 /* A guest that has removed the mapping itself makes this fail; it has lost nothing but its own. */
 void vhca_free_uar(struct vhca *v, const struct uar *uar)
 {
@@ -203,6 +218,7 @@ void vhca_destroy_context(struct vhca *v, struct context *ctx)
 {
 	struct object *obj;
 
+	vhca_end_mads(v, ctx->obj.handle);
 	v->hca->ops->ctx_close(ctx->hca); /* before the mappings: nothing may be pinned any more */
 	take_back(v, ctx);
 	pthread_mutex_lock(&v->lock);

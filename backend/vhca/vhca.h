@@ -101,6 +101,14 @@ struct vhca_counters {
 
 struct events;
 
+/* Management datagrams of the guest's kernel */
+struct vhca_mads {
+	int fd;                /* hca/gsi.h; -1: none. Does not change while connected. */
+	xen_vhca_handle_t ctx; /* of the context that has them; or XEN_VHCA_NO_HANDLE */
+	uint32_t event_bit;
+	bool told; /* the guest knows that some have come */
+};
+
 struct vhca {
 	struct hca *hca;
 	struct transport *t;
@@ -119,6 +127,7 @@ struct vhca {
 	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
 	struct ratelimit faults;
+	struct vhca_mads mads;
 };
 
 /*
@@ -153,6 +162,9 @@ bool vhca_is_faulty(struct vhca *v);
 
 /* vhca_owes_ms - after vhca_fini(): after how long the guest may be served again. */
 uint64_t vhca_owes_ms(const struct vhca *v);
+
+/* vhca_end_mads - if this context has them, it does not any more. Takes the lock. */
+void vhca_end_mads(struct vhca *v, xen_vhca_handle_t ctx);
 
 /* vhca_free_uar - the guest can no longer map it, in whatever state its mapping is. Takes the lock. */
 void vhca_free_uar(struct vhca *v, const struct uar *uar);

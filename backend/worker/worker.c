@@ -22,6 +22,7 @@
 
 #include "broker/client.h"
 #include "hca/dma_check.h"
+#include "hca/gsi.h"
 #include "hca/uverbs.h"
 #include "sandbox/sandbox.h"
 #include "shared-ring/vhca_event.h"
@@ -52,6 +53,7 @@ struct worker {
 	unsigned int port;
 
 	int mm_pin, signals;
+	int gsi; /* hca/gsi.h, or -1 */
 	struct xs_handle *xs;
 	struct broker *broker;
 	struct transport *t;
@@ -173,6 +175,7 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
 	}
+	w->v.mads.fd = w->gsi;
 	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
 		vhca_fini(&w->v);
 		return;
@@ -287,6 +290,7 @@ enum {
 	POLL_HCA,
 	POLL_FLOOD,
 	POLL_COUNTED,
+	POLL_MADS,
 	POLL_RING,
 	POLLS = POLL_RING + RING_FDS
 };
@@ -330,6 +334,7 @@ static void loop(struct worker *w)
 		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
 		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
 		[POLL_COUNTED] = { .fd = -1, .events = POLLIN },
+		[POLL_MADS] = { .fd = -1, .events = POLLIN },
 	};
 	int fds[RING_FDS] = { -1, -1 }, timeout, i;
 	eventfd_t count;
@@ -344,6 +349,7 @@ static void loop(struct worker *w)
 			ring_fds(w->ring, fds);
 			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
 			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
+			polls[POLL_MADS].fd = events_mads_fd(w->v.events);
 			ratelimit_sooner(&timeout, status_update(&w->status, &w->v));
 			ratelimit_sooner(&timeout, ring_timeout_ms(w->ring));
 		}
@@ -357,6 +363,8 @@ static void loop(struct worker *w)
 			fail(w, WORKER_FAILED, "the broker died");
 		if (polls[POLL_SIGNAL].revents)
 			w->stop = true;
+		if (polls[POLL_MADS].revents)
+			events_mads(w->v.events);
 		if (polls[POLL_COUNTED].revents)
 			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)
@@ -444,6 +452,15 @@ static void write_nodes(struct worker *w)
 		 XEN_VHCA_MAX_RING_PAGE_ORDER);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
+}
+
+/* While it is root. Where dom0 has no such module, guests have no management. */
+static void open_gsi(struct worker *w)
+{
+	w->gsi = gsi_open(w->hca_name, w->port, w->domid);
+	if (w->gsi < 0 && w->gsi != -ENOENT)
+		log_warning("no management for the guest's kernel: %s", strerror(-w->gsi));
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MADS, "%d", w->gsi >= 0);
 }
 
 /* What an earlier worker left behind; the frontend must see that it is over. */
@@ -566,8 +583,10 @@ static bool set_up(struct worker *w)
 	}
 	end_old_connection(w);
 	write_nodes(w);
-	return read_nodes(w) && check_hca(w) && open_xen(w) && confine(w) && start_mm_pin(w) &&
-	       open_hca(w) && set_watches(w);
+	if (!read_nodes(w) || !check_hca(w))
+		return false;
+	open_gsi(w);
+	return open_xen(w) && confine(w) && start_mm_pin(w) && open_hca(w) && set_watches(w);
 }
 
 static void tear_down(struct worker *w)
@@ -581,6 +600,8 @@ static void tear_down(struct worker *w)
 		xb_set_state(w->xs, w->path, XB_CLOSED);
 	if (w->hca)
 		w->hca->ops->close(w->hca);
+	if (w->gsi >= 0)
+		close(w->gsi);
 	if (w->t)
 		w->t->ops->close(w->t);
 	broker_stop(w->broker);
@@ -595,6 +616,7 @@ int worker_main(const char *path, unsigned int domid, unsigned int devid)
 		.domid = domid,
 		.devid = devid,
 		.mm_pin = -1,
+		.gsi = -1,
 	};
 
 	w.signals = catch_signals();

@@ -129,6 +129,9 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 	case XEN_VHCA_OP_MCAST_DETACH:
 		req.u.mcast = (struct xen_vhca_mcast){ .qp = 7, .lid = 0xc001, .gid = { 0xff } };
 		break;
+	case XEN_VHCA_OP_GSI_OPEN:
+		req.u.gsi_open = (struct xen_vhca_gsi_open){ .ctx = 7, .event_bit = 9 };
+		break;
 	default: /* those that name one object, and those that begin with one */
 		req.u.object.handle = 7;
 		break;

@@ -38,7 +38,7 @@ static void good_requests(void)
 		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
 		count += known(op);
 	}
-	EXPECT("operations", count, 31);
+	EXPECT("operations", count, 35);
 }
 
 /* Any octet behind the operation's part, and each reserved field of the header. */
@@ -92,6 +92,9 @@ static void trailing(void)
 	TRAILING(QP_MODIFY, qp_modify);
 	TRAILING(MCAST_ATTACH, mcast);
 	TRAILING(AH_CREATE, ah_create);
+	TRAILING(GSI_OPEN, gsi_open);
+	TRAILING(MAD_SEND, object);
+	TRAILING(MAD_RECV, object);
 }
 
 /* One value of a good request changed. */
@@ -222,6 +225,12 @@ static void modify(void)
 	BREAK(MCAST_ATTACH, mcast.reserved, 1, E_RESERVED);
 	BREAK(AH_CREATE, ah_create.reserved, 1, E_RESERVED);
 	BREAK(AH_CREATE, ah_create.ctx, 0, E_HANDLE);
+	BREAK(GSI_OPEN, gsi_open.ctx, 0, E_HANDLE);
+	BREAK(GSI_OPEN, gsi_open.event_bit, XEN_VHCA_EVENT_BITS, E_ARG);
+	BREAK(GSI_OPEN, gsi_open.event_bit, XEN_VHCA_NO_EVENT, E_ARG);
+	BREAK(GSI_CLOSE, object.handle, 0, E_HANDLE);
+	BREAK(MAD_SEND, object.reserved, 1, E_RESERVED);
+	BREAK(MAD_RECV, object.reserved, 1, E_RESERVED);
 	BREAK(GID_QUERY, index.index, 8, E_ARG);
 	BREAK(GID_QUERY, index.more, 5, E_ARG); /* over the table's end */
 	BREAK(GID_QUERY, index.more, UINT32_MAX, E_ARG);
@@ -344,6 +353,29 @@ static void tables(void)
 	EXPECT("GIDs", vhca_check_response(&req, &rsp), 0);
 	rsp.u.gids.gid[5][0] = 1;
 	EXPECT("a GID more", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
+/* No more MADs than fit the data page, of which a request to send one has as much as a MAD is long. */
+static void mads(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_MAD_RECV);
+	struct xen_vhca_rsp rsp;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	EXPECT("no MAD", vhca_check_response(&req, &rsp), 0);
+	rsp.u.mads.count = XEN_VHCA_MADS;
+	EXPECT("MADs", vhca_check_response(&req, &rsp), 0);
+	rsp.u.mads.count++;
+	EXPECT("a MAD more", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mads = (struct xen_vhca_mads){ .reserved = 1 };
+	EXPECT("MADs, reserved", vhca_check_response(&req, &rsp), -EPROTO);
+	EXPECT("words", vhca_request_words(&req), 0);
+	req = example_request(XEN_VHCA_OP_MAD_SEND);
+	EXPECT("words of a MAD", vhca_request_words(&req), 64);
+	EXPECT("pages of a MAD", vhca_request_pages(&req), 0);
+	req = example_request(XEN_VHCA_OP_UMEM_ADD);
+	EXPECT("words of references", vhca_request_words(&req), 3);
 }
 
 /* The umem of a registration: there if and only if it was to be kept. */
@@ -486,6 +518,7 @@ int main(void)
 	responses();
 	doorbell_pages();
 	tables();
+	mads();
 	kept_umems();
 	statuses();
 	blueflame();

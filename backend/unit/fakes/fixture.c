@@ -3,6 +3,8 @@
  * fixture.c - see fixture.h.
  */
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "unit/fakes/fixture.h"
 #include "util/clock.h"
@@ -35,10 +37,24 @@ void fixture_events(struct fixture *fix)
 	CHECK(fix->v.events);
 }
 
+int fixture_mads(struct fixture *fix)
+{
+	int pair[2];
+
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair));
+	fix->v.mads.fd = pair[0];
+	fix->mads = pair[1];
+	return fix->mads;
+}
+
 void fixture_fini(struct fixture *fix)
 {
 	events_free(fix->v.events);
 	vhca_fini(&fix->v);
+	if (fix->mads) {
+		close(fix->v.mads.fd);
+		close(fix->mads);
+	}
 	fake_fini(&fix->fake);
 	CHECK(!fix->fake.live && !fix->fake.contexts && !fix->shm->allowed);
 	free(fix->cmd);

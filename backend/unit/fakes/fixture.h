@@ -31,6 +31,7 @@ struct fixture {
 	struct cmd *cmd;
 	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of fixture_do() */
 	xen_vhca_handle_t handle;          /* of the last object made */
+	int mads;                          /* of fixture_mads(), or 0 */
 	unsigned int gfns; /* given by fixture_process(), of an auto-translated guest */
 };
 
@@ -49,6 +50,12 @@ void fixture_fini(struct fixture *fix);
 
 /* fixture_events - from now on contexts have events. */
 void fixture_events(struct fixture *fix);
+
+/*
+ * fixture_mads - the guest's kernel may have management. Returns the other end: what it sends can be
+ * read there, what is written there is for it. Closed by fixture_fini().
+ */
+int fixture_mads(struct fixture *fix);
 
 /* fixture_do - one command, in this thread. Its response: fix->cmd->rsp, its handle: fix->handle. */
 enum xen_vhca_status fixture_do(struct fixture *fix, const struct xen_vhca_req *req);

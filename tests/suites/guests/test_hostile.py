@@ -16,6 +16,7 @@ def neighbour(machine, guests):
 
     def take_frontend():
         lab.lab("attach", "guest2", "--dev", 1)
+        lab.run("dom0", "insmod /lib/modules/xen-ibgsi.ko")
         lab.run("guest2", "rmmod xen-ibfront")
 
     with machine.prepared(take_frontend):
@@ -24,6 +25,7 @@ def neighbour(machine, guests):
             yield neighbour
         guest.restore_device("guest2")
         lab.lab("detach", "guest2", "--dev", 1)
+        lab.run("dom0", "rmmod xen-ibgsi")
 
 
 def command(program):

@@ -20,6 +20,11 @@ static struct xen_vhca_req alloc_uar(const struct vf_process *p)
 	return vf_alloc_uar(p->ctx);
 }
 
+static struct xen_vhca_req open_gsi(const struct vf_process *p)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_GSI_OPEN, .u.gsi_open = { .ctx = p->ctx } };
+}
+
 static struct xen_vhca_req alloc_pd(const struct vf_process *p)
 {
 	return vf_alloc_pd(p->ctx);
@@ -133,6 +138,7 @@ static const struct user users[] = {
 	USER(modify_qp, qp_modify.qp, qp),
 	USER(attach, mcast.qp, qp),
 	USER(detach, mcast.qp, qp),
+	USER(open_gsi, gsi_open.ctx, ctx),
 	USER(close_ctx, object.handle, ctx),
 	USER(free_uar, object.handle, uar),
 	USER(free_pd, object.handle, pd),

@@ -70,6 +70,6 @@ void hostile_counted(struct vfront *v);
 
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants,
 	hostile_ring, hostile_fetch, hostile_connect, hostile_life, hostile_events,
-	hostile_persistent;
+	hostile_persistent, hostile_mads;
 
 #endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * gsi.c - see gsi.h.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "hca/gsi.h"
+#include "modules/xen-ibgsi/xen-ibgsi.h"
+
+/* What the module says is what the guest is told. */
+static_assert(sizeof(struct xen_ibgsi_mad) == sizeof(struct xen_vhca_mad), "the same");
+static_assert(offsetof(struct xen_ibgsi_mad, slid) == offsetof(struct xen_vhca_mad, slid),
+	      "as well");
+static_assert(offsetof(struct xen_ibgsi_mad, pkey_index) ==
+		      offsetof(struct xen_vhca_mad, pkey_index),
+	      "as well");
+static_assert(offsetof(struct xen_ibgsi_mad, has_grh) == offsetof(struct xen_vhca_mad, has_grh),
+	      "as well");
+static_assert(offsetof(struct xen_ibgsi_mad, mad) == offsetof(struct xen_vhca_mad, mad), "as well");
+
+int gsi_open(const char *hca, unsigned int port, uint32_t domid)
+{
+	struct xen_ibgsi_attach to = { .port = port, .domid = domid };
+	int fd, err;
+
+	if (snprintf(to.device, sizeof(to.device), "%s", hca) >= (int)sizeof(to.device))
+		return -ENAMETOOLONG;
+	fd = open(XEN_IBGSI_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!ioctl(fd, XEN_IBGSI_ATTACH, &to))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+int gsi_send(int fd, const void *mad)
+{
+	return write(fd, mad, XEN_VHCA_MAD_SIZE) < 0 ? -errno : 0;
+}
+
+int gsi_receive(int fd, struct xen_vhca_mad *mad)
+{
+	ssize_t got = read(fd, mad, sizeof(*mad));
+
+	if (got == sizeof(*mad))
+		return 1;
+	if (got >= 0)
+		return -EPROTO;
+	return errno == EAGAIN ? 0 : -errno;
+}
+
+int gsi_reset(int fd)
+{
+	const uint32_t command = XEN_IBGSI_RESET;
+
+	return write(fd, &command, sizeof(command)) < 0 ? -errno : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * gsi.h - management of the fabric for one vHCA, by the kernel module xen-ibgsi. What a guest may say
+ * there is decided in the module: whoever has the descriptor can do no more than its guest.
+ *
+ * In unit tests the descriptor is a socket that keeps messages apart.
+ */
+#ifndef XEN_IB_HCA_GSI_H
+#define XEN_IB_HCA_GSI_H
+
+#include <stdint.h>
+
+#include "shared-ring/vhca.h"
+
+/* gsi_open - as root: a descriptor for this port, not waiting; -errno, -ENOENT: no module. */
+int gsi_open(const char *hca, unsigned int port, uint32_t domid);
+
+/* gsi_send - a MAD of XEN_VHCA_MAD_SIZE octets. 0 or the module's -errno (xen-ibgsi.h). */
+int gsi_send(int fd, const void *mad);
+
+/* gsi_receive - 1: there was one, 0: there is none, -errno. */
+int gsi_receive(int fd, struct xen_vhca_mad *mad);
+
+/* gsi_reset - the guest has no part in the fabric's management any more. 0 or -errno. */
+int gsi_reset(int fd);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * endpoint.c - what one vHCA has of the fabric's management: see gsi.h.
+ */
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+#include <rdma/ib_cache.h>
+
+#include "gsi.h"
+#include "sa_mad.h"
+
+struct item {
+	struct list_head list;
+	struct xen_ibgsi_mad mad;
+};
+
+void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32 era)
+{
+	struct item *item = kmalloc(sizeof(*item), GFP_KERNEL);
+	bool fits;
+
+	if (!item)
+		return;
+	item->mad = *mad;
+	spin_lock(&ep->queue_lock);
+	fits = ep->n_queued < MAX_WAITING && era == ep->era;
+	if (fits) {
+		list_add_tail(&item->list, &ep->queue);
+		ep->n_queued++;
+	}
+	spin_unlock(&ep->queue_lock);
+	if (fits)
+		wake_up_interruptible(&ep->readable);
+	else
+		kfree(item);
+}
+
+static struct item *take(struct gsi_endpoint *ep)
+{
+	struct item *item;
+
+	spin_lock(&ep->queue_lock);
+	item = list_first_entry_or_null(&ep->queue, struct item, list);
+	if (item) {
+		list_del(&item->list);
+		ep->n_queued--;
+	}
+	spin_unlock(&ep->queue_lock);
+	return item;
+}
+
+bool gsi_queue_take(struct gsi_endpoint *ep, struct xen_ibgsi_mad *mad)
+{
+	struct item *item = take(ep);
+
+	if (!item)
+		return false;
+	*mad = item->mad;
+	kfree(item);
+	return true;
+}
+
+static void empty_queue(struct gsi_endpoint *ep)
+{
+	struct item *item;
+
+	while ((item = take(ep)))
+		kfree(item);
+}
+
+/* The key that all members of the default partition share; at worst the first one. */
+static u16 find_pkey(struct gsi_endpoint *ep)
+{
+	u16 index;
+
+	return ib_find_cached_pkey(ep->ibdev, ep->port, IB_DEFAULT_PKEY_FULL, &index) ? 0 : index;
+}
+
+void gsi_endpoint_look(struct gsi_endpoint *ep)
+{
+	struct ib_port_attr attr;
+
+	mutex_lock(&ep->lock);
+	if (ep->ibdev && !ep->dead && !ib_query_port(ep->ibdev, ep->port, &attr)) {
+		ep->sa.lid = attr.sm_lid;
+		ep->sa.sl = attr.sm_sl;
+		ep->sa.pkey_index = find_pkey(ep);
+	}
+	mutex_unlock(&ep->lock);
+}
+
+int gsi_endpoint_attach(struct gsi_endpoint *ep, struct ib_device *ibdev, u32 port)
+{
+	struct ib_mad_agent *agent;
+
+	agent = ib_register_mad_agent(ibdev, port, IB_QPT_GSI, NULL, 0, gsi_send_handler,
+				      gsi_recv_handler, ep, 0);
+	if (IS_ERR(agent))
+		return PTR_ERR(agent);
+	mutex_lock(&ep->lock);
+	ep->ibdev = ibdev;
+	ep->port = port;
+	ep->agent = agent;
+	ep->tokens = (u64)SEND_BURST * HZ;
+	ep->filled = jiffies;
+	mutex_unlock(&ep->lock);
+	gsi_endpoint_look(ep);
+	return 0;
+}
+
+void gsi_endpoint_reset(struct gsi_endpoint *ep)
+{
+	spin_lock(&ep->queue_lock);
+	ep->era++;
+	spin_unlock(&ep->queue_lock);
+	empty_queue(ep);
+	gsi_mcast_leave_all(ep);
+	gsi_sa_forget(ep);
+}
+
+/* The agent ends last: it waits for its handlers, and those for nothing. */
+void gsi_endpoint_detach(struct gsi_endpoint *ep)
+{
+	struct ib_mad_agent *agent;
+
+	mutex_lock(&ep->lock);
+	ep->dead = true;
+	agent = ep->agent;
+	ep->agent = NULL;
+	gsi_endpoint_reset(ep);
+	mutex_unlock(&ep->lock);
+	flush_work(&ep->leave);
+	if (agent)
+		ib_unregister_mad_agent(agent);
+	gsi_sa_forget(ep);
+	xa_destroy(&ep->requests);
+	wake_up_interruptible(&ep->readable);
+}
+
+static bool may_send(struct gsi_endpoint *ep)
+{
+	unsigned long now = jiffies;
+
+	ep->tokens =
+		min_t(u64, ep->tokens + (u64)(now - ep->filled) * SEND_RATE, (u64)SEND_BURST * HZ);
+	ep->filled = now;
+	if (ep->tokens < HZ)
+		return false;
+	ep->tokens -= HZ;
+	return true;
+}
+
+int gsi_endpoint_send(struct gsi_endpoint *ep, const u8 *mad)
+{
+	if (ep->dead || !ep->agent)
+		return -ENODEV;
+	if (!may_send(ep))
+		return -EAGAIN;
+	if (mad[MAD_BASE_VERSION] != IB_MGMT_BASE_VERSION)
+		return -EINVAL;
+	switch (mad[MAD_CLASS]) {
+	case IB_MGMT_CLASS_SUBN_ADM:
+		return gsi_sa_send(ep, mad);
+	default:
+		return -EOPNOTSUPP;
+	}
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - xen-ibgsi: management of the fabric for guests, of which dom0's daemon passes on what
+ * they send (xen-ibgsi.h). What a guest may say is decided here, as the daemon's worker for a guest
+ * might be in that guest's hands.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "gsi.h"
+
+struct ib_sa_client gsi_sa_client;
+
+/* An HCA, with those that use it. */
+struct gsi_hca {
+	struct list_head list;
+	struct ib_device *ibdev;
+	struct list_head endpoints;
+	struct ib_event_handler events;
+	struct work_struct look;
+};
+
+static DEFINE_MUTEX(gsi_lock); /* of all lists here; outside of an endpoint's */
+static LIST_HEAD(hcas);
+
+/* A port has changed: where is its SA by now? */
+static void look_work(struct work_struct *work)
+{
+	struct gsi_hca *hca = container_of(work, struct gsi_hca, look);
+	struct gsi_endpoint *ep;
+
+	mutex_lock(&gsi_lock);
+	list_for_each_entry(ep, &hca->endpoints, list)
+		gsi_endpoint_look(ep);
+	mutex_unlock(&gsi_lock);
+}
+
+static void port_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct gsi_hca *hca = container_of(handler, struct gsi_hca, events);
+
+	switch (event->event) {
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+		schedule_work(&hca->look);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Not the device of a guest's in a guest. */
+static bool is_hca(struct ib_device *ibdev)
+{
+	return ibdev->ops.driver_id == RDMA_DRIVER_MLX5 && rdma_cap_ib_sa(ibdev, 1);
+}
+
+static struct ib_client client;
+
+static int add_hca(struct ib_device *ibdev)
+{
+	struct gsi_hca *hca;
+
+	if (!is_hca(ibdev))
+		return -EOPNOTSUPP;
+	hca = kzalloc(sizeof(*hca), GFP_KERNEL);
+	if (!hca)
+		return -ENOMEM;
+	hca->ibdev = ibdev;
+	INIT_LIST_HEAD(&hca->endpoints);
+	INIT_WORK(&hca->look, look_work);
+	ib_set_client_data(ibdev, &client, hca);
+	INIT_IB_EVENT_HANDLER(&hca->events, ibdev, port_event);
+	ib_register_event_handler(&hca->events);
+	mutex_lock(&gsi_lock);
+	list_add(&hca->list, &hcas);
+	mutex_unlock(&gsi_lock);
+	return 0;
+}
+
+static void remove_hca(struct ib_device *ibdev, void *data)
+{
+	struct gsi_hca *hca = data;
+	struct gsi_endpoint *ep, *next;
+
+	ib_unregister_event_handler(&hca->events);
+	cancel_work_sync(&hca->look);
+	mutex_lock(&gsi_lock);
+	list_del(&hca->list);
+	list_for_each_entry_safe(ep, next, &hca->endpoints, list) {
+		list_del_init(&ep->list);
+		gsi_endpoint_detach(ep);
+	}
+	mutex_unlock(&gsi_lock);
+	kfree(hca);
+}
+
+static struct ib_client client = {
+	.name = "xen-ibgsi",
+	.add = add_hca,
+	.remove = remove_hca,
+};
+
+/* The device */
+
+static int gsi_open(struct inode *inode, struct file *file)
+{
+	struct gsi_endpoint *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&ep->list);
+	mutex_init(&ep->lock);
+	xa_init_flags(&ep->requests, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&ep->groups);
+	INIT_WORK(&ep->leave, gsi_mcast_work);
+	spin_lock_init(&ep->queue_lock);
+	INIT_LIST_HEAD(&ep->queue);
+	init_waitqueue_head(&ep->readable);
+	file->private_data = ep;
+	return stream_open(inode, file);
+}
+
+static int gsi_release(struct inode *inode, struct file *file)
+{
+	struct gsi_endpoint *ep = file->private_data;
+
+	mutex_lock(&gsi_lock);
+	if (!list_empty(&ep->list)) {
+		list_del(&ep->list);
+		gsi_endpoint_detach(ep);
+	}
+	mutex_unlock(&gsi_lock);
+	kfree(ep);
+	return 0;
+}
+
+/* With the lock held. */
+static struct gsi_hca *find_hca(const char *name)
+{
+	struct gsi_hca *hca;
+
+	list_for_each_entry(hca, &hcas, list) {
+		if (!strcmp(dev_name(&hca->ibdev->dev), name))
+			return hca;
+	}
+	return NULL;
+}
+
+/* With the lock held. */
+static int attach(struct gsi_endpoint *ep, const struct xen_ibgsi_attach *to)
+{
+	struct gsi_hca *hca = find_hca(to->device);
+	int err;
+
+	if (!hca || !rdma_is_port_valid(hca->ibdev, to->port))
+		return -ENODEV;
+	if (ep->ibdev)
+		return -EBUSY;
+	ep->domid = to->domid;
+	err = gsi_endpoint_attach(ep, hca->ibdev, to->port);
+	if (!err)
+		list_add(&ep->list, &hca->endpoints);
+	return err;
+}
+
+static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg)
+{
+	struct xen_ibgsi_attach to;
+	int err;
+
+	if (request != XEN_IBGSI_ATTACH)
+		return -ENOTTY;
+	if (copy_from_user(&to, (void __user *)arg, sizeof(to)))
+		return -EFAULT;
+	if (strnlen(to.device, sizeof(to.device)) == sizeof(to.device))
+		return -EINVAL;
+	mutex_lock(&gsi_lock);
+	err = attach(file->private_data, &to);
+	mutex_unlock(&gsi_lock);
+	return err;
+}
+
+static ssize_t reset(struct gsi_endpoint *ep, const char __user *from)
+{
+	u32 command;
+
+	if (copy_from_user(&command, from, sizeof(command)))
+		return -EFAULT;
+	if (command != XEN_IBGSI_RESET)
+		return -EINVAL;
+	mutex_lock(&ep->lock);
+	gsi_endpoint_reset(ep);
+	mutex_unlock(&ep->lock);
+	return sizeof(command);
+}
+
+static ssize_t gsi_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct gsi_endpoint *ep = file->private_data;
+	u8 mad[XEN_IBGSI_MAD_SIZE];
+	int err;
+
+	if (size == sizeof(u32))
+		return reset(ep, from);
+	if (size != sizeof(mad))
+		return -EINVAL;
+	if (copy_from_user(mad, from, sizeof(mad)))
+		return -EFAULT;
+	mutex_lock(&ep->lock);
+	err = gsi_endpoint_send(ep, mad);
+	mutex_unlock(&ep->lock);
+	return err ? err : size;
+}
+
+static ssize_t gsi_read(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	struct xen_ibgsi_mad mad;
+
+	if (size != sizeof(mad))
+		return -EINVAL;
+	if (!gsi_queue_take(file->private_data, &mad))
+		return -EAGAIN;
+	return copy_to_user(to, &mad, sizeof(mad)) ? -EFAULT : sizeof(mad);
+}
+
+static __poll_t gsi_poll(struct file *file, poll_table *table)
+{
+	struct gsi_endpoint *ep = file->private_data;
+
+	poll_wait(file, &ep->readable, table);
+	return EPOLLOUT | (READ_ONCE(ep->n_queued) ? EPOLLIN : 0) |
+	       (READ_ONCE(ep->dead) ? EPOLLHUP : 0);
+}
+
+static const struct file_operations gsi_fops = {
+	.owner = THIS_MODULE,
+	.open = gsi_open,
+	.release = gsi_release,
+	.unlocked_ioctl = gsi_ioctl,
+	.read = gsi_read,
+	.write = gsi_write,
+	.poll = gsi_poll,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "xen-ib-gsi",
+	.mode = 0600,
+	.fops = &gsi_fops,
+};
+
+static int __init xen_ibgsi_init(void)
+{
+	int err;
+
+	ib_sa_register_client(&gsi_sa_client);
+	err = ib_register_client(&client);
+	if (err)
+		goto err_sa;
+	err = misc_register(&device);
+	if (!err)
+		return 0;
+	ib_unregister_client(&client);
+err_sa:
+	ib_sa_unregister_client(&gsi_sa_client);
+	return err;
+}
+
+static void __exit xen_ibgsi_exit(void)
+{
+	misc_deregister(&device);
+	ib_unregister_client(&client);
+	ib_sa_unregister_client(&gsi_sa_client);
+}
+
+module_init(xen_ibgsi_init);
+module_exit(xen_ibgsi_exit);
+
+MODULE_DESCRIPTION("Management of the InfiniBand fabric for Xen guests");
+MODULE_AUTHOR("The Xen-IB maintainers");
+#ifdef XEN_IB_RELEASE
+MODULE_VERSION(XEN_IB_RELEASE);
+#endif
+MODULE_LICENSE("GPL");

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mcast.c - a guest's multicast groups: see gsi.h.
+ *
+ * Each join has to be freed, those that fail too. None is freed where it fails, as that is in its
+ * own callback; a work item does it.
+ */
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+#include <rdma/ib_cache.h>
+
+#include "gsi.h"
+#include "sa_mad.h"
+
+struct gsi_group {
+	struct list_head list;
+	struct gsi_endpoint *ep;
+	struct ib_sa_multicast *join;
+	union ib_gid mgid;
+	u8 state; /* bits of how the guest is a member */
+	u32 era;
+	bool over; /* to be left, or failed */
+	bool told; /* the guest has its answer */
+	u8 request[XEN_IBGSI_MAD_SIZE];
+};
+
+static void unpack(const u8 *mad, struct ib_sa_mcmember_rec *rec)
+{
+	u32 word = get_unaligned_be32(mad + MC_SL_FLOW_HOP);
+
+	*rec = (struct ib_sa_mcmember_rec){
+		.qkey = cpu_to_be32(get_unaligned_be32(mad + MC_QKEY)),
+		.mlid = cpu_to_be16(get_unaligned_be16(mad + MC_MLID)),
+		.mtu_selector = mad[MC_MTU] >> 6,
+		.mtu = mad[MC_MTU] & 0x3f,
+		.traffic_class = mad[MC_TCLASS],
+		.pkey = cpu_to_be16(get_unaligned_be16(mad + MC_PKEY)),
+		.rate_selector = mad[MC_RATE] >> 6,
+		.rate = mad[MC_RATE] & 0x3f,
+		.packet_life_time_selector = mad[MC_LIFE] >> 6,
+		.packet_life_time = mad[MC_LIFE] & 0x3f,
+		.sl = word >> 28,
+		.flow_label = cpu_to_be32(word >> 8 & 0xfffff),
+		.hop_limit = word & 0xff,
+		.scope = mad[MC_SCOPE_STATE] >> 4,
+		.join_state = mad[MC_SCOPE_STATE] & 0xf,
+	};
+	memcpy(rec->mgid.raw, mad + MC_MGID, sizeof(rec->mgid));
+	memcpy(rec->port_gid.raw, mad + MC_PORT_GID, sizeof(rec->port_gid));
+}
+
+static void pack(u8 *mad, const struct ib_sa_mcmember_rec *rec, u8 state)
+{
+	memcpy(mad + MC_MGID, rec->mgid.raw, sizeof(rec->mgid));
+	memcpy(mad + MC_PORT_GID, rec->port_gid.raw, sizeof(rec->port_gid));
+	put_unaligned_be32(be32_to_cpu(rec->qkey), mad + MC_QKEY);
+	put_unaligned_be16(be16_to_cpu(rec->mlid), mad + MC_MLID);
+	mad[MC_MTU] = rec->mtu_selector << 6 | rec->mtu;
+	mad[MC_TCLASS] = rec->traffic_class;
+	put_unaligned_be16(be16_to_cpu(rec->pkey), mad + MC_PKEY);
+	mad[MC_RATE] = rec->rate_selector << 6 | rec->rate;
+	mad[MC_LIFE] = rec->packet_life_time_selector << 6 | rec->packet_life_time;
+	put_unaligned_be32((u32)rec->sl << 28 | be32_to_cpu(rec->flow_label) << 8 | rec->hop_limit,
+			   mad + MC_SL_FLOW_HOP);
+	mad[MC_SCOPE_STATE] = rec->scope << 4 | state;
+	mad[MC_PROXY] = 0;
+}
+
+static void answer(struct gsi_group *group, u16 status, const struct ib_sa_mcmember_rec *rec)
+{
+	u8 mad[XEN_IBGSI_MAD_SIZE];
+
+	memcpy(mad, group->request, sizeof(mad));
+	mad[MAD_METHOD] = IB_MGMT_METHOD_GET_RESP;
+	put_unaligned_be16(status, mad + MAD_STATUS);
+	if (rec)
+		pack(mad, rec, group->state);
+	gsi_sa_answer(group->ep, mad, group->era);
+}
+
+static void end(struct gsi_group *group)
+{
+	WRITE_ONCE(group->over, true);
+	schedule_work(&group->ep->leave);
+}
+
+/*
+ * Of the core's thread for the group: never twice at once. After it was joined it is called once
+ * more if the SA forgets all groups. The guest hears of that by an event of the port, and joins
+ * again.
+ */
+static int joined(int err, struct ib_sa_multicast *join)
+{
+	struct gsi_group *group = join->context;
+
+	if (!err) {
+		group->told = true;
+		answer(group, 0, &join->rec);
+		return 0;
+	}
+	if (!group->told && err != -ETIMEDOUT)
+		answer(group, err == -EINVAL ? SA_STATUS_REQ_INVALID : SA_STATUS_NO_RESOURCES,
+		       NULL);
+	end(group);
+	return 0;
+}
+
+/* Nothing is said in the name of another port. */
+static int check(struct gsi_endpoint *ep, const u8 *mad, struct ib_sa_mcmember_rec *rec,
+		 ib_sa_comp_mask *mask)
+{
+	union ib_gid own;
+	int err;
+
+	*mask = (__force ib_sa_comp_mask)cpu_to_be64(get_unaligned_be64(mad + SA_COMP_MASK));
+	if (!(*mask & IB_SA_MCMEMBER_REC_MGID) || !(*mask & IB_SA_MCMEMBER_REC_JOIN_STATE))
+		return -EINVAL;
+	unpack(mad, rec);
+	if (rec->mgid.raw[0] != 0xff || !rec->join_state || mad[MC_PROXY] & 0x80)
+		return -EINVAL;
+	err = rdma_query_gid(ep->ibdev, ep->port, 0, &own);
+	if (err)
+		return err;
+	if (*mask & IB_SA_MCMEMBER_REC_PORT_GID && memcmp(&own, &rec->port_gid, sizeof(own)))
+		return -EINVAL;
+	rec->port_gid = own;
+	*mask |= IB_SA_MCMEMBER_REC_PORT_GID;
+	return 0;
+}
+
+static struct gsi_group *find(struct gsi_endpoint *ep, const struct ib_sa_mcmember_rec *rec)
+{
+	struct gsi_group *group;
+
+	list_for_each_entry(group, &ep->groups, list) {
+		if (!READ_ONCE(group->over) && group->state == rec->join_state &&
+		    !memcmp(&group->mgid, &rec->mgid, sizeof(group->mgid)))
+			return group;
+	}
+	return NULL;
+}
+
+/* A guest that asks again has not heard the answer: it is made a member again, and once less. */
+int gsi_mcast_join(struct gsi_endpoint *ep, const u8 *mad)
+{
+	struct ib_sa_mcmember_rec rec;
+	struct gsi_group *group, *before;
+	struct ib_sa_multicast *join;
+	ib_sa_comp_mask mask;
+	int err;
+
+	err = check(ep, mad, &rec, &mask);
+	if (err)
+		return err;
+	if (ep->n_groups >= MAX_GROUPS)
+		return -EAGAIN;
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	if (!group)
+		return -ENOMEM;
+	group->ep = ep;
+	group->mgid = rec.mgid;
+	group->state = rec.join_state;
+	group->era = READ_ONCE(ep->era);
+	memcpy(group->request, mad, sizeof(group->request));
+	before = find(ep, &rec);
+	join = ib_sa_join_multicast(&gsi_sa_client, ep->ibdev, ep->port, &rec, mask, GFP_KERNEL,
+				    joined, group);
+	if (IS_ERR(join)) {
+		kfree(group);
+		return PTR_ERR(join);
+	}
+	/* Whoever frees it waits for ep->lock. */
+	group->join = join;
+	list_add(&group->list, &ep->groups);
+	ep->n_groups++;
+	if (before)
+		end(before);
+	return 0;
+}
+
+int gsi_mcast_leave(struct gsi_endpoint *ep, const u8 *mad)
+{
+	u16 status = SA_STATUS_REQ_INVALID;
+	struct ib_sa_mcmember_rec rec;
+	u8 reply[XEN_IBGSI_MAD_SIZE];
+	struct gsi_group *group;
+	ib_sa_comp_mask mask;
+	int err;
+
+	err = check(ep, mad, &rec, &mask);
+	if (err)
+		return err;
+	list_for_each_entry(group, &ep->groups, list) {
+		if (memcmp(&group->mgid, &rec.mgid, sizeof(rec.mgid)) ||
+		    group->state & ~rec.join_state || READ_ONCE(group->over))
+			continue;
+		end(group);
+		status = 0;
+	}
+	memcpy(reply, mad, sizeof(reply));
+	reply[MAD_METHOD] = IB_SA_METHOD_DELETE_RESP;
+	put_unaligned_be16(status, reply + MAD_STATUS);
+	gsi_sa_answer(ep, reply, READ_ONCE(ep->era));
+	return 0;
+}
+
+void gsi_mcast_leave_all(struct gsi_endpoint *ep)
+{
+	struct gsi_group *group;
+
+	list_for_each_entry(group, &ep->groups, list)
+		WRITE_ONCE(group->over, true);
+	schedule_work(&ep->leave);
+}
+
+/* Freeing waits for the callback, which takes no lock of ours but that of the queue. */
+void gsi_mcast_work(struct work_struct *work)
+{
+	struct gsi_endpoint *ep = container_of(work, struct gsi_endpoint, leave);
+	struct gsi_group *group, *next;
+	LIST_HEAD(over);
+
+	mutex_lock(&ep->lock);
+	list_for_each_entry_safe(group, next, &ep->groups, list) {
+		if (READ_ONCE(group->over)) {
+			list_move(&group->list, &over);
+			ep->n_groups--;
+		}
+	}
+	mutex_unlock(&ep->lock);
+	list_for_each_entry_safe(group, next, &over, list) {
+		ib_sa_free_multicast(group->join);
+		kfree(group);
+	}
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Management datagrams that a guest may not send: of the subnet's management, with the SA's key, in the name of others; and
+ * a GSI that is not the context's.
+ *
+ * Needs the module xen-ibgsi in the domain with the HCA.
+ */
+#include <string.h>
+
+#include "hostile.h"
+
+#define BIT 99
+#define WORDS (XEN_VHCA_MAD_SIZE / 4)
+
+/* Where fields are in a MAD of the SA. */
+enum {
+	BASE_VERSION = 0,
+	CLASS = 1,
+	CLASS_VERSION = 2,
+	METHOD = 3,
+	ATTRIBUTE = 17,
+	SM_KEY = 36,
+	COMP_MASK = 48,
+	MGID = 56,
+	PORT_GID = 72,
+	JOIN_STATE = 104,
+	PROXY = 105,
+};
+
+enum {
+	CLASS_SA = 3,
+	GET = 1,
+	SET = 2,
+	TRAP = 5,
+	DELETE = 0x15,
+	NODE_RECORD = 0x11,
+	SERVICE_RECORD = 0x31,
+	MCMEMBER = 0x38
+};
+
+static struct xen_vhca_req of(xen_vhca_handle_t ctx, unsigned int op)
+{
+	return (struct xen_vhca_req){ .op = op, .u.object.handle = ctx };
+}
+
+static struct xen_vhca_req open_gsi(xen_vhca_handle_t ctx)
+{
+	return (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_GSI_OPEN,
+		.u.gsi_open = { .ctx = ctx, .event_bit = BIT },
+	};
+}
+
+static void begin(struct hostile *h)
+{
+	struct xen_vhca_req req;
+
+	hostile_begin_events(h);
+	req = open_gsi(h->p.ctx);
+	require(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be opened");
+}
+
+static void end(struct hostile *h)
+{
+	struct xen_vhca_req req = of(h->p.ctx, XEN_VHCA_OP_GSI_CLOSE);
+
+	check(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be closed");
+	hostile_end(h);
+}
+
+/* A good question: */
+static void fill(uint8_t mad[XEN_VHCA_MAD_SIZE], unsigned int method, unsigned int attribute)
+{
+	memset(mad, 0, XEN_VHCA_MAD_SIZE);
+	mad[BASE_VERSION] = 1;
+	mad[CLASS] = CLASS_SA;
+	mad[CLASS_VERSION] = 2;
+	mad[METHOD] = method;
+	mad[ATTRIBUTE] = attribute;
+}
+
+/* or a good request to join a group. */
+static void fill_join(uint8_t mad[XEN_VHCA_MAD_SIZE], unsigned int method)
+{
+	fill(mad, method, MCMEMBER);
+	mad[COMP_MASK + 5] = 1; /* the state of the member */
+	mad[COMP_MASK + 7] = 3; /* MGID, PortGID */
+	mad[MGID] = 0xff;
+	mad[MGID + 1] = 0x12;
+	mad[JOIN_STATE] = 1;
+}
+
+static void send(struct hostile *h, const uint8_t *mad, enum xen_vhca_status status,
+		 const char *what)
+{
+	struct xen_vhca_req req = of(h->p.ctx, XEN_VHCA_OP_MAD_SEND);
+	uint32_t words[WORDS];
+
+	memcpy(words, mad, sizeof(words));
+	hostile_refused_at(__FILE__, __LINE__, &h->v, &req, words, WORDS, status, what);
+}
+
+/* Each class but the SA's, and of that each method that guests do not have. */
+static void run_class(const void *arg)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	begin(&h);
+	for (i = 0; i < 256; i++) {
+		fill(mad, GET, NODE_RECORD);
+		mad[CLASS] = i;
+		if (i != CLASS_SA)
+			send(&h, mad, XEN_VHCA_E_UNSUPPORTED, "a class that guests do not have");
+	}
+	for (i = 0; i < 256; i++) {
+		fill(mad, i, SERVICE_RECORD);
+		if (i != GET && i != 0x12)
+			send(&h, mad, XEN_VHCA_E_UNSUPPORTED, "a method that guests do not have");
+	}
+	end(&h);
+}
+
+static void run_sa(const void *arg)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	begin(&h);
+	for (i = 0; i < 8; i++) {
+		fill(mad, GET, NODE_RECORD);
+		mad[SM_KEY + i] = 1;
+		send(&h, mad, XEN_VHCA_E_ARG, "with the SA's key");
+	}
+	fill(mad, GET, NODE_RECORD);
+	mad[BASE_VERSION] = 0;
+	send(&h, mad, XEN_VHCA_E_ARG, "of version 0");
+	fill(mad, GET, NODE_RECORD);
+	mad[CLASS_VERSION] = 1;
+	send(&h, mad, XEN_VHCA_E_ARG, "of the class's version 1");
+	end(&h);
+}
+
+/* In the name of another port; of no group; of no state. */
+static void run_group(const void *arg)
+{
+	static const unsigned int methods[] = { SET, DELETE };
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	begin(&h);
+	for (i = 0; i < ARRAY_SIZE(methods); i++) {
+		fill_join(mad, methods[i]);
+		memset(mad + PORT_GID, 0xfe, 16);
+		send(&h, mad, XEN_VHCA_E_ARG, "for another port");
+		fill_join(mad, methods[i]);
+		mad[COMP_MASK + 7] = 0;
+		send(&h, mad, XEN_VHCA_E_ARG, "without a group");
+		fill_join(mad, methods[i]);
+		mad[COMP_MASK + 7] = 1;
+		mad[MGID] = 0xfe;
+		send(&h, mad, XEN_VHCA_E_ARG, "for what is no group");
+		fill_join(mad, methods[i]);
+		mad[COMP_MASK + 7] = 1;
+		mad[JOIN_STATE] = 0xf0;
+		send(&h, mad, XEN_VHCA_E_ARG, "as no member");
+		fill_join(mad, methods[i]);
+		mad[COMP_MASK + 7] = 1;
+		mad[PROXY] = 0x80;
+		send(&h, mad, XEN_VHCA_E_ARG, "by proxy");
+	}
+	end(&h);
+}
+
+/* It is one context's, from GSI_OPEN to GSI_CLOSE. */
+static void run_owner(const void *arg)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct xen_vhca_req req;
+	struct vf_process other;
+	struct hostile h;
+
+	(void)arg;
+	begin(&h);
+	vf_process_make(&h.v, &other);
+	req = open_gsi(other.ctx);
+	REFUSED(&h.v, &req, E_BUSY, "another context");
+	req = of(other.ctx, XEN_VHCA_OP_MAD_RECV);
+	REFUSED(&h.v, &req, E_STATE, "another context");
+	req = of(other.ctx, XEN_VHCA_OP_GSI_CLOSE);
+	REFUSED(&h.v, &req, E_STATE, "another context");
+	vf_process_free(&h.v, &other);
+	end(&h);
+
+	hostile_begin_events(&h);
+	fill(mad, GET, NODE_RECORD);
+	send(&h, mad, XEN_VHCA_E_STATE, "after it was closed");
+	hostile_end(&h);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("mad-class", run_class,
+		   "datagrams of classes and methods that guests do not have", .together = true),
+	CHECK_CASE("mad-sa", run_sa, "questions to the SA that it must not get from a guest",
+		   .together = true),
+	CHECK_CASE("mad-group", run_group, "multicast groups in the name of others",
+		   .together = true),
+	CHECK_CASE("mad-owner", run_owner, "a GSI that is another context's, or nobody's",
+		   .together = true),
+};
+
+const struct check_table hostile_mads = { cases, ARRAY_SIZE(cases) };
