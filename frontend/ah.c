@@ -48,6 +48,25 @@ int xenib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct i
 	return 0;
 }
 
+int xenib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	struct xenib_av *av = &to_xah(ibah)->av;
+	u32 flow = be32_to_cpu(av->gid_flow);
+
+	memset(attr, 0, sizeof(*attr));
+	attr->type = ibah->type;
+	rdma_ah_set_dlid(attr, be16_to_cpu(av->dlid));
+	rdma_ah_set_sl(attr, av->rate_sl & 0xf);
+	rdma_ah_set_path_bits(attr, av->path_bits);
+	rdma_ah_set_port_num(attr, XENIB_PORT);
+	if (flow & XENIB_AV_GRH) {
+		rdma_ah_set_grh(attr, NULL, flow & 0xfffff, flow >> 20 & 0xff, av->hop_limit,
+				av->traffic_class);
+		rdma_ah_set_dgid_raw(attr, av->dgid);
+	}
+	return 0;
+}
+
 int xenib_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct xenib_dev *dev = to_xdev(ibah->device);

@@ -150,9 +150,11 @@ static const struct ib_device_ops event_ops = {
 static const struct ib_device_ops kernel_ops = {
 	.create_ah = xenib_create_ah,
 	.get_dma_mr = xenib_get_dma_mr,
+	.modify_port = xenib_modify_port,
 	.poll_cq = xenib_poll_cq,
 	.post_recv = xenib_post_recv,
 	.post_send = xenib_post_send,
+	.query_ah = xenib_query_ah,
 	.req_notify_cq = xenib_req_notify_cq,
 };
 

@@ -176,6 +176,8 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	struct xenib_create_qp_req req;
 	int err;
 
+	if (init->qp_type == IB_QPT_GSI && !udata)
+		return xenib_gsi_create_qp(qp, init);
 	err = check_init(dev, init);
 	if (err)
 		return err;
@@ -217,7 +219,13 @@ static int modify(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	return xenib_cmd_exec(dev->ring, &cmd);
 }
 
-/* Once the backend is gone the QP is in no state but error, and may be told so. */
+/* Once the backend is gone the QP does nothing any more, and may be told so. */
+static bool is_over(const struct xenib_qp *qp, enum ib_qp_state state)
+{
+	return (state == IB_QPS_ERR || state == IB_QPS_RESET) &&
+	       xenib_kcontext_is_dead(qp->k->kernel);
+}
+
 static int modify_kernel_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int err;
@@ -225,7 +233,7 @@ static int modify_kernel_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, 
 	err = modify(qp, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return err;
-	if (err && attr->qp_state == IB_QPS_ERR && xenib_kcontext_is_dead(qp->k->kernel))
+	if (err && is_over(qp, attr->qp_state))
 		err = 0;
 	if (!err)
 		xenib_kqp_set_state(qp, attr->qp_state);
@@ -242,6 +250,8 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 		if (err)
 			return err;
 	}
+	if (qp->gsi)
+		return xenib_gsi_modify_qp(qp, attr, mask);
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return xenib_refuse(to_xdev(ibqp->device), -EOPNOTSUPP, "QP attributes %#x", mask);
 	return qp->k ? modify_kernel_qp(qp, attr, mask) : modify(qp, attr, mask);
@@ -257,6 +267,8 @@ int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	};
 	int err;
 
+	if (qp->gsi)
+		return xenib_gsi_query_qp(qp, attr, init);
 	err = xenib_cmd_exec(to_xdev(ibqp->device)->ring, &cmd);
 	if (err)
 		return err;
@@ -280,6 +292,10 @@ int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibqp->device);
 	struct xenib_qp *qp = to_xqp(ibqp);
 
+	if (qp->gsi) {
+		xenib_gsi_destroy_qp(qp);
+		return 0;
+	}
 	xenib_events_remove(dev->events, &qp->event_obj);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_QP_DESTROY, qp->handle);
 	if (qp->k)

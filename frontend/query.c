@@ -5,6 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
+#include <rdma/ib_mad.h>
 
 #include "kernel/kverbs.h"
 #include "xenib.h"
@@ -240,17 +241,35 @@ int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 }
 
 /*
- * InfiniBand, but no management datagrams: those need kernel verbs, which the device does not
- * offer; only the clients that do without (uverbs) attach to it.
+ * Linux makes a QP 1 only for ports that have connections, so this says that they do. The backend
+ * refuses the datagrams of these.
+ */
+#define CAPS_OF_MANAGEMENT (RDMA_CORE_CAP_IB_MAD | RDMA_CORE_CAP_IB_SA | RDMA_CORE_CAP_IB_CM)
+
+/*
+ * InfiniBand; management datagrams if the kernel may exchange them with the fabric. Without them
+ * only the clients that do without (uverbs) attach to it.
  */
 int xenib_get_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable)
 {
 	struct xenib_dev *dev = to_xdev(ibdev);
 
 	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	if (dev->kernel && dev->kernel->gsi.open) {
+		immutable->core_cap_flags |= CAPS_OF_MANAGEMENT;
+		immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	}
 	immutable->gid_tbl_len = dev->gid_tbl_len;
 	immutable->pkey_tbl_len = dev->pkey_tbl_len;
 	return 0;
+}
+
+/* What the port says that it can is dom0's to say. The kernel's connection manager is content. */
+int xenib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *modify)
+{
+	u32 changed = modify->set_port_cap_mask | modify->clr_port_cap_mask;
+
+	return mask || changed & ~IB_PORT_CM_SUP ? -EOPNOTSUPP : 0;
 }
 
 void xenib_get_fw_str(struct ib_device *ibdev, char *str)

@@ -47,6 +47,7 @@ struct xenib_kcontext;
 struct xenib_kcq;
 struct xenib_kqp;
 struct xenib_ksrq;
+struct xenib_gsi_qp;
 struct xenib_pool_keys;
 
 struct xenib_dev {
@@ -153,7 +154,8 @@ struct xenib_qp {
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
 	struct xenib_event_obj event_obj;
-	struct xenib_kqp *k; /* NULL: a process's */
+	struct xenib_kqp *k;      /* NULL: a process's, or */
+	struct xenib_gsi_qp *gsi; /* the kernel's QP 1, which the backend does not know */
 };
 
 struct xenib_ah {
@@ -315,6 +317,7 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			 struct ib_udata *udata);
 int xenib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int xenib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int xenib_destroy_ah(struct ib_ah *ibah, u32 flags);
 int xenib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int xenib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
@@ -342,6 +345,7 @@ int xenib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *
 int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
 			     struct ib_port_immutable *immutable);
+int xenib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *modify);
 void xenib_get_fw_str(struct ib_device *ibdev, char *str);
 extern const struct attribute_group xenib_attr_group;
 

@@ -67,7 +67,7 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 	struct xenib_kcontext *kernel;
 	int err;
 
-	kernel = kzalloc(sizeof(*kernel), GFP_KERNEL);
+	kernel = kvzalloc(sizeof(*kernel), GFP_KERNEL);
 	if (!kernel)
 		return -ENOMEM;
 	spin_lock_init(&kernel->lock);
@@ -89,6 +89,7 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 	if (err)
 		goto err_pool;
 	xenib_ring_on_death(dev->ring, &kernel->wake);
+	xenib_gsi_init(&kernel->gsi, kernel);
 	dev->kernel = kernel;
 	return 0;
 
@@ -98,7 +99,7 @@ err_pool:
 err_close:
 	xenib_context_close(&kernel->ctx);
 err_free:
-	kfree(kernel);
+	kvfree(kernel);
 	return err;
 }
 
@@ -109,6 +110,7 @@ void xenib_kcontext_close(struct xenib_dev *dev)
 	if (!kernel)
 		return;
 	dev->kernel = NULL;
+	xenib_gsi_exit(&kernel->gsi);
 	xenib_ring_on_death(dev->ring, NULL);
 	cancel_work_sync(&kernel->wake);
 	xenib_dma_exit(&dev->xbdev->dev);
@@ -116,5 +118,5 @@ void xenib_kcontext_close(struct xenib_dev *dev)
 	xenib_kuar_destroy(&kernel->uar);
 	xenib_context_close(&kernel->ctx);
 	xa_destroy(&kernel->qps.qps);
-	kfree(kernel);
+	kvfree(kernel);
 }

@@ -6,6 +6,7 @@
  * as flushed: after what the HCA has told, whoever polls is given these, in the order in which they
  * were posted. That takes no memory, and so cannot fail.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "kernel/kverbs.h"
@@ -228,6 +229,63 @@ static int flush(struct xenib_kcq *k, int entries, struct ib_wc *wc)
 	return n;
 }
 
+static int poll_soft(struct xenib_kcq *k, int entries, struct ib_wc *wc)
+{
+	int n;
+
+	for (n = 0; n < entries && k->soft_tail != k->soft_head; n++)
+		wc[n] = k->soft[k->soft_tail++ & k->soft_mask];
+	return n;
+}
+
+int xenib_kcq_make_soft(struct xenib_kcq *k, u32 count)
+{
+	u32 entries = roundup_pow_of_two(count);
+	struct ib_wc *soft;
+
+	soft = kvcalloc(entries, sizeof(*soft), GFP_KERNEL);
+	if (!soft)
+		return -ENOMEM;
+	spin_lock_irq(&k->q.lock.spin);
+	if (!k->soft) {
+		k->soft = soft;
+		k->soft_mask = entries - 1;
+		soft = NULL;
+	}
+	spin_unlock_irq(&k->q.lock.spin);
+	kvfree(soft);
+	return 0;
+}
+
+/* Nobody else tells of it: the HCA does not know of it. */
+void xenib_kcq_complete(struct xenib_kcq *k, const struct ib_wc *wc)
+{
+	struct ib_cq *ibcq = &k->cq->ibcq;
+	bool armed;
+
+	spin_lock_irq(&k->q.lock.spin);
+	if (!WARN_ON_ONCE(k->soft_head - k->soft_tail > k->soft_mask))
+		k->soft[k->soft_head++ & k->soft_mask] = *wc;
+	armed = k->armed;
+	k->armed = false;
+	spin_unlock_irq(&k->q.lock.spin);
+	if (armed)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+}
+
+void xenib_kcq_clean_soft(struct xenib_kcq *k, const struct ib_qp *ibqp)
+{
+	u32 from, to;
+
+	spin_lock_irq(&k->q.lock.spin);
+	for (from = to = k->soft_tail; from != k->soft_head; from++) {
+		if (k->soft[from & k->soft_mask].qp != ibqp)
+			k->soft[to++ & k->soft_mask] = k->soft[from & k->soft_mask];
+	}
+	k->soft_head = to;
+	spin_unlock_irq(&k->q.lock.spin);
+}
+
 int xenib_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc)
 {
 	struct xenib_kcq *k = to_xcq(ibcq)->k;
@@ -236,6 +294,8 @@ int xenib_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc)
 
 	spin_lock_irqsave(&k->q.lock.spin, flags);
 	n = poll_cqes(k, entries, wc);
+	if (unlikely(k->soft))
+		n += poll_soft(k, entries - n, wc + n);
 	if (unlikely(n < entries && xenib_kcontext_is_dead(k->kernel)))
 		n += flush(k, entries - n, wc + n);
 	spin_unlock_irqrestore(&k->q.lock.spin, flags);
@@ -269,7 +329,7 @@ int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	k->armed = true;
 	xenib_cq_arm(&k->q, (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED);
 	flushing = is_flushing(k);
-	missed = flushing || xenib_next_cqe(&k->q, &own);
+	missed = flushing || k->soft_head != k->soft_tail || xenib_next_cqe(&k->q, &own);
 	spin_unlock_irqrestore(&k->q.lock.spin, irqs);
 
 	/* Once the backend is gone nobody else tells of them. */
@@ -313,6 +373,7 @@ int xenib_kcq_init(struct xenib_cq *cq, u32 entries)
 
 void xenib_kcq_exit(struct xenib_cq *cq)
 {
+	kvfree(cq->k->soft);
 	kfree(cq->k);
 }
 

@@ -20,6 +20,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "kernel/dma.h"
+#include "kernel/gsi.h"
 #include "kernel/pool.h"
 #include "queue/queues.h"
 #include "queue/size.h"
@@ -49,6 +50,8 @@ struct xenib_kcontext {
 
 	struct mutex srq_qps_lock; /* of their list, and of their change to the error state */
 	struct list_head srq_qps;  /* QPs that have an SRQ */
+
+	struct xenib_gsi gsi;
 
 	spinlock_t lock; /* of the list */
 	struct list_head cqs;
@@ -85,6 +88,10 @@ struct xenib_kcq {
 	struct list_head senders;   /* QPs that complete here; under q.lock */
 	struct list_head receivers; /* of those, that have a receive queue */
 	bool armed;                 /* the consumer waits for an event; under q.lock */
+
+	/* Completions that we write (gsi.h): a ring with free running indices, under q.lock */
+	struct ib_wc *soft; /* NULL: none */
+	u32 soft_mask, soft_head, soft_tail;
 };
 
 /**
@@ -101,6 +108,18 @@ void xenib_kcq_publish(struct xenib_cq *cq);
 
 /** xenib_kcq_withdraw() - before the CQ ends. Its handler is not called any more. */
 void xenib_kcq_withdraw(struct xenib_cq *cq);
+
+/**
+ * xenib_kcq_make_soft() - from now on there may be completions that we write.
+ * @count: that may wait to be polled
+ */
+int xenib_kcq_make_soft(struct xenib_kcq *k, u32 count);
+
+/** xenib_kcq_complete() - one of them. Where one can sleep. */
+void xenib_kcq_complete(struct xenib_kcq *k, const struct ib_wc *wc);
+
+/** xenib_kcq_clean_soft() - drops those of a QP. */
+void xenib_kcq_clean_soft(struct xenib_kcq *k, const struct ib_qp *ibqp);
 
 int xenib_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc);
 int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

@@ -15,6 +15,12 @@
 #define FIRST_SEGMENT SZ_4M
 #define OTHER_SEGMENTS BIT(XENIB_SEGMENT_SHIFT)
 
+/*
+ * Segments that there are at first where there is management: IPoIB has 17 MiB of receive buffers,
+ * all of which it maps when it finds the device, faster than the pool grows.
+ */
+#define FIRST_WITH_MADS 2
+
 static uint dma_pool = 64;
 module_param(dma_pool, uint, 0644);
 MODULE_PARM_DESC(dma_pool, "MiB of memory at most through which the kernel's own data passes");
@@ -210,10 +216,11 @@ err_end:
 
 int xenib_pool_start(struct xenib_pool *pool)
 {
+	unsigned int first = pool->ctx->dev->kernel->gsi.open ? FIRST_WITH_MADS : 1;
 	int err = 0;
 
 	mutex_lock(&pool->lock);
-	if (!pool->count)
+	while (!err && pool->count < first)
 		err = add_segment(pool);
 	mutex_unlock(&pool->lock);
 	return err;

@@ -225,6 +225,8 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	unsigned long flags;
 	int err = 0;
 
+	if (unlikely(!kqp))
+		return xenib_gsi_post_send(to_xqp(ibqp), wr, bad_wr);
 	spin_lock_irqsave(&sq->lock.spin, flags);
 	for (count = 0; wr; count++, wr = wr->next) {
 		err = build(kqp, wr, sq->head + count, &wqe);
@@ -288,6 +290,8 @@ int xenib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	u32 head;
 	bool dead;
 
+	if (unlikely(!kqp))
+		return xenib_gsi_post_recv(to_xqp(ibqp), wr, bad_wr);
 	spin_lock_irqsave(&rq->lock.spin, flags);
 	for (head = rq->head; wr; head++, wr = wr->next) {
 		err = build_recv(kqp, wr, head);

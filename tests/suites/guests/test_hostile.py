@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import guest, lab, process, programs
+from harness import guest, ipoib, lab, process, programs
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -16,7 +16,7 @@ def neighbour(machine, guests):
 
     def take_frontend():
         lab.lab("attach", "guest2", "--dev", 1)
-        lab.run("dom0", "insmod /lib/modules/xen-ibgsi.ko")
+        ipoib.load_gsi()
         lab.run("guest2", "rmmod xen-ibfront")
 
     with machine.prepared(take_frontend):
@@ -25,7 +25,6 @@ def neighbour(machine, guests):
             yield neighbour
         guest.restore_device("guest2")
         lab.lab("detach", "guest2", "--dev", 1)
-        lab.run("dom0", "rmmod xen-ibgsi")
 
 
 def command(program):
