@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Parts of the lab that can be tested without a machine."""
 
+import pytest
+
 from harness import TESTS, lab, process
 
 
@@ -9,9 +11,10 @@ def test_reports():
     process.check(TESTS / "host" / "reports" / "check", merge=True)
 
 
-def test_vmrun_once():
-    """What is preloaded into the lab's QEMU fits it."""
-    lab.root("tools", TESTS / "host" / "qemu" / "check", "vmrun-once")
+@pytest.mark.parametrize("check", ["vmrun-once", "interrupts"])
+def test_qemu(check):
+    """What is preloaded into the lab's QEMU fits it, and so does what "lab state" reads of it."""
+    lab.root("tools", TESTS / "host" / "qemu" / "check", check)
 
 
 def test_a_manager_needs_an_hca():

@@ -78,17 +78,19 @@ state_threads() {
 	done
 }
 
-# state_stacks NAME PIDFILE: of each thread the innermost functions. A loader has started QEMU: it has to be named.
+# state_stacks NAME PIDFILE: of each thread the innermost functions; of QEMU the interrupts that CPUs do not take, too. A
+# loader has started QEMU: it has to be named.
 state_stacks() {
 	local pid base program=/usr/bin/qemu-system-x86_64 symbols=()
 	pid=$(is_ours "$2") || return
 	base=$(awk -v program="$program" 'index($6, program) { split($1, range, "-"); print range[1]; exit }' "/proc/$pid/maps")
-	[ -z "$base" ] || symbols=(-ex "add-symbol-file $program -o 0x$base")
+	[ -z "$base" ] || symbols=(-ex "add-symbol-file $program -o 0x$base" -x "$LAB_DIR/qemu/interrupts.py")
 	echo "$1: stacks"
 	timeout -k 1 30 bash "$LAB_DIR/lab" --name "$NAME" root tools -- \
 		gdb -batch -nx -iex 'set debuginfod enabled off' -p "$pid" "${symbols[@]}" -ex 'thread apply all bt 8' </dev/null 2>/dev/null |
-		logged | grep -v 'futex_abstimed\|syscall_cancel\|clone3' | sed -nE 's/ \(Thread 0x[0-9a-f]* \(LWP ([0-9]+)\)/ (\1/; s/0x0000([0-9a-f]+) in //; s/^(Thread|#)/  \1/p' |
-		cut -c1-120 | head -n 36
+		logged | grep -v 'futex_abstimed\|syscall_cancel\|clone3' |
+		sed -nE 's/ \(Thread 0x[0-9a-f]* \(LWP ([0-9]+)\)/ (\1/; s/0x0000([0-9a-f]+) in //; s/^(Thread|#)/  \1/p' |
+		cut -c1-140 | head -n 36
 }
 
 # ---- CPUs ----
@@ -106,7 +108,10 @@ monitor() {
 }
 
 # xen_symbols: addresses and names of Xen's functions, in order. Debian's EFI file has them.
-xen_symbols() { tool nm -n "$(root_dir target)"/boot/xen-*.efi | awk '$3 == "_etext" { exit } $2 ~ /^[tT]$/ && $1 ~ /^ffff82d04/ { print $1, $3 }'; }
+xen_symbols() {
+	tool nm -n "$(root_dir target)"/boot/xen-*.efi |
+		awk '$3 == "_etext" { exit } $2 ~ /^[tT]$/ && $1 ~ /^ffff82d04/ { print $1, $3 }'
+}
 
 # named: addresses of Xen's code in its input get names. awk has no such numbers: the last seven digits are what differs.
 named() {

@@ -30,6 +30,7 @@ def test_stopped():
         os.kill(qemu, signal.SIGCONT)
     assert re.search(r"CPU 0/TCG: T \(stopped\)", text) and "QEMU is stopped" in text, text
     assert re.search(r'"CPU 0/TCG"\):(\n +#.*)+ (tcg_cpu_exec|qemu_cond_wait_impl) ', text), f"no stacks of QEMU's threads:\n{text}"
+    assert re.search(r"interrupts of CPU 1: requested: .*; in no PVH guest; flags: GIF", text), text
     wait.until("dom0 answers", lab.answers)
 
 
