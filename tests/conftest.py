@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from harness import BUILD, KERNEL, PATIENCE, guest, lab, pairs, programs
-from harness.console import only_silence
+from harness.console import SILENCE, only_silence
 from harness.machine import Machine
 from harness.resume import Passed
 
@@ -130,16 +130,17 @@ def pytest_runtest_makereport(item, call):
 
 
 def search_consoles(item, machine, report):
-    faults = machine.consoles.faults(leaks=item.stash[LAST_OF_MODULE])
+    silence = report.failed and SILENCE in report.longreprtext
+    faults = machine.consoles.faults(leaks=item.stash[LAST_OF_MODULE] or silence)
     if faults and not (report.passed and only_silence(faults)):
         report.sections.append(("consoles", faults))
         if not report.failed:
             report.outcome, report.longrepr = "failed", faults
     if report.failed:
-        if state := machine.consoles.state(faults + report.longreprtext):
-            report.sections.append(("state", state))
+        if silence or SILENCE in faults:
+            report.sections.append(("state", machine.consoles.state()))
         try:
-            if machine.revive():
+            if machine.revive(faults):
                 item.config.stash[FIXTURES].forget()
         except AssertionError as error:
             item.session.shouldfail = f"the machine is not started once more: {error}"

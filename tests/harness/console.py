@@ -50,13 +50,17 @@ class Consoles:
         self.seen = {file: file.stat().st_size for file in self.files()}
         return "" if result.status == 0 else f"lab check:\n{result.out}"
 
-    def state(self, failure):
-        """Where the machine is ("lab state"), if a failure is that something there does not answer. It is asked once, until it is
-        started again."""
-        if self.asked or SILENCE not in failure:
-            return ""
+    def state(self):
+        """Where the machine is, something of which does not answer ("lab state"). It is asked once, until it is started again."""
+        if self.asked:
+            return "asked before"
         self.asked = True
         return f"lab state:\n{process.call(lab.LAB, 'state', merge=True).out}"
+
+
+def silent(faults):
+    """Of the machines that tests share, those that do not answer, as a search has found."""
+    return [name for name in ("dom0", "guest1", "guest2") if any(line.endswith(f" {name} {SILENCE}") for line in faults.splitlines())]
 
 
 def only_silence(faults):

@@ -7,7 +7,7 @@ import time
 import warnings
 
 from harness import BUILD, KERNEL, LAB_NAME, lab, process
-from harness.console import Consoles
+from harness.console import Consoles, silent
 
 MAX_RESTARTS = 3  # in one run
 LOGS = BUILD / "tests" / "logs"
@@ -64,9 +64,10 @@ class Machine:
         finally:
             self.preparations.remove(function)
 
-    def revive(self):
-        """Starts it again if it does not answer any more, and says whether that was so."""
-        if lab.answers():
+    def revive(self, faults):
+        """Starts it again if it does not answer any more, or one of its guests as a search of the consoles has found: the tests that are
+        left would all fail. Says whether that was so."""
+        if lab.answers() and not silent(faults):
             return False
         self.start_again()
         while not self.is_prepared():

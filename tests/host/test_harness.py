@@ -129,6 +129,13 @@ def test_silence(sample):
     assert run.ended.out.count("CPU 0 is where it is") == 2
 
 
+def test_silent_guest(sample):
+    """So does a machine with a guest that falls silent: it is none of the others' fault."""
+    run = sample("test_guest")
+    assert run.results() == {"test_guest_silent": "failure", "test_guest_again": "passed"}, run.ended
+    assert run.log.count("prepared") == 2
+
+
 def test_silence_in_fixture(sample):
     """A machine that falls silent in a fixture that tests share fails the first of them alone."""
     run = sample("unsteady")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import TESTS, lab, process, programs, pvh
+from harness import TESTS, lab, process, programs, pvh, wait
 
 SAMPLE = Path(os.environ["SAMPLE"])
 
@@ -96,6 +96,15 @@ def test_notices(prepared):
 
 def test_stands_again(prepared):
     lab.run("dom0", "true")
+
+
+def test_guest_silent(prepared):
+    (SAMPLE / "fallen-guest").touch()
+    raise wait.Silent("guest1 does not answer")
+
+
+def test_guest_again(prepared):
+    assert not (SAMPLE / "fallen-guest").exists()
 
 
 FALLS = (1, 3)  # of the times that it is prepared
