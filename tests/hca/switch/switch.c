@@ -43,7 +43,7 @@ void switch_link(struct ib_switch *sw, unsigned int port, bool up)
 	struct switch_port *p = &sw->ports[port];
 	enum port_state was = p->state;
 
-	p->state = up && !p->disabled ? PORT_INIT : PORT_DOWN;
+	p->state = up ? PORT_INIT : PORT_DOWN;
 	/* IBTA 14.2.5.4: what a Set to this switch has changed is no news to its manager. */
 	if ((was == PORT_DOWN && p->state == PORT_DOWN) || sw->setting)
 		return;
@@ -89,9 +89,6 @@ bool switch_multicasts(const struct ib_switch *sw, unsigned int from, uint16_t m
 {
 	unsigned int entry = mlid - LID_MULTICAST;
 
-	/* Not back to where it has come from (18.2.4.3.3). */
-	if (from == to || entry >= SWITCH_MLIDS)
-		return false;
-	return (sw->multicast[entry] & 1u << to) && may_enter(sw, from, false) &&
-	       may_leave(sw, to, false);
+	return entry < SWITCH_MLIDS && (sw->multicast[entry] & 1u << to) &&
+	       may_enter(sw, from, false) && may_leave(sw, to, false);
 }

@@ -73,7 +73,7 @@ void switch_link(struct ib_switch *sw, unsigned int port, bool up);
  */
 unsigned int switch_route(const struct ib_switch *sw, unsigned int from, uint16_t dlid,
 			  bool management);
-/* Whether a packet to a multicast LID that arrives at port from leaves by port to. */
+/* Whether a packet to a multicast LID that arrives at port from leaves by port to, another one. */
 bool switch_multicasts(const struct ib_switch *sw, unsigned int from, uint16_t mlid,
 		       unsigned int to);
 
