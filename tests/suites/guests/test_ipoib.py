@@ -7,7 +7,7 @@ from harness import daemon, guest, ipoib, lab
 
 pytestmark = [pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
-PAIRS = [("guest2", "dom0"), ("dom0", "guest2"), ("guest1", "guest2"), ("guest2", "guest1")]
+PAIRS = [("guest2", "dom0"), ("guest1", "guest2")]
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,7 @@ def test_interface_down():
     ipoib.ping("guest1", "dom0")
 
 
+@pytest.mark.long
 def test_sm_restart():
     """The subnet manager forgets all groups; everybody joins again."""
     lab.run("dom0", "/lab/subnet-manager stop && /lab/subnet-manager start")
@@ -50,6 +51,7 @@ def test_sm_restart():
     ipoib.ping("guest2", "dom0")
 
 
+@pytest.mark.long
 def test_kill_worker():
     """The interface goes with the device and comes back with it; the other guest's is not touched."""
     worker = daemon.worker("guest2")
