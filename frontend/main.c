@@ -295,6 +295,18 @@ static bool is_left_connected(const struct xenib_hca *hca, enum xenbus_state bac
 	return !hca->ring && (backend == XenbusStateInitialised || backend == XenbusStateConnected);
 }
 
+/*
+ * The backend cannot serve, and says why. Whoever loads this module waits half a minute for devices
+ * that are not Connected yet (wait_for_devices() in the kernel's xenbus_probe_frontend.c); one that
+ * is Closed is not waited for. If the backend offers the device later, it is connected then.
+ */
+static bool is_refused(const struct xenib_hca *hca, enum xenbus_state backend)
+{
+	return !hca->ring && backend == XenbusStateClosed &&
+	       hca->xbdev->state == XenbusStateInitialising &&
+	       xenbus_exists(XBT_NIL, hca->xbdev->otherend, XEN_VHCA_FIELD_ERROR);
+}
+
 /* Like blkfront since XSA-396: there is no next connection, before an administrator makes one. */
 static void end_for_good(struct xenib_hca *hca)
 {
@@ -336,6 +348,8 @@ static void hca_work(struct work_struct *work)
 		xenbus_switch_state(hca->xbdev, XenbusStateClosing);
 	else if (follows_to_closed(hca, backend))
 		xenbus_frontend_closed(hca->xbdev);
+	else if (is_refused(hca, backend))
+		xenbus_switch_state(hca->xbdev, XenbusStateClosed);
 }
 
 static void backend_changed(struct xenbus_device *xbdev, enum xenbus_state backend)

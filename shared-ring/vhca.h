@@ -206,6 +206,9 @@
  * A frontend that comes and finds the backend in Connected (the one before it ended without a
  * word) says Closing, and Closed after the backend: that connection ends, and a new offer follows.
  *
+ * A frontend that comes and finds the backend in Closed with an "error" says Closed, so that nobody in
+ * its guest waits for the device. It connects when the backend offers the device (InitWait).
+ *
  * A frontend that reads "online" as "0" with the backend's Closing does not go back to
  * Initialising: the device has been removed.
  *
