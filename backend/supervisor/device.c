@@ -28,6 +28,8 @@
 #define RETRY_MOST_MS 60000    /* a guest that breaks things waits for so long at most */
 #define RETRY_HCA_MOST_MS 4000 /* and an HCA that cannot be used, which may come back any time */
 #define RETRY_ABSENT_MS 1000   /* to see whether there is one costs nothing */
+#define RETRY_SEARCH_MS \
+	100 /* one whose doorbell pages are looked for: often it has few to be asked for */
 #define FAMILY_MS 3000 /* broker and mm pin end with their worker; those that do not are killed */
 #define SHORT_LIFE_MS 1000 /* a worker that dies so young was of no use */
 
@@ -223,9 +225,14 @@ static struct held_pool *find_pool(struct device *device, struct xs_handle *xs)
 		return NULL;
 	}
 	pool = uar_pools_get(&device->pools, hca, &err);
-	if (pool || err == -EAGAIN)
+	if (pool)
 		return pool;
-	if (err == -ENOENT) {
+	if (err == -EAGAIN) {
+		device->not_before_ms = clock_ms() + RETRY_SEARCH_MS;
+		say(device, xs,
+		    "HCA %s: its driver was reloaded; looking for doorbell pages that guests may have mapped before",
+		    hca);
+	} else if (err == -ENOENT) {
 		say(device, xs, "there is no HCA %s", hca);
 	} else if (device->pools.store->stale[0]) {
 		device->not_before_ms = clock_ms() + RETRY_HCA_MOST_MS;

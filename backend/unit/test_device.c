@@ -17,13 +17,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "broker/uar_table.h"
 #include "supervisor/device.h"
+#include "supervisor/uar_pools.h"
+#include "supervisor/uar_search.h"
 #include "unit/fakes/fixture.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "worker/worker.h"
 
 #define PATH "/local/domain/0/backend/vhca/7/0"
+#define BAR 0xfe000000u
 
 static char dir[] = "/tmp/xen-ib-device-XXXXXX";
 static struct uar_store store;
@@ -32,7 +36,7 @@ static struct uar_store store;
 
 static enum xb_state states[16];
 static unsigned int n_states;
-static char error[128];
+static char error[256];
 static int hca_err;
 
 bool xb_read(struct xs_handle *xs, const char *at, const char *key, char *value, size_t size)
@@ -82,7 +86,7 @@ bool hca_uar_pool_alive(int pool)
 	return pool >= 0 && !hca_err;
 }
 
-/* Nothing is stale here: test_uar_store.c. */
+/* Nothing is looked for to its end here: test_uar_search.c. */
 int hca_uar_alloc(int pool, uint32_t type, uint32_t *index, uint32_t *handle)
 {
 	CHECK(pool && type && index && handle && false);
@@ -95,7 +99,10 @@ int hca_uar_free(int pool, uint32_t handle)
 
 int hca_sysfs_bar0(const char *ibdev, uint64_t *address, uint64_t *bytes)
 {
-	CHECK(ibdev && address && bytes && false);
+	CHECK(!strcmp(ibdev, "mlx5_0"));
+	*address = BAR;
+	*bytes = 64 << 12;
+	return 0;
 }
 
 /* What a worker that was taken over does: the others of its family go on, and it lets go of its life. */
@@ -317,6 +324,33 @@ static void test_no_hca(void)
 	kill(device->pid, SIGKILL);
 	reap(device);
 	settle(device);
+	device_free(device);
+}
+
+/* A doorbell page that the guest may have mapped when the driver of its HCA is reloaded. */
+static void test_search(void)
+{
+	struct device *device = new_device();
+	struct uar_table *table;
+	struct held_pool *pool;
+	int err;
+
+	pool = uar_pools_get(&device->pools, "mlx5_0", &err);
+	CHECK(pool);
+	table = uar_store_map(pool);
+	CHECK(table);
+	uar_table_add(table, 7, 0, (BAR >> 12) + 7);
+	uar_store_unmap(table);
+	hca_err = -ENOENT;
+	device_start(device, NULL, false);
+	CHECK(!strcmp(error, "there is no HCA mlx5_0"));
+	hca_err = 0;
+	close(pool->file); /* of the HCA as it was before */
+	pool->file = -1;
+	device_start(device, NULL, false);
+	CHECK(!device_busy(device) && strstr(error, "looking for doorbell pages"));
+	CHECK(due_in(device) > 0 && due_in(device) < 1000);
+	uar_search_end(&store);
 	device_free(device);
 }
 
@@ -559,6 +593,7 @@ int main(int argc, char **argv)
 	test_paced();
 	test_pause();
 	test_no_hca();
+	test_search();
 	test_adopted();
 	test_gone_meanwhile();
 	test_stubborn();
