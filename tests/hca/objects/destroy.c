@@ -64,4 +64,6 @@ void destroy_all(struct hca *hca)
 {
 	for (unsigned int i = 0; i < ORDER; i++)
 		obj_each(hca->objs[order[i]], destroy_one, NULL);
+	/* Whoever has a page mapped of before rings on one that is somebody's soon. */
+	obj_table_restart(hca->objs[OBJ_UAR]);
 }

@@ -40,7 +40,7 @@ struct obj_table; /* one for each type, in struct hca */
 /* Numbers are min..max; lookups are O(1). Returns NULL if memory is short. */
 struct obj_table *obj_table_new(uint32_t min, uint32_t max);
 void obj_table_free(struct obj_table *t);
-/* Numbers are given from the lowest on again, as in a new table: for fuzzers. False if it is not empty. */
+/* Numbers are given from the lowest on again, as in a new table. False if it is not empty. */
 bool obj_table_restart(struct obj_table *t);
 
 /*

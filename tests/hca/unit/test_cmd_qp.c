@@ -432,6 +432,8 @@ TEST(the_memory_for_page_lists_is_bounded)
 
 TEST(everything_goes_at_teardown_and_at_reset)
 {
+	uint32_t first;
+
 	begin();
 	drv_qp(RC, pd, cq, uar);
 	drv_qp(UD, pd, cq, uar);
@@ -443,7 +445,9 @@ TEST(everything_goes_at_teardown_and_at_reset)
 	CHECK_EQ(drv_run(), CMD_BAD_SYS_STATE);
 	hca_reset(drv.hca);
 	drv_init();
+	first = uar;
 	uar = drv_uar(0);
+	CHECK_EQ(uar, first);
 	eq = drv_eq(uar, DRV_ALL_EVENTS);
 	cq = drv_cq(uar, eq);
 	pd = drv_pd(0);
