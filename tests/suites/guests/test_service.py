@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import BUILD, daemon, guest, hca, lab, pairs, rdma, wait
+from harness import BUILD, TOP, daemon, guest, hca, lab, pairs, process, rdma, wait
 from harness.traffic import between_guests
 
 pytestmark = pytest.mark.timeout(240)
@@ -138,3 +138,34 @@ def test_removed(two_served):
     until_serves(2)
     pairs.run("guest2")
     assert stored() == pools
+
+
+def dpkg(*words):
+    __tracebackhide__ = True
+    lab.run("dom0", INIT, "inside", "dpkg", *words, merge=True)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_package(two_served):
+    """systemd closes what it keeps for a service when its unit is gone at a daemon-reload, and guests may have these pages mapped. So a
+    package that is removed leaves a unit until the next boot, or until it is installed again."""
+    process.check("make", "-s", "-C", TOP, "deb", merge=True)
+    (package,) = (BUILD / "deb").glob("xen-ib-backend_*.deb")
+    lab.put("dom0", package, to=lab.THERE)
+    dpkg("-i", f"{lab.THERE}/{package.name}")
+    until_serves(2)
+    pools = stored()
+    assert len(pools) == 4
+    dpkg("-r", "xen-ib-backend")
+    try:
+        assert not lab.ok("dom0", "test -e /usr/sbin/xen-ibback"), "it is not removed"
+        wait.until("guest1 has lost its device", lambda: not rdma.exists("guest1", "xenib0"))
+        systemctl("daemon-reload")
+        assert stored() == pools, "systemd let go of what guests may have mapped"
+    finally:
+        dpkg("-i", f"{lab.THERE}/{package.name}")
+    assert not lab.ok("dom0", f"test -e /run/systemd/system/{UNIT}"), "the unit of the removed package is left"
+    until_serves(2)
+    assert stored() == pools
+    pairs.run("guest2")
