@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness import PATIENCE, wait
 
@@ -37,9 +38,19 @@ class Result:
 
 
 def start(command, **options):
-    """Starts a command that end() ends; options are those of subprocess.Popen."""
+    """Starts a command that end() ends; options are those of subprocess.Popen. It is as nice as the thread that starts it."""
     options = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace", "env": ENVIRONMENT, **options}
-    return subprocess.Popen([str(word) for word in command], start_new_session=True, **options)
+    process = subprocess.Popen([str(word) for word in command], start_new_session=True, **options)
+    share_as_we_do(process.pid)
+    return process
+
+
+def share_as_we_do(leader):
+    """The kernel shares processors between sessions first (sched(7), "The autogroup feature"): beside a machine, which is a session of its
+    own, a nice value within one counts for nothing."""
+    if nice := os.getpriority(os.PRIO_PROCESS, threading.get_native_id()):
+        with contextlib.suppress(OSError):  # it has ended, or this kernel does not do so
+            Path(f"/proc/{leader}/autogroup").write_text(str(nice))
 
 
 def end(process):

@@ -80,13 +80,14 @@ def test_limit(sample):
 
 
 def test_ahead(sample):
-    """Two at once; one that takes too long is ended, and the others are not."""
+    """Two at once, which leave the processors to a machine; one that takes too long is ended, and the others are not."""
     run = sample("test_ahead")
     assert run.results() == {
         "test_ahead[one]": "passed",
         "test_ahead[other]": "passed",
         "test_ahead[fails]": "failure",
         "test_ahead[slow]": "failure",
+        "test_ahead[gives-way]": "passed",
         "test_ahead[next]": "passed",
     }, run.ended
     assert "the reason" in run.why("test_ahead[fails]")

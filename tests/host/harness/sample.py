@@ -41,6 +41,7 @@ AHEAD = {
     "other": (MEET, "other", "one"),
     "fails": ("echo the reason; false",),
     "slow": ("echo last words; sleep 60",),
+    "gives-way": ("until [ ! -e /proc/self/autogroup ] || grep -q 'nice 10$' /proc/self/autogroup; do sleep 0.1; done",),
     "next": ("true",),
 }
 
