@@ -15,15 +15,16 @@
 #include "modules/xen-ibgsi/xen-ibgsi.h"
 
 /* What the module says is what the guest is told. */
-static_assert(sizeof(struct xen_ibgsi_mad) == sizeof(struct xen_vhca_mad), "the same");
+static_assert(sizeof(struct xen_ibgsi_mad) == sizeof(struct xen_vhca_mad), "same size");
 static_assert(offsetof(struct xen_ibgsi_mad, slid) == offsetof(struct xen_vhca_mad, slid),
-	      "as well");
+	      "same place");
 static_assert(offsetof(struct xen_ibgsi_mad, pkey_index) ==
 		      offsetof(struct xen_vhca_mad, pkey_index),
-	      "as well");
+	      "same place");
 static_assert(offsetof(struct xen_ibgsi_mad, has_grh) == offsetof(struct xen_vhca_mad, has_grh),
-	      "as well");
-static_assert(offsetof(struct xen_ibgsi_mad, mad) == offsetof(struct xen_vhca_mad, mad), "as well");
+	      "same place");
+static_assert(offsetof(struct xen_ibgsi_mad, mad) == offsetof(struct xen_vhca_mad, mad),
+	      "same place");
 
 int gsi_open(const char *hca, unsigned int port, uint32_t domid)
 {

@@ -12,7 +12,7 @@
 #include "gsi.h"
 #include "sa_mad.h"
 
-/* As long as an answer may take. The guest tries again by itself, long before that. */
+/* As long as an answer may take. The guest tries again long before that. */
 #define ANSWER_MS 10000
 /* After an answer's first part: how long the guest may go on with the others. */
 #define PARTS_FOR (20 * HZ)

@@ -35,7 +35,7 @@
 #define MC_TCLASS (SA_DATA + 39)
 #define MC_PKEY (SA_DATA + 40)
 #define MC_RATE (SA_DATA + 42)        /* as the MTU */
-#define MC_LIFE (SA_DATA + 43)        /* as well */
+#define MC_LIFE (SA_DATA + 43)        /* as the MTU */
 #define MC_SL_FLOW_HOP (SA_DATA + 44) /* 4, 20 and 8 bits */
 #define MC_SCOPE_STATE (SA_DATA + 48) /* 4 and 4 bits */
 #define MC_PROXY (SA_DATA + 49)       /* 1 bit, the highest */

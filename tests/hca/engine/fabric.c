@@ -346,7 +346,7 @@ static void enqueue(struct fabric *f, struct fabric_port *from, struct packet *p
 	loop_work_queue(f->loop, &f->deliver);
 }
 
-/* Its own QPs a port reaches by itself, others as the switch lets it. */
+/* A port reaches its own QPs without the switch, others as the switch lets it. */
 static bool group_reaches(const struct fabric *f, const struct hca *from, uint16_t mlid,
 			  unsigned int to)
 {

@@ -7,9 +7,9 @@
  *   smi.c        packets to the switch itself: directed routes, and those to its LID
  *   sma.c        its subnet management agent
  *   ports.c      PortInfo
- *   trap.c       what it tells the subnet manager by itself
+ *   trap.c       what it tells the subnet manager without being asked
  *
- * It does nothing by itself until a manager has set it up, as a real one: its tables are empty and
+ * It does nothing until a manager has set it up, as a real one: its tables are empty and
  * its ports are in INIT, where management packets pass and no others (IBTA vol. 1, 7.2.7, 18.2).
  */
 #ifndef HCA_SWITCH_H
