@@ -133,6 +133,37 @@ def test_detach(ledger):
     nothing_left(ledger)
 
 
+def detach_meanwhile(pause_us):
+    """A vHCA that has been offered for so long is taken away: it goes, whatever the frontend is at. Once the backend goes the guest has its
+    CPU again, so that a round takes seconds."""
+    lab.run(
+        "dom0",
+        f"""xl sched-credit -d guest2 -c 5
+        xen-ib attach -w 0 guest2 hca=mlx5_0 || exit
+        state=/local/domain/0/backend/vhca/$(xl domid guest2)/0/state
+        until [ "$(xenstore-read $state 2>/dev/null || echo 0)" -ge 2 ]; do :; done
+        usleep {pause_us}
+        xen-ib detach -w 30 guest2 0 & usleep 1000000
+        xl sched-credit -d guest2 -c 0
+        wait $!""",
+        merge=True,
+    )
+
+
+@pytest.mark.long
+def test_goes_meanwhile(ledger):
+    """The guest has little of a CPU, so that it is at making the connection for a while: in each round the vHCA goes a bit later."""
+    ledger.open()
+    lab.lab("detach", "guest2")
+    try:
+        for round in range(24):
+            detach_meanwhile(round * 20000)
+    finally:
+        lab.run("dom0", "xl sched-credit -d guest2 -c 0")
+        lab.lab("attach", "guest2")
+    nothing_left(ledger)
+
+
 @pytest.mark.long
 def test_destroy_guest(ledger):
     with big_traffic(ledger) as traffic:
