@@ -26,6 +26,22 @@ static void send_by_port(struct ib_switch *sw, unsigned int port, struct packet 
 		discard(sw, p);
 }
 
+struct packet *switch_mad(struct fabric *fabric, uint8_t class, uint8_t method, uint16_t attr)
+{
+	struct packet *p = packet_get(fabric);
+
+	if (!p)
+		return NULL;
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->len = MAD_LEN;
+	memset(p->data, 0, MAD_LEN);
+	p->data[MAD_BASE_VERSION] = p->data[MAD_CLASS_VERSION] = 1;
+	p->data[MAD_CLASS] = class;
+	p->data[MAD_METHOD] = method;
+	put_be16(p->data + MAD_ATTR, attr);
+	return p;
+}
+
 void switch_send(struct ib_switch *sw, uint16_t dlid, struct packet *p)
 {
 	p->slid = sw->lid;

@@ -95,6 +95,12 @@ bool switch_agent(struct ib_switch *sw, unsigned int from, uint8_t mad[256]);
 uint16_t switch_port_info(struct ib_switch *sw, unsigned int from, bool set, uint32_t modifier,
 			  bool show_mkey, uint8_t *d);
 
+/*
+ * The start of a MAD of version 1 with nothing in it, from and to nobody yet; the caller owns it.
+ * NULL: no packet is free. (smi.c)
+ */
+struct packet *switch_mad(struct fabric *fabric, uint8_t class, uint8_t method, uint16_t attr);
+
 /* By LID, from the switch itself; taken over. (smi.c) */
 void switch_send(struct ib_switch *sw, uint16_t dlid, struct packet *p);
 

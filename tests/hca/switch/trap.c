@@ -3,8 +3,6 @@
  * Trap 128 (IBTA vol. 1, 14.2.5.1, 13.4.9): the state of a link has changed. It is repeated until the
  * subnet manager represses it; where there is none yet, there is nobody to tell.
  */
-#include <string.h>
-
 #include "container.h"
 #include "engine/fabric.h"
 #include "firmware/mad.h"
@@ -27,21 +25,15 @@ enum {
 
 static void send(struct ib_switch *sw)
 {
-	struct packet *p = packet_get(sw->fabric);
+	struct packet *p =
+		switch_mad(sw->fabric, MAD_CLASS_LID_ROUTED, MAD_METHOD_TRAP, ATTR_NOTICE);
 	uint8_t *notice;
 
 	if (!p)
 		return;
-	p->opcode = BTH_UD | BTH_SEND_ONLY;
 	p->sl = sw->sm_sl;
 	p->pkey = PORT_PKEY_DEFAULT;
-	p->len = MAD_LEN;
-	memset(p->data, 0, MAD_LEN);
-	p->data[MAD_BASE_VERSION] = p->data[MAD_CLASS_VERSION] = 1;
-	p->data[MAD_CLASS] = MAD_CLASS_LID_ROUTED;
-	p->data[MAD_METHOD] = MAD_METHOD_TRAP;
 	put_be64(p->data + MAD_TID, sw->trap.tid);
-	put_be16(p->data + MAD_ATTR, ATTR_NOTICE);
 	notice = p->data + MAD_SMP_DATA;
 	notice[NOTICE_TYPE] = NOTICE_GENERIC_URGENT;
 	notice[NOTICE_PRODUCER] = PRODUCER_SWITCH;

@@ -105,18 +105,11 @@ static inline void turns(void)
 static inline struct packet *management(uint8_t class, uint8_t method, uint16_t attr,
 					uint32_t modifier)
 {
-	struct packet *p = packet_get(fabric);
+	struct packet *p = switch_mad(fabric, class, method, attr);
 
 	REQUIRE(p);
-	p->opcode = BTH_UD | BTH_SEND_ONLY;
 	p->slid = hcas[0].port.lid;
 	p->dlid = SWITCH_LID;
-	p->len = MAD_LEN;
-	memset(p->data, 0, MAD_LEN);
-	p->data[MAD_BASE_VERSION] = p->data[MAD_CLASS_VERSION] = 1;
-	p->data[MAD_CLASS] = class;
-	p->data[MAD_METHOD] = method;
-	put_be16(p->data + MAD_ATTR, attr);
 	put_be32(p->data + MAD_ATTR_MODIFIER, modifier);
 	return p;
 }

@@ -64,11 +64,17 @@ no_answer() {
 # environment, whatever session it has moved to.
 kill_job() {
 	remote "$1" "
+		left() {
+			grep -lz '^LAB_JOB=$2\$' /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
+		}
 		for signal in TERM KILL; do
-			pids=\$(grep -lz '^LAB_JOB=$2\$' /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
+			pids=\$(left)
 			[ -n \"\$pids\" ] || break
 			kill -\$signal \$pids 2>/dev/null
-			sleep 1
+			for wait in 1 2 3 4 5 6 7 8 9 10; do
+				[ -n \"\$(left)\" ] || break
+				sleep 0.1
+			done
 		done" </dev/null >/dev/null 2>&1 || true
 }
 
