@@ -245,8 +245,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = xenib_tables_init(dev);
 	if (err)
 		goto err_dealloc;
-	/* Consumers in the kernel wait for events. */
-	if (xenib_kverbs_wanted() && events) {
+	if (xenib_kverbs_wanted(dev)) {
 		err = xenib_kcontext_open(dev);
 		if (err)
 			goto err_tables;

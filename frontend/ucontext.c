@@ -6,11 +6,12 @@
 
 #include "xenib.h"
 
-int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name)
+int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name,
+		       u32 flags)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_CTX_OPEN,
-		.req.u.ctx_open.pid = pid,
+		.req.u.ctx_open = { .pid = pid, .flags = flags },
 	};
 	int err;
 
@@ -60,7 +61,7 @@ static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 				    req.reserved);
 
 	get_task_comm(name, current);
-	err = xenib_context_open(dev, ctx, task_tgid_nr(current), name);
+	err = xenib_context_open(dev, ctx, task_tgid_nr(current), name, 0);
 	if (err)
 		return err;
 

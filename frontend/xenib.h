@@ -228,10 +228,12 @@ int xenib_copy_req(struct ib_udata *udata, void *req, size_t size);
 int xenib_copy_resp(struct ib_udata *udata, void *resp, size_t size);
 
 /*
- * ucontext.c. xenib_context_open() makes a context of ctx, also for others than processes; name has
- * TASK_COMM_LEN characters. xenib_context_close() when it has no objects any more.
+ * ucontext.c. xenib_context_open() makes a context of ctx, also for others than processes (flags:
+ * XEN_VHCA_CTX_KERNEL); name has TASK_COMM_LEN characters. xenib_context_close() when it has no
+ * objects any more.
  */
-int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name);
+int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name,
+		       u32 flags);
 void xenib_context_close(struct xenib_context *ctx);
 int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void xenib_dealloc_ucontext(struct ib_ucontext *ibuc);

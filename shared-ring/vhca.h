@@ -64,6 +64,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-events = "1"
  * /local/domain/0/backend/vhca/5/0/feature-persistent-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-blueflame = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-kernel = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -105,6 +106,8 @@
  *      "0": the HCA has no write combining here, so there are no doorbell pages of the
  *      type UAR_BF. A frontend that asks for one nevertheless gets E_UNSUPPORTED, and so
  *      may one whose backend does not say.
+ * feature-kernel
+ *      "1": the guest's kernel may use the device itself: CTX_OPEN with CTX_KERNEL is supported.
  * feature-mads
  *      "1": GSI_OPEN and the commands that follow it are supported.
  * error
@@ -146,6 +149,7 @@
 #define XEN_VHCA_FIELD_FEATURE_EVENTS "feature-events"           /* 0 or 1, as each feature */
 #define XEN_VHCA_FIELD_FEATURE_PERSISTENT "feature-persistent-umem"
 #define XEN_VHCA_FIELD_FEATURE_BLUEFLAME "feature-blueflame"
+#define XEN_VHCA_FIELD_FEATURE_KERNEL "feature-kernel"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
 
@@ -319,10 +323,15 @@ struct xen_vhca_umem_addr {
 	uint64_t offset;
 };
 
-/* CTX_OPEN: a guest process opens the device. */
+/*
+ * CTX_OPEN: a guest process opens the device; or the guest's kernel does (CTX_KERNEL), which may be
+ * switched off: E_UNSUPPORTED. Only with feature-kernel.
+ */
+#define XEN_VHCA_CTX_KERNEL (1u << 0)
+
 struct xen_vhca_ctx_open {
-	uint32_t pid;      /* for people */
-	uint32_t reserved;
+	uint32_t pid;      /* for people; 0: the kernel's */
+	uint32_t flags;    /* XEN_VHCA_CTX_* */
 	char name[16];     /* for people; need not end in NUL */
 };
 
@@ -552,8 +561,8 @@ struct xen_vhca_ah_create {
 };
 
 /*
- * GSI_OPEN: from now on the context, and no other of the vHCA, exchanges MADs with the fabric's
- * management, until GSI_CLOSE or CTX_CLOSE. E_BUSY: another does. When MADs have come the backend sets
+ * GSI_OPEN: from now on the context, which is the kernel's (else E_UNSUPPORTED), and no other of the
+ * vHCA exchanges MADs with the fabric's management, until GSI_CLOSE or CTX_CLOSE. E_BUSY: another does. When MADs have come the backend sets
  * event_bit in the page of completion events, as for a CQ, and does not set it again before a MAD_RECV
  * has answered that there are no more. With feature-mads and events only.
  *

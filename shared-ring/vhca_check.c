@@ -210,7 +210,7 @@ static enum xen_vhca_status check_ctx_open(const struct xen_vhca_req *req,
 					   const struct xen_vhca_device_attr *limits)
 {
 	(void)limits;
-	return req->u.ctx_open.reserved ? XEN_VHCA_E_RESERVED : OK;
+	return req->u.ctx_open.flags & ~XEN_VHCA_CTX_KERNEL ? XEN_VHCA_E_RESERVED : OK;
 }
 
 static enum xen_vhca_status check_uar_alloc(const struct xen_vhca_req *req,

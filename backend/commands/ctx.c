@@ -37,9 +37,12 @@ enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 {
 	const struct xen_vhca_ctx_open *a = &cmd->req.u.ctx_open;
 	enum xen_vhca_status status;
+	const bool kernel = a->flags & XEN_VHCA_CTX_KERNEL;
 	struct context *ctx;
 	struct object *obj;
 
+	if (kernel && !cmd->v->kernel)
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "the guest's kernel: kernel=off");
 	status = cmd_new(cmd, OBJ_CTX, sizeof(*ctx), &obj);
 	if (status)
 		return status;
@@ -47,6 +50,7 @@ enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 	obj->ctx = ctx;
 	LIST_INIT(&ctx->objects);
 	ctx->pid = a->pid;
+	ctx->kernel = kernel;
 	copy_name(ctx, a->name);
 	status = open_on_hca(cmd, ctx);
 	if (status) {

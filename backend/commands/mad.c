@@ -21,9 +21,13 @@ enum xen_vhca_status cmd_gsi_open(struct cmd *cmd)
 	status = cmd_use(cmd, a->ctx, OBJ_CTX, &ctx);
 	if (status)
 		return status;
+	if (!((struct context *)ctx)->kernel)
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "context 0x%x is not the kernel's",
+				  a->ctx);
 	if (mads->fd < 0 || !events_told(cmd->v->events))
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED,
-				  mads->fd < 0 ? "no xen-ibgsi" : "without events");
+				  mads->fd < 0 ? "no xen-ibgsi, or kernel=verbs" :
+						 "without events");
 	pthread_mutex_lock(&cmd->v->lock);
 	taken = mads->ctx;
 	if (!taken) {

@@ -131,6 +131,37 @@ static int parse_devid(struct parser *p, const char *value)
 	return 0;
 }
 
+const char *config_kernel_name(enum config_kernel kernel)
+{
+	static const char *const names[CONFIG_KERNELS] = {
+		[CONFIG_KERNEL_OFF] = "off",
+		[CONFIG_KERNEL_VERBS] = "verbs",
+		[CONFIG_KERNEL_ON] = "on",
+	};
+
+	return names[kernel];
+}
+
+enum config_kernel config_kernel_find(const char *name)
+{
+	enum config_kernel kernel = 0;
+
+	while (kernel < CONFIG_KERNELS && strcmp(name, config_kernel_name(kernel)))
+		kernel++;
+	return kernel;
+}
+
+static int parse_kernel(struct parser *p, const char *value)
+{
+	if (p->config->kernel_given)
+		return twice(p, CONFIG_KERNEL);
+	p->config->kernel_given = true;
+	p->config->kernel = config_kernel_find(value);
+	if (p->config->kernel < CONFIG_KERNELS)
+		return 0;
+	return refuse(p, CONFIG_KERNEL "=%.*s: off, verbs or on", SHOWN, value);
+}
+
 static int parse_key(struct parser *p, const char *key, const char *value)
 {
 	unsigned int n;
@@ -143,6 +174,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_port(p, value);
 	if (!strcmp(key, "devid"))
 		return parse_devid(p, value);
+	if (!strcmp(key, CONFIG_KERNEL))
+		return parse_kernel(p, value);
 	for (n = 0; n < LIMITS; n++)
 		if (!strcmp(key, limit_key(n)->name))
 			return parse_limit(p, n, value);
@@ -179,6 +212,7 @@ int config_parse_spec(const char *spec, struct vhca_config *config, char *why, s
 	memset(config, 0, sizeof(*config));
 	config->port = 1;
 	config->devid = -1;
+	config->kernel = CONFIG_KERNEL_ON;
 	if (strlen(spec) >= sizeof(copy))
 		return refuse(&p, "longer than %zu characters", sizeof(copy) - 1);
 	strcpy(copy, spec);

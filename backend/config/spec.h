@@ -22,11 +22,29 @@
 
 #define CONFIG_HCA_AUTO "auto" /* the backend chooses: see supervisor/hca_auto.h */
 
+/* What the guest's kernel itself may do with the vHCA, beside what its programs do. */
+enum config_kernel {
+	CONFIG_KERNEL_OFF,
+	CONFIG_KERNEL_VERBS, /* queues and memory, but no part in the fabric's management */
+	CONFIG_KERNEL_ON,    /* by default */
+	CONFIG_KERNELS
+};
+
+#define CONFIG_KERNEL "kernel" /* key, here and in the backend's xenstore directory */
+
+/* config_kernel_name - of a value below CONFIG_KERNELS: "off", "verbs", "on". */
+const char *config_kernel_name(enum config_kernel kernel);
+
+/* config_kernel_find - CONFIG_KERNELS: it is none of these. */
+enum config_kernel config_kernel_find(const char *name);
+
 struct vhca_config {
 	char hca[CONFIG_NAME_MAX];
 	unsigned int port;             /* 1, unless given */
 	int devid;                     /* -1: the lowest that is free */
 	char backend[CONFIG_NAME_MAX]; /* a domain's name or number; "": this one */
+	bool kernel_given;
+	enum config_kernel kernel;
 	struct {
 		bool given;
 		uint64_t value;

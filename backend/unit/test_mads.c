@@ -16,13 +16,21 @@
 static struct fixture fix;
 static int module_end;
 
-static enum xen_vhca_status open_ctx(xen_vhca_handle_t *ctx)
+static enum xen_vhca_status open_with(uint32_t flags, xen_vhca_handle_t *ctx)
 {
-	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN, .u.ctx_open.name = "kernel" };
+	struct xen_vhca_req req = {
+		.op = XEN_VHCA_OP_CTX_OPEN,
+		.u.ctx_open = { .flags = flags, .name = "kernel" },
+	};
 	enum xen_vhca_status status = fixture_do(&fix, &req);
 
 	*ctx = fix.handle;
 	return status;
+}
+
+static enum xen_vhca_status open_ctx(xen_vhca_handle_t *ctx)
+{
+	return open_with(XEN_VHCA_CTX_KERNEL, ctx);
 }
 
 static enum xen_vhca_status gsi(xen_vhca_handle_t ctx)
@@ -85,6 +93,20 @@ static void who(void)
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, b));
 	expect_reset();
 	CHECK(!gsi(a));
+	fixture_fini(&fix);
+}
+
+/* A process has no GSI; the kernel has no context where it is switched off. */
+static void switched_off(void)
+{
+	xen_vhca_handle_t ctx;
+
+	begin(&ctx);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_GSI_CLOSE, ctx));
+	CHECK(!open_with(0, &ctx) && gsi(ctx) == XEN_VHCA_E_UNSUPPORTED);
+	fix.v.kernel = false;
+	CHECK(open_ctx(&ctx) == XEN_VHCA_E_UNSUPPORTED);
+	CHECK(!open_with(0, &ctx) && gsi(ctx) == XEN_VHCA_E_UNSUPPORTED);
 	fixture_fini(&fix);
 }
 
@@ -152,6 +174,7 @@ static void receiving(void)
 int main(void)
 {
 	who();
+	switched_off();
 	sending();
 	receiving();
 	return 0;

@@ -67,6 +67,18 @@ static void test_right(void)
 	CHECK(config.limit[number_of("max-qp")].value == 256);
 }
 
+static void test_kernel(void)
+{
+	CHECK(!parse("hca=a").kernel_given && parse("hca=a").kernel == CONFIG_KERNEL_ON);
+	CHECK(parse("hca=a,kernel=on").kernel == CONFIG_KERNEL_ON);
+	CHECK(parse("kernel=verbs,hca=a").kernel == CONFIG_KERNEL_VERBS);
+	CHECK(parse("kernel=off,hca=a").kernel_given &&
+	      parse("kernel=off,hca=a").kernel == CONFIG_KERNEL_OFF);
+	refused("hca=a,kernel=", "off, verbs or on");
+	refused("hca=a,kernel=1", "kernel=1: off, verbs or on");
+	refused("hca=a,kernel=on,kernel=on", "twice");
+}
+
 static void test_numbers(void)
 {
 	CHECK(limit("hca=a,max-mr-bytes=2G", "max-mr-bytes") == 2ull << 30);
@@ -131,6 +143,7 @@ static void test_wrong(void)
 int main(void)
 {
 	test_right();
+	test_kernel();
 	test_numbers();
 	test_wrong();
 	return EXIT_SUCCESS;

@@ -23,12 +23,13 @@
 #include "vhca/transport.h"
 #include "vhca/umem.h"
 
-/* A guest process that has the device open. */
+/* A guest process that has the device open, or the guest's kernel. */
 struct context {
 	struct object obj;
 	struct hca_ctx *hca;
 	struct object_list objects; /* of it, all but itself */
 	uint32_t pid;
+	bool kernel;
 	char name[17];
 	unsigned int streak; /* of the thread of events, see events.c */
 	LIST_ENTRY(context) link;
@@ -112,9 +113,10 @@ struct vhca_mads {
 struct vhca {
 	struct hca *hca;
 	struct transport *t;
-	/* These two do not change while connected. */
+	/* These three do not change while connected. */
 	struct xen_vhca_device_attr attr;
 	struct events *events; /* NULL: the frontend has not asked for any */
+	bool kernel;           /* the guest's kernel may have contexts */
 
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t idle;  /* a context has no uses any more */

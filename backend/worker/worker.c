@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "broker/client.h"
+#include "config/spec.h"
 #include "hca/dma_check.h"
 #include "hca/gsi.h"
 #include "hca/uverbs.h"
@@ -51,6 +52,7 @@ struct worker {
 	unsigned int domid, devid;
 	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
 	unsigned int port;
+	enum config_kernel kernel;
 
 	int mm_pin, signals;
 	int gsi; /* hca/gsi.h, or -1 */
@@ -175,6 +177,7 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
 	}
+	w->v.kernel = w->kernel != CONFIG_KERNEL_OFF;
 	w->v.mads.fd = w->gsi;
 	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
 		vhca_fini(&w->v);
@@ -410,6 +413,21 @@ static bool read_limit(void *from, const char *key, uint64_t *value)
 	return xb_read_number(w->xs, w->path, key, UINT64_MAX, value);
 }
 
+/* What is none of the words switches it off: whoever wrote it meant to restrict something. */
+static enum config_kernel read_kernel(struct worker *w)
+{
+	enum config_kernel kernel;
+	char word[16];
+
+	if (!xb_read(w->xs, w->path, CONFIG_KERNEL, word, sizeof(word)))
+		return CONFIG_KERNEL_ON;
+	kernel = config_kernel_find(word);
+	if (kernel < CONFIG_KERNELS)
+		return kernel;
+	log_warning(CONFIG_KERNEL "=%s is not known: off", word);
+	return CONFIG_KERNEL_OFF;
+}
+
 static bool read_nodes(struct worker *w)
 {
 	uint64_t port = 1;
@@ -423,6 +441,7 @@ static bool read_nodes(struct worker *w)
 	if (!xb_read_number(w->xs, w->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
 	w->port = port;
+	w->kernel = read_kernel(w);
 	quota_setup(&w->quota, read_limit, w);
 	return true;
 }
@@ -460,6 +479,14 @@ static void open_gsi(struct worker *w)
 	w->gsi = gsi_open(w->hca_name, w->port, w->domid);
 	if (w->gsi < 0 && w->gsi != -ENOENT)
 		log_warning("no management for the guest's kernel: %s", strerror(-w->gsi));
+}
+
+static void offer_kernel(struct worker *w)
+{
+	if (w->kernel == CONFIG_KERNEL_ON)
+		open_gsi(w);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_KERNEL, "%d",
+		 w->kernel != CONFIG_KERNEL_OFF);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MADS, "%d", w->gsi >= 0);
 }
 
@@ -585,7 +612,7 @@ static bool set_up(struct worker *w)
 	write_nodes(w);
 	if (!read_nodes(w) || !check_hca(w))
 		return false;
-	open_gsi(w);
+	offer_kernel(w);
 	return open_xen(w) && confine(w) && start_mm_pin(w) && open_hca(w) && set_watches(w);
 }
 

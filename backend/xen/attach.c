@@ -88,6 +88,8 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
 	put(n, n->backend, XEN_VHCA_FIELD_PORT, "%u", config->port);
+	if (config->kernel_given)
+		put(n, n->backend, CONFIG_KERNEL, "%s", config_kernel_name(config->kernel));
 	for (i = 0; i < LIMITS; i++)
 		if (config->limit[i].given)
 			put(n, n->backend, limit_key(i)->name, "%llu",

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <xen/xenbus.h>
 
 #include "kernel/dma.h"
 #include "kernel/kverbs.h"
@@ -17,9 +18,16 @@ module_param(kverbs, bool, 0444);
 MODULE_PARM_DESC(kverbs,
 		 "the guest's kernel may use the device itself, as IPoIB does (experimental)");
 
-bool xenib_kverbs_wanted(void)
+/* Consumers in the kernel wait for events. */
+bool xenib_kverbs_wanted(struct xenib_dev *dev)
 {
-	return kverbs;
+	if (!kverbs || !dev->events)
+		return false;
+	if (xenbus_read_unsigned(dev->xbdev->otherend, XEN_VHCA_FIELD_FEATURE_KERNEL, 0))
+		return true;
+	dev_info(&dev->xbdev->dev,
+		 "the configuration of the vHCA does not let the kernel use it\n");
+	return false;
 }
 
 /*
@@ -78,7 +86,7 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 	xa_init_flags(&kernel->qps.qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	set_limits(kernel, &dev->attr);
 
-	err = xenib_context_open(dev, &kernel->ctx, 0, name);
+	err = xenib_context_open(dev, &kernel->ctx, 0, name, XEN_VHCA_CTX_KERNEL);
 	if (err)
 		goto err_free;
 	err = xenib_kuar_create(&kernel->ctx, &kernel->uar);

@@ -58,8 +58,11 @@ struct xenib_kcontext {
 	struct work_struct wake;
 };
 
-/** xenib_kverbs_wanted() - whether the kernel is to use devices at all: module parameter kverbs. */
-bool xenib_kverbs_wanted(void);
+/**
+ * xenib_kverbs_wanted() - whether the kernel is to use the device: by the module parameter kverbs,
+ * and by the vHCA's configuration.
+ */
+bool xenib_kverbs_wanted(struct xenib_dev *dev);
 
 /** xenib_kcontext_open() - sets dev->kernel, before the device is registered. */
 int xenib_kcontext_open(struct xenib_dev *dev);

@@ -61,6 +61,7 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 		break;
 	case XEN_VHCA_OP_CTX_OPEN:
 		req.u.ctx_open.pid = 1234;
+		req.u.ctx_open.flags = XEN_VHCA_CTX_KERNEL;
 		memcpy(req.u.ctx_open.name, "ib_send_lat", 11);
 		break;
 	case XEN_VHCA_OP_UMEM_CREATE:

@@ -23,6 +23,7 @@ void fixture_init(struct fixture *fix, bool auto_translated, const struct quota 
 	CHECK(fix->cmd);
 	quota_setup(&defaults, NULL, NULL);
 	CHECK(!vhca_init(&fix->v, &fix->fake.hca, &fix->shm->t, quota ? quota : &defaults));
+	fix->v.kernel = true;
 	for (i = 0; i < XEN_VHCA_DATA_REFS; i++)
 		fix->refs[i] = 16 + i;
 	fix->event_bit = XEN_VHCA_NO_EVENT;

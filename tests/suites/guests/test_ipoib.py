@@ -43,6 +43,18 @@ def test_interface_down():
     ipoib.ping("guest1", "dom0")
 
 
+def test_verbs_alone():
+    """Another vHCA of the same guest, whose kernel has no part in the fabric's management there by its configuration."""
+    lab.lab("attach", "guest1", "--dev", "1", "kernel=verbs", "max-mem-bytes=64M")
+    try:
+        devices = lab.run("guest1", "cat /sys/class/infiniband_mad/umad*/ibdev").split()
+        assert devices == ["xenib0"], devices
+        shown = lab.run("dom0", "xen-ib show guest1 1 --json")
+        assert '"kernel"' in shown, shown
+    finally:
+        lab.lab("detach", "guest1", "--dev", "1")
+
+
 @pytest.mark.long
 def test_sm_restart():
     """The subnet manager forgets all groups; everybody joins again."""

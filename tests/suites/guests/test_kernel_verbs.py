@@ -10,6 +10,11 @@ pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(240)]
 GUEST = "guest2"
 
 
+def attach(*keys):
+    lab.lab("detach", GUEST)
+    lab.lab("attach", GUEST, *keys)
+
+
 @pytest.fixture(scope="module")
 def loaded(guests):
     with ktest.loaded(GUEST, "kverbs=1"):
@@ -21,6 +26,19 @@ def test_switched_off(guests):
     with ktest.loaded(GUEST):
         result = ktest.call(GUEST, "rc-send")
     assert "rc-send: -19" in result.err, str(result)  # ENODEV
+
+
+def test_forbidden(guests):
+    """The configuration of the vHCA says that the kernel must not use it, and the guest's administrator wants it to."""
+    attach("kernel=off")
+    try:
+        with ktest.loaded(GUEST, "kverbs=1"):
+            said = lab.run(GUEST, "dmesg")
+            result = ktest.call(GUEST, "rc-send")
+        assert "rc-send: -19" in result.err, str(result)  # ENODEV
+        assert "does not let the kernel use it" in said, said
+    finally:
+        attach()
 
 
 @pytest.mark.parametrize("case", ktest.CASES)

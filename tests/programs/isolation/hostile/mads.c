@@ -12,6 +12,8 @@
 #define BIT 99
 #define WORDS (XEN_VHCA_MAD_SIZE / 4)
 
+static xen_vhca_handle_t kernel; /* the context that has the GSI */
+
 /* Where fields are in a MAD of the SA. */
 enum {
 	BASE_VERSION = 0,
@@ -43,6 +45,24 @@ static struct xen_vhca_req of(xen_vhca_handle_t ctx, unsigned int op)
 	return (struct xen_vhca_req){ .op = op, .u.object.handle = ctx };
 }
 
+static xen_vhca_handle_t open_kernel(struct hostile *h)
+{
+	struct xen_vhca_req req = vf_open_ctx();
+	const struct xen_vhca_rsp *rsp;
+
+	req.u.ctx_open.flags = XEN_VHCA_CTX_KERNEL;
+	rsp = vf_do(&h->v, &req);
+	require(rsp->status == XEN_VHCA_OK, "the kernel gets a context");
+	return rsp->u.object.handle;
+}
+
+static void close_kernel(struct hostile *h, xen_vhca_handle_t ctx)
+{
+	struct xen_vhca_req req = of(ctx, XEN_VHCA_OP_CTX_CLOSE);
+
+	check(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "its context can be closed");
+}
+
 static struct xen_vhca_req open_gsi(xen_vhca_handle_t ctx)
 {
 	return (struct xen_vhca_req){
@@ -56,15 +76,17 @@ static void begin(struct hostile *h)
 	struct xen_vhca_req req;
 
 	hostile_begin_events(h);
-	req = open_gsi(h->p.ctx);
+	kernel = open_kernel(h);
+	req = open_gsi(kernel);
 	require(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be opened");
 }
 
 static void end(struct hostile *h)
 {
-	struct xen_vhca_req req = of(h->p.ctx, XEN_VHCA_OP_GSI_CLOSE);
+	struct xen_vhca_req req = of(kernel, XEN_VHCA_OP_GSI_CLOSE);
 
 	check(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be closed");
+	close_kernel(h, kernel);
 	hostile_end(h);
 }
 
@@ -93,7 +115,7 @@ static void fill_join(uint8_t mad[XEN_VHCA_MAD_SIZE], unsigned int method)
 static void send(struct hostile *h, const uint8_t *mad, enum xen_vhca_status status,
 		 const char *what)
 {
-	struct xen_vhca_req req = of(h->p.ctx, XEN_VHCA_OP_MAD_SEND);
+	struct xen_vhca_req req = of(kernel, XEN_VHCA_OP_MAD_SEND);
 	uint32_t words[WORDS];
 
 	memcpy(words, mad, sizeof(words));
@@ -183,24 +205,28 @@ static void run_owner(const void *arg)
 {
 	uint8_t mad[XEN_VHCA_MAD_SIZE];
 	struct xen_vhca_req req;
-	struct vf_process other;
+	xen_vhca_handle_t other;
 	struct hostile h;
 
 	(void)arg;
 	begin(&h);
-	vf_process_make(&h.v, &other);
-	req = open_gsi(other.ctx);
+	other = open_kernel(&h);
+	req = open_gsi(other);
 	REFUSED(&h.v, &req, E_BUSY, "another context");
-	req = of(other.ctx, XEN_VHCA_OP_MAD_RECV);
+	req = of(other, XEN_VHCA_OP_MAD_RECV);
 	REFUSED(&h.v, &req, E_STATE, "another context");
-	req = of(other.ctx, XEN_VHCA_OP_GSI_CLOSE);
+	req = of(other, XEN_VHCA_OP_GSI_CLOSE);
 	REFUSED(&h.v, &req, E_STATE, "another context");
-	vf_process_free(&h.v, &other);
+	close_kernel(&h, other);
 	end(&h);
 
 	hostile_begin_events(&h);
+	req = open_gsi(h.p.ctx);
+	REFUSED(&h.v, &req, E_UNSUPPORTED, "a process's context");
+	kernel = open_kernel(&h);
 	fill(mad, GET, NODE_RECORD);
-	send(&h, mad, XEN_VHCA_E_STATE, "after it was closed");
+	send(&h, mad, XEN_VHCA_E_STATE, "before it is opened");
+	close_kernel(&h, kernel);
 	hostile_end(&h);
 }
 
