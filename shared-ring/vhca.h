@@ -59,6 +59,7 @@
  * /local/domain/0/backend/vhca/5/0/online = "1"
  * /local/domain/0/backend/vhca/5/0/state = "4"
  * /local/domain/0/backend/vhca/5/0/hca = "mlx5_0"
+ * /local/domain/0/backend/vhca/5/0/node-guid = "02163e5a00c1f29b"
  * /local/domain/0/backend/vhca/5/0/versions = "1"
  * /local/domain/0/backend/vhca/5/0/max-ring-page-order = "4"
  * /local/domain/0/backend/vhca/5/0/feature-events = "1"
@@ -92,6 +93,9 @@
  *      As for every Xen device.
  * hca
  *      Name of the HCA that is shared, for people; the frontend does not need it.
+ * node-guid
+ *      The vHCA's node GUID, 16 hexadecimal digits: for the backend and for people. The frontend
+ *      has it from DEVICE_QUERY.
  * versions
  *      Decimal versions that the backend speaks, separated by commas.
  * max-ring-page-order
@@ -144,6 +148,7 @@
 /* In the backend's directory. Numbers are decimal. */
 #define XEN_VHCA_FIELD_HCA "hca"                                 /* name */
 #define XEN_VHCA_FIELD_PORT "port"                               /* 1 to 254 */
+#define XEN_VHCA_FIELD_NODE_GUID "node-guid"                      /* 16 hexadecimal digits */
 #define XEN_VHCA_FIELD_VERSIONS "versions"                       /* numbers, commas */
 #define XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER "max-ring-page-order" /* 0 to 4 */
 #define XEN_VHCA_FIELD_FEATURE_EVENTS "feature-events"           /* 0 or 1, as each feature */
@@ -737,7 +742,7 @@ struct xen_vhca_rsp {
  * can and what the configuration allows. Values as in struct ib_device_attr.
  */
 struct xen_vhca_device_attr {
-	uint64_t node_guid, sys_image_guid; /* big endian, as the fabric has them */
+	uint64_t node_guid, sys_image_guid; /* the vHCA's, the HCA's; big endian, as the fabric has them */
 	uint64_t fw_ver;
 	uint64_t max_mr_size, max_mem_bytes; /* of one MR; of all pages offered */
 	uint64_t page_size_cap;

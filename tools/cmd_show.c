@@ -25,6 +25,8 @@ static void print_head(const struct listing *l)
 	if (l->failures)
 		printf(", %u failures", l->failures);
 	putchar('\n');
+	if (l->node_guid[0])
+		printf("  node GUID: %s\n", l->node_guid);
 	if (l->error[0])
 		printf("  error: %s\n", l->error);
 }

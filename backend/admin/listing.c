@@ -25,7 +25,7 @@ static const struct field {
 	FIELD("state", TEXT, state),       FIELD("guest", TEXT, guest),
 	FIELD("online", FLAG, online),     FIELD("max-mem-bytes", NUMBER64, max_mem_bytes),
 	FIELD("worker", NUMBER32, worker), FIELD("failures", NUMBER32, failures),
-	FIELD("error", TEXT, error),
+	FIELD("error", TEXT, error),       FIELD("node-guid", TEXT, node_guid),
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/guid.h"
 #include "config/spec.h"
 
 #define PAGE 4096u /* no limit of bytes below this makes sense */
@@ -162,6 +163,15 @@ static int parse_kernel(struct parser *p, const char *value)
 	return refuse(p, CONFIG_KERNEL "=%.*s: off, verbs or on", SHOWN, value);
 }
 
+static int parse_guid(struct parser *p, const char *value)
+{
+	if (p->config->guid)
+		return twice(p, "guid");
+	if (guid_parse(value, &p->config->guid))
+		return 0;
+	return refuse(p, "guid=%.*s: 16 hexadecimal digits, not all 0", SHOWN, value);
+}
+
 static int parse_key(struct parser *p, const char *key, const char *value)
 {
 	unsigned int n;
@@ -174,6 +184,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_port(p, value);
 	if (!strcmp(key, "devid"))
 		return parse_devid(p, value);
+	if (!strcmp(key, "guid"))
+		return parse_guid(p, value);
 	if (!strcmp(key, CONFIG_KERNEL))
 		return parse_kernel(p, value);
 	for (n = 0; n < LIMITS; n++)

@@ -43,6 +43,7 @@ struct vhca_config {
 	unsigned int port;             /* 1, unless given */
 	int devid;                     /* -1: the lowest that is free */
 	char backend[CONFIG_NAME_MAX]; /* a domain's name or number; "": this one */
+	uint64_t guid;                 /* of the node; 0: made of the domain's UUID and the devid */
 	bool kernel_given;
 	enum config_kernel kernel;
 	struct {

@@ -3,6 +3,7 @@
  * gsi.c - see gsi.h.
  */
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -26,9 +27,13 @@ static_assert(offsetof(struct xen_ibgsi_mad, has_grh) == offsetof(struct xen_vhc
 static_assert(offsetof(struct xen_ibgsi_mad, mad) == offsetof(struct xen_vhca_mad, mad),
 	      "same place");
 
-int gsi_open(const char *hca, unsigned int port, uint32_t domid)
+int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid)
 {
-	struct xen_ibgsi_attach to = { .port = port, .domid = domid };
+	struct xen_ibgsi_attach to = {
+		.port = port,
+		.domid = domid,
+		.node_guid = htobe64(guid),
+	};
 	int fd, err;
 
 	if (snprintf(to.device, sizeof(to.device), "%s", hca) >= (int)sizeof(to.device))

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "config/guid.h"
 #include "unit/fakes/fixture.h"
 #include "util/log.h"
 #include "xen/attach.h"
@@ -239,6 +240,29 @@ static void test_nodes(void)
 	CHECK(!attach("hca=mlx5_9,backend=3", &devid) && devid == 1);
 }
 
+/* The same for the same domain when it is made again, and another for each vHCA; or the one that was chosen. */
+static void test_guids(void)
+{
+	char first[GUID_TEXT], text[GUID_TEXT];
+	unsigned int devid;
+
+	begin();
+	strcpy(make(&now, "/local/domain/5/vm")->value, "/vm/4a2b2b3e-0c0f-4d0a-8e5e-0123456789ab");
+	CHECK(!attach("hca=a,backend=driver", &devid) && !attach("hca=a,backend=driver", &devid));
+	strcpy(first, find(&now, BACK "/0/node-guid")->value);
+	guid_format(text, guid_make("4a2b2b3e-0c0f-4d0a-8e5e-0123456789ab", 0));
+	CHECK(!strcmp(first, text) && !is(BACK "/1/node-guid", first));
+	CHECK(attach_remove(NULL, 3, 5, 0) && !attach("hca=a,backend=driver", &devid));
+	CHECK(is(BACK "/0/node-guid", first));
+	CHECK(!attach("hca=a,backend=driver,guid=0216:3E00:00ab:cdef", &devid) && devid == 2);
+	CHECK(is(BACK "/2/node-guid", "02163e0000abcdef"));
+
+	begin();
+	CHECK(!attach("hca=a,backend=driver", &devid) && !attach("hca=a,backend=driver", &devid));
+	guid_format(text, guid_make("5", 1));
+	CHECK(is(BACK "/1/node-guid", text) && !is(BACK "/0/node-guid", text));
+}
+
 /* A number is taken if either side has it; and there are only so many. */
 static void test_devids(void)
 {
@@ -347,6 +371,7 @@ int main(void)
 {
 	log_setup("test", 0);
 	test_nodes();
+	test_guids();
 	test_devids();
 	test_refused();
 	test_from_config();

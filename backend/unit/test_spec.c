@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "config/guid.h"
 #include "config/spec.h"
 #include "unit/fakes/fixture.h"
 
@@ -65,6 +66,33 @@ static void test_right(void)
 	CHECK(!strcmp(config.hca, "rocep3s0") && config.port == 2 && config.devid == 3);
 	CHECK(!strcmp(config.backend, "driver-domain"));
 	CHECK(config.limit[number_of("max-qp")].value == 256);
+}
+
+static void test_guid(void)
+{
+	const char *uuid = "4a2b2b3e-0c0f-4d0a-8e5e-0123456789ab";
+	uint64_t made = guid_make(uuid, 0);
+	char text[GUID_TEXT];
+
+	CHECK(!parse("hca=a").guid);
+	CHECK(parse("hca=a,guid=02163e0000abCDef").guid == 0x02163e0000abcdef);
+	CHECK(parse("hca=a,guid=0216:3e00:00ab:cdef").guid == 0x02163e0000abcdef);
+	refused("hca=a,guid=", "16 hexadecimal digits");
+	refused("hca=a,guid=0000000000000000", "not all 0");
+	refused("hca=a,guid=02163e0000abcde", "16 hexadecimal digits");
+	refused("hca=a,guid=02163e0000abcdef0", "16 hexadecimal digits");
+	refused("hca=a,guid=0216:3e00:00ab:cdef:", "16 hexadecimal digits");
+	refused("hca=a,guid=:0216:3e00:00ab:cdef", "16 hexadecimal digits");
+	refused("hca=a,guid=0216:3e00:00ab::cdef", "16 hexadecimal digits");
+	refused("hca=a,guid=021:63e00:00ab:cdef", "16 hexadecimal digits");
+	refused("hca=a,guid=02163e0000abcdeg", "16 hexadecimal digits");
+	refused("hca=a,guid=0x163e0000abcdef", "16 hexadecimal digits");
+	refused("hca=a,guid=02163e0000abcdef,guid=02163e0000abcdef", "twice");
+
+	guid_format(text, made);
+	CHECK(!strncmp(text, "02163e", 6) && strlen(text) == 16);
+	CHECK(guid_make(uuid, 0) == made && guid_make(uuid, 1) != made &&
+	      guid_make("5", 0) != made);
 }
 
 static void test_kernel(void)
@@ -143,6 +171,7 @@ static void test_wrong(void)
 int main(void)
 {
 	test_right();
+	test_guid();
 	test_kernel();
 	test_numbers();
 	test_wrong();

@@ -5,6 +5,7 @@
  * threads and mappings; then the HCA, and all that a guest has a hand in. The end goes the other
  * way round.
  */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "broker/client.h"
+#include "config/guid.h"
 #include "config/spec.h"
 #include "hca/dma_check.h"
 #include "hca/gsi.h"
@@ -35,6 +37,7 @@
 #include "worker/ring.h"
 #include "worker/status_write.h"
 #include "worker/worker.h"
+#include "xen/attach.h"
 #include "xen/xenbus.h"
 
 /* A look at xenstore costs it five requests, and each write of the guest to its own node asks for one. */
@@ -52,6 +55,7 @@ struct worker {
 	unsigned int domid, devid;
 	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
 	unsigned int port;
+	uint64_t guid; /* of the node */
 	enum config_kernel kernel;
 
 	int mm_pin, signals;
@@ -177,6 +181,7 @@ static void connect_frontend(struct worker *w)
 		fail(w, WORKER_FAILED, "querying HCA %s: %s", w->hca_name, strerror(-err));
 		return;
 	}
+	w->v.attr.node_guid = htobe64(w->guid);
 	w->v.kernel = w->kernel != CONFIG_KERNEL_OFF;
 	w->v.mads.fd = w->gsi;
 	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
@@ -428,6 +433,21 @@ static enum config_kernel read_kernel(struct worker *w)
 	return CONFIG_KERNEL_OFF;
 }
 
+/* Who has made the nodes by hand may have left it to us. */
+static uint64_t read_guid(struct worker *w)
+{
+	char text[32];
+	uint64_t guid;
+
+	if (xb_read(w->xs, w->path, XEN_VHCA_FIELD_NODE_GUID, text, sizeof(text)) &&
+	    guid_parse(text, &guid))
+		return guid;
+	guid = attach_guid(w->xs, XBT_NULL, w->domid, w->devid);
+	guid_format(text, guid);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_NODE_GUID, "%s", text);
+	return guid;
+}
+
 static bool read_nodes(struct worker *w)
 {
 	uint64_t port = 1;
@@ -441,6 +461,7 @@ static bool read_nodes(struct worker *w)
 	if (!xb_read_number(w->xs, w->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
 	w->port = port;
+	w->guid = read_guid(w);
 	w->kernel = read_kernel(w);
 	quota_setup(&w->quota, read_limit, w);
 	return true;
@@ -476,7 +497,7 @@ static void write_nodes(struct worker *w)
 /* While it is root. Where dom0 has no such module, guests have no management. */
 static void open_gsi(struct worker *w)
 {
-	w->gsi = gsi_open(w->hca_name, w->port, w->domid);
+	w->gsi = gsi_open(w->hca_name, w->port, w->domid, w->guid);
 	if (w->gsi < 0 && w->gsi != -ENOENT)
 		log_warning("no management for the guest's kernel: %s", strerror(-w->gsi));
 }

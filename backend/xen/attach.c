@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/guid.h"
 #include "shared-ring/vhca.h"
 #include "util/log.h"
 #include "xen/attach.h"
@@ -82,12 +83,36 @@ static void put_backend(struct nodes *n, bool online, enum xb_state state)
 	put(n, n->backend, "state", "%d", state);
 }
 
+/* Xenstore has "/vm/UUID" there. */
+uint64_t attach_guid(struct xs_handle *xs, xs_transaction_t t, unsigned int domid,
+		     unsigned int devid)
+{
+	char path[64], number[16], *vm;
+	uint64_t guid;
+
+	snprintf(path, sizeof(path), "/local/domain/%u/vm", domid);
+	snprintf(number, sizeof(number), "%u", domid);
+	vm = xs_read(xs, t, path, NULL);
+	guid = guid_make(vm && strncmp(vm, "/vm/", 4) == 0 ? vm + 4 : number, devid);
+	free(vm);
+	return guid;
+}
+
+static void put_guid(struct nodes *n, uint64_t guid)
+{
+	char text[GUID_TEXT];
+
+	guid_format(text, guid);
+	put(n, n->backend, XEN_VHCA_FIELD_NODE_GUID, "%s", text);
+}
+
 static void put_config(struct nodes *n, const struct vhca_config *config)
 {
 	unsigned int i;
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
 	put(n, n->backend, XEN_VHCA_FIELD_PORT, "%u", config->port);
+	put_guid(n, config->guid ? config->guid : attach_guid(n->xs, n->t, n->domid, n->devid));
 	if (config->kernel_given)
 		put(n, n->backend, CONFIG_KERNEL, "%s", config_kernel_name(config->kernel));
 	for (i = 0; i < LIMITS; i++)

@@ -34,6 +34,13 @@ int attach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid,
 int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
 		bool force, char *why, size_t size);
 
+/*
+ * attach_guid - the node GUID of a vHCA for which nobody has chosen one: it stays the same as long as
+ * the domain's UUID does. A driver domain does not know that, and takes the domain's number.
+ */
+uint64_t attach_guid(struct xs_handle *xs, xs_transaction_t t, unsigned int domid,
+		     unsigned int devid);
+
 /* attach_exists - whether a vHCA has nodes; false once one that was detached is gone. */
 bool attach_exists(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid);
 

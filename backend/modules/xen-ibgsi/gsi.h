@@ -40,6 +40,7 @@ struct gsi_sa {
 struct gsi_endpoint {
 	struct list_head list; /* of the HCA's; under gsi_lock of main.c */
 	u32 domid;
+	__be64 node_guid;
 
 	struct mutex lock;       /* who sends, joins and leaves: all up to the next lock */
 	struct ib_device *ibdev; /* NULL: not attached yet */

@@ -167,6 +167,7 @@ static int attach(struct gsi_endpoint *ep, const struct xen_ibgsi_attach *to)
 	if (ep->ibdev)
 		return -EBUSY;
 	ep->domid = to->domid;
+	ep->node_guid = to->node_guid;
 	err = gsi_endpoint_attach(ep, hca->ibdev, to->port);
 	if (!err)
 		list_add(&ep->list, &hca->endpoints);
@@ -182,7 +183,7 @@ static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg
 		return -ENOTTY;
 	if (copy_from_user(&to, (void __user *)arg, sizeof(to)))
 		return -EFAULT;
-	if (strnlen(to.device, sizeof(to.device)) == sizeof(to.device))
+	if (strnlen(to.device, sizeof(to.device)) == sizeof(to.device) || !to.node_guid)
 		return -EINVAL;
 	mutex_lock(&gsi_lock);
 	err = attach(file->private_data, &to);

@@ -29,7 +29,8 @@
 struct xen_ibgsi_attach {
 	char device[XEN_IBGSI_NAME_MAX]; /* the HCA's name */
 	__u32 port;
-	__u32 domid; /* for the log */
+	__u32 domid;      /* for the log */
+	__be64 node_guid; /* of the vHCA */
 };
 
 #define XEN_IBGSI_ATTACH _IOW('X', 0x49, struct xen_ibgsi_attach)

@@ -73,6 +73,29 @@ def test_tables(what):
     assert table("guest1", "xenib0", what) == theirs
 
 
+def guids(where, device):
+    return lab.run(where, f"cd /sys/class/infiniband/{device} && cat node_guid sys_image_guid").split()
+
+
+def test_node_guid():
+    """Each vHCA has one of its own, and the same when it is attached again; the card is dom0's."""
+    node, card = guids("dom0", "mlx5_0")
+    ours = {name: guids(name, "xenib0")[0] for name in ("guest1", "guest2")}
+    assert len({node, *ours.values()}) == 3, (node, ours)
+    assert [guids(name, "xenib0")[1] for name in ours] == [card, card]
+    shown = lab.run("dom0", "xen-ib show guest2")
+    assert f"node GUID: {ours['guest2'].replace(':', '')}" in shown, shown
+    lab.lab("detach", "guest2")
+    lab.lab("attach", "guest2")
+    assert guids("guest2", "xenib0")[0] == ours["guest2"]
+
+
+def test_node_guid_chosen():
+    with given_back():
+        lab.lab("attach", "guest1", "--dev", 1, "hca=mlx5_1", "guid=0216:3e00:00ab:cdef")
+        assert guids("guest1", "xenib1")[0] == "0216:3e00:00ab:cdef"
+
+
 def test_pkeys_are_known():
     """Programs read the table again and again, for which dom0 is not asked as long as nothing changes."""
 
