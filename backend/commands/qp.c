@@ -95,6 +95,17 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	return XEN_VHCA_OK;
 }
 
+/* As enum ibv_qp_attr_mask */
+#define MASK_PKEY_INDEX (1u << 4)
+#define MASK_ALT_PATH (1u << 14)
+
+/* No QP leaves RESET without an index. */
+static bool may_use_pkeys(const struct vhca *v, const struct xen_vhca_qp_modify *a)
+{
+	return (!(a->mask & MASK_PKEY_INDEX) || pkeys_has(&v->pkeys, a->attr.pkey_index)) &&
+	       (!(a->mask & MASK_ALT_PATH) || pkeys_has(&v->pkeys, a->attr.alt_pkey_index));
+}
+
 enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
 {
 	const struct xen_vhca_qp_modify *a = &cmd->req.u.qp_modify;
@@ -105,6 +116,9 @@ enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
 	status = cmd_use(cmd, a->qp, OBJ_QP, &obj);
 	if (status)
 		return status;
+	if (!may_use_pkeys(cmd->v, a))
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "P_Key index %u or %u is not the guest's",
+				  a->attr.pkey_index, a->attr.alt_pkey_index);
 	return cmd_hca(cmd, ops->qp_modify(cmd->ctx->hca, obj->hca_id, a->mask, &a->attr),
 		       "modifying a QP");
 }

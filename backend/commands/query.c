@@ -38,6 +38,7 @@ enum xen_vhca_status cmd_pkey_query(struct cmd *cmd)
 	uint32_t i;
 
 	for (i = 0; i <= of->more && !err; i++)
-		err = hca->ops->query_pkey(hca, of->index + i, &cmd->rsp.u.pkeys.pkey[i]);
+		if (pkeys_has(&cmd->v->pkeys, of->index + i))
+			err = hca->ops->query_pkey(hca, of->index + i, &cmd->rsp.u.pkeys.pkey[i]);
 	return cmd_hca(cmd, err, "querying a P_Key");
 }

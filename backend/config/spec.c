@@ -172,6 +172,16 @@ static int parse_guid(struct parser *p, const char *value)
 	return refuse(p, "guid=%.*s: 16 hexadecimal digits, not all 0", SHOWN, value);
 }
 
+static int parse_pkeys(struct parser *p, const char *value)
+{
+	if (p->config->pkeys.given)
+		return twice(p, CONFIG_PKEYS);
+	if (pkeys_parse(value, &p->config->pkeys))
+		return 0;
+	return refuse(p, CONFIG_PKEYS "=%.*s: indices below %u, such as 0+2+4-7", SHOWN, value,
+		      PKEYS_MAX);
+}
+
 static int parse_key(struct parser *p, const char *key, const char *value)
 {
 	unsigned int n;
@@ -186,6 +196,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_devid(p, value);
 	if (!strcmp(key, "guid"))
 		return parse_guid(p, value);
+	if (!strcmp(key, CONFIG_PKEYS))
+		return parse_pkeys(p, value);
 	if (!strcmp(key, CONFIG_KERNEL))
 		return parse_kernel(p, value);
 	for (n = 0; n < LIMITS; n++)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "config/limits.h"
+#include "config/pkeys.h"
 
 #define CONFIG_NAME_MAX 64   /* of an HCA or a domain, with the end */
 #define CONFIG_SPEC_MAX 1024 /* longer ones are refused */
@@ -44,6 +45,7 @@ struct vhca_config {
 	int devid;                     /* -1: the lowest that is free */
 	char backend[CONFIG_NAME_MAX]; /* a domain's name or number; "": this one */
 	uint64_t guid;                 /* of the node; 0: made of the domain's UUID and the devid */
+	struct pkeys pkeys;
 	bool kernel_given;
 	enum config_kernel kernel;
 	struct {

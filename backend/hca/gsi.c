@@ -27,7 +27,8 @@ static_assert(offsetof(struct xen_ibgsi_mad, has_grh) == offsetof(struct xen_vhc
 static_assert(offsetof(struct xen_ibgsi_mad, mad) == offsetof(struct xen_vhca_mad, mad),
 	      "same place");
 
-int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid)
+int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
+	     const struct pkeys *pkeys)
 {
 	struct xen_ibgsi_attach to = {
 		.port = port,
@@ -35,6 +36,12 @@ int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid)
 		.node_guid = htobe64(guid),
 	};
 	int fd, err;
+
+	static_assert(sizeof(to.pkeys) == sizeof(pkeys->bits), "as many");
+	if (pkeys->given)
+		memcpy(to.pkeys, pkeys->bits, sizeof(to.pkeys));
+	else
+		memset(to.pkeys, 0xff, sizeof(to.pkeys));
 
 	if (snprintf(to.device, sizeof(to.device), "%s", hca) >= (int)sizeof(to.device))
 		return -ENAMETOOLONG;

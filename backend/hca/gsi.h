@@ -10,13 +10,15 @@
 
 #include <stdint.h>
 
+#include "config/pkeys.h"
 #include "shared-ring/vhca.h"
 
 /*
  * gsi_open - as root: a descriptor for this port, not waiting; -errno, -ENOENT: no module.
  * @guid: the vHCA's node GUID, in whose name alone the guest may speak
  */
-int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid);
+int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
+	     const struct pkeys *pkeys);
 
 /* gsi_send - a MAD of XEN_VHCA_MAD_SIZE octets. 0 or the module's -errno (xen-ibgsi.h). */
 int gsi_send(int fd, const void *mad);

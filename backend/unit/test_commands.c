@@ -52,6 +52,11 @@ static void answers(void)
 	CHECK(!fixture_do(&fix, &req) && fix.cmd->rsp.u.pkeys.pkey[0] == 0xffff);
 	CHECK(fix.cmd->rsp.u.pkeys.pkey[1] == 0x8001);
 	CHECK(fix.cmd->rsp.u.pkeys.pkey[XEN_VHCA_PKEYS - 1] == 0x8000 + XEN_VHCA_PKEYS - 1);
+	CHECK(pkeys_parse("0+2", &fix.v.pkeys) && !fixture_do(&fix, &req));
+	CHECK(fix.cmd->rsp.u.pkeys.pkey[0] == 0xffff && !fix.cmd->rsp.u.pkeys.pkey[1]);
+	CHECK(fix.cmd->rsp.u.pkeys.pkey[2] == 0x8002 &&
+	      !fix.cmd->rsp.u.pkeys.pkey[XEN_VHCA_PKEYS - 1]);
+	fix.v.pkeys.given = false;
 	fix.fake.fail_in = 3;
 	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_DEAD &&
 	      !vhca_check_response(&req, &fix.cmd->rsp));
@@ -63,6 +68,18 @@ static void answers(void)
 	req = example_request(XEN_VHCA_OP_QP_MODIFY);
 	req.u.qp_modify.qp = p.qp;
 	CHECK(!fixture_do(&fix, &req));
+	CHECK(pkeys_parse("1", &fix.v.pkeys) && fixture_do(&fix, &req) == XEN_VHCA_OK);
+	req.u.qp_modify.mask |= 1 << 4;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_ARG);
+	req.u.qp_modify.attr.pkey_index = 1;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_OK);
+	req.u.qp_modify.mask |= 1 << 14;
+	req.u.qp_modify.attr.alt_av = req.u.qp_modify.attr.av;
+	req.u.qp_modify.attr.alt_port = 1;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_ARG);
+	req.u.qp_modify.attr.alt_pkey_index = 1;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_OK);
+	fix.v.pkeys.given = false;
 	req.u.qp_modify.attr.state = 3;
 	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_HCA && fix.cmd->rsp.hca_errno == 22);
 	fixture_fini(&fix);

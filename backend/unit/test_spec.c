@@ -95,6 +95,37 @@ static void test_guid(void)
 	      guid_make("5", 0) != made);
 }
 
+static void test_pkeys(void)
+{
+	struct vhca_config config = parse("hca=a,pkeys=0+2+64-127");
+	char text[PKEYS_TEXT], odd[PKEYS_TEXT] = "0";
+	unsigned int n;
+
+	CHECK(pkeys_has(&config.pkeys, 0) && !pkeys_has(&config.pkeys, 1) &&
+	      pkeys_has(&config.pkeys, 2));
+	CHECK(!pkeys_has(&config.pkeys, 63) && pkeys_has(&config.pkeys, 64));
+	CHECK(pkeys_has(&config.pkeys, 127) && !pkeys_has(&config.pkeys, 128) &&
+	      !pkeys_has(&config.pkeys, UINT32_MAX));
+	pkeys_format(text, &config.pkeys);
+	CHECK(!strcmp(text, "0+2+64-127"));
+	config = parse("hca=a");
+	CHECK(!config.pkeys.given && pkeys_has(&config.pkeys, 0) && pkeys_has(&config.pkeys, 1000));
+	/* The longest text that there is. */
+	for (n = 2; n < PKEYS_MAX; n += 2)
+		sprintf(odd + strlen(odd), "+%u", n);
+	CHECK(pkeys_parse(odd, &config.pkeys));
+	pkeys_format(text, &config.pkeys);
+	CHECK(!strcmp(text, odd));
+	refused("hca=a,pkeys=", "indices below 128");
+	refused("hca=a,pkeys=128", "indices below 128");
+	refused("hca=a,pkeys=4294967296", "indices below 128");
+	refused("hca=a,pkeys=3-1", "indices below 128");
+	refused("hca=a,pkeys=1-", "indices below 128");
+	refused("hca=a,pkeys=1+", "indices below 128");
+	refused("hca=a,pkeys=1 2", "indices below 128");
+	refused("hca=a,pkeys=1,pkeys=1", "twice");
+}
+
 static void test_kernel(void)
 {
 	CHECK(!parse("hca=a").kernel_given && parse("hca=a").kernel == CONFIG_KERNEL_ON);
@@ -172,6 +203,7 @@ int main(void)
 {
 	test_right();
 	test_guid();
+	test_pkeys();
 	test_kernel();
 	test_numbers();
 	test_wrong();

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "config/pkeys.h"
 #include "hca/hca.h"
 #include "shared-ring/vhca.h"
 #include "util/histogram.h"
@@ -113,10 +114,11 @@ struct vhca_mads {
 struct vhca {
 	struct hca *hca;
 	struct transport *t;
-	/* These three do not change while connected. */
+	/* These do not change while connected. */
 	struct xen_vhca_device_attr attr;
 	struct events *events; /* NULL: the frontend has not asked for any */
 	bool kernel;           /* the guest's kernel may have contexts */
+	struct pkeys pkeys;    /* those that the guest may use */
 
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t idle;  /* a context has no uses any more */

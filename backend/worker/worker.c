@@ -57,6 +57,7 @@ struct worker {
 	unsigned int port;
 	uint64_t guid; /* of the node */
 	enum config_kernel kernel;
+	struct pkeys pkeys;
 
 	int mm_pin, signals;
 	int gsi; /* hca/gsi.h, or -1 */
@@ -182,6 +183,7 @@ static void connect_frontend(struct worker *w)
 		return;
 	}
 	w->v.attr.node_guid = htobe64(w->guid);
+	w->v.pkeys = w->pkeys;
 	w->v.kernel = w->kernel != CONFIG_KERNEL_OFF;
 	w->v.mads.fd = w->gsi;
 	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
@@ -448,6 +450,18 @@ static uint64_t read_guid(struct worker *w)
 	return guid;
 }
 
+/* What is no list leaves the guest none. */
+static void read_pkeys(struct worker *w)
+{
+	char text[PKEYS_TEXT];
+
+	if (!xb_read(w->xs, w->path, CONFIG_PKEYS, text, sizeof(text)) ||
+	    pkeys_parse(text, &w->pkeys))
+		return;
+	log_warning(CONFIG_PKEYS "=%s is no list of indices: none", text);
+	w->pkeys = (struct pkeys){ .given = true };
+}
+
 static bool read_nodes(struct worker *w)
 {
 	uint64_t port = 1;
@@ -463,6 +477,7 @@ static bool read_nodes(struct worker *w)
 	w->port = port;
 	w->guid = read_guid(w);
 	w->kernel = read_kernel(w);
+	read_pkeys(w);
 	quota_setup(&w->quota, read_limit, w);
 	return true;
 }
@@ -497,7 +512,7 @@ static void write_nodes(struct worker *w)
 /* While it is root. Where dom0 has no such module, guests have no management. */
 static void open_gsi(struct worker *w)
 {
-	w->gsi = gsi_open(w->hca_name, w->port, w->domid, w->guid);
+	w->gsi = gsi_open(w->hca_name, w->port, w->domid, w->guid, &w->pkeys);
 	if (w->gsi < 0 && w->gsi != -ENOENT)
 		log_warning("no management for the guest's kernel: %s", strerror(-w->gsi));
 }

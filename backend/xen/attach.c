@@ -50,7 +50,7 @@ static bool there(const struct nodes *n, const char *path)
 __attribute__((format(printf, 4, 5))) static void put(struct nodes *n, const char *dir,
 						      const char *key, const char *format, ...)
 {
-	char path[XB_PATH_MAX + 32], value[256];
+	char path[XB_PATH_MAX + 32], value[PKEYS_TEXT];
 	va_list args;
 
 	va_start(args, format);
@@ -108,11 +108,16 @@ static void put_guid(struct nodes *n, uint64_t guid)
 
 static void put_config(struct nodes *n, const struct vhca_config *config)
 {
+	char pkeys[PKEYS_TEXT];
 	unsigned int i;
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
 	put(n, n->backend, XEN_VHCA_FIELD_PORT, "%u", config->port);
 	put_guid(n, config->guid ? config->guid : attach_guid(n->xs, n->t, n->domid, n->devid));
+	if (config->pkeys.given) {
+		pkeys_format(pkeys, &config->pkeys);
+		put(n, n->backend, CONFIG_PKEYS, "%s", pkeys);
+	}
 	if (config->kernel_given)
 		put(n, n->backend, CONFIG_KERNEL, "%s", config_kernel_name(config->kernel));
 	for (i = 0; i < LIMITS; i++)

@@ -76,6 +76,22 @@ static u16 find_pkey(struct gsi_endpoint *ep)
 	return ib_find_cached_pkey(ep->ibdev, ep->port, IB_DEFAULT_PKEY_FULL, &index) ? 0 : index;
 }
 
+/* Full and limited members are of one partition. */
+#define PARTITION 0x7fff
+
+bool gsi_endpoint_has_pkey(const struct gsi_endpoint *ep, u16 pkey)
+{
+	u16 index, entry;
+
+	for (index = 0; index < XEN_IBGSI_PKEYS; index++) {
+		if (ep->pkeys[index / 64] >> index % 64 & 1 &&
+		    !ib_get_cached_pkey(ep->ibdev, ep->port, index, &entry) && entry & PARTITION &&
+		    !((entry ^ pkey) & PARTITION))
+			return true;
+	}
+	return false;
+}
+
 void gsi_endpoint_look(struct gsi_endpoint *ep)
 {
 	struct ib_port_attr attr;

@@ -41,6 +41,7 @@ struct gsi_endpoint {
 	struct list_head list; /* of the HCA's; under gsi_lock of main.c */
 	u32 domid;
 	__be64 node_guid;
+	u64 pkeys[XEN_IBGSI_PKEYS / 64]; /* bits: the guest's indices */
 
 	struct mutex lock;       /* who sends, joins and leaves: all up to the next lock */
 	struct ib_device *ibdev; /* NULL: not attached yet */
@@ -79,6 +80,9 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const u8 *mad);
 
 /** gsi_endpoint_look() - the port may have changed: finds its SA. */
 void gsi_endpoint_look(struct gsi_endpoint *ep);
+
+/** gsi_endpoint_has_pkey() - whether the guest is in the partition: by any of its indices. */
+bool gsi_endpoint_has_pkey(const struct gsi_endpoint *ep, u16 pkey);
 
 /**
  * gsi_queue_put() - the guest is to read it.

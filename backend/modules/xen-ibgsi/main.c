@@ -168,6 +168,7 @@ static int attach(struct gsi_endpoint *ep, const struct xen_ibgsi_attach *to)
 		return -EBUSY;
 	ep->domid = to->domid;
 	ep->node_guid = to->node_guid;
+	memcpy(ep->pkeys, to->pkeys, sizeof(ep->pkeys));
 	err = gsi_endpoint_attach(ep, hca->ibdev, to->port);
 	if (!err)
 		list_add(&ep->list, &hca->endpoints);

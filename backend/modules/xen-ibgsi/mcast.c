@@ -93,6 +93,8 @@ static int joined(int err, struct ib_sa_multicast *join)
 {
 	struct gsi_group *group = join->context;
 
+	if (!err && !gsi_endpoint_has_pkey(group->ep, be16_to_cpu(join->rec.pkey)))
+		err = -EINVAL;
 	if (!err) {
 		group->told = true;
 		answer(group, 0, &join->rec);
@@ -105,7 +107,7 @@ static int joined(int err, struct ib_sa_multicast *join)
 	return 0;
 }
 
-/* Nothing is said in the name of another port. */
+/* Nothing is said in the name of another port, nor of a partition that is not the guest's. */
 static int check(struct gsi_endpoint *ep, const u8 *mad, struct ib_sa_mcmember_rec *rec,
 		 ib_sa_comp_mask *mask)
 {
@@ -117,6 +119,8 @@ static int check(struct gsi_endpoint *ep, const u8 *mad, struct ib_sa_mcmember_r
 		return -EINVAL;
 	unpack(mad, rec);
 	if (rec->mgid.raw[0] != 0xff || !rec->join_state || mad[MC_PROXY] & 0x80)
+		return -EINVAL;
+	if (*mask & IB_SA_MCMEMBER_REC_PKEY && !gsi_endpoint_has_pkey(ep, be16_to_cpu(rec->pkey)))
 		return -EINVAL;
 	err = rdma_query_gid(ep->ibdev, ep->port, 0, &own);
 	if (err)

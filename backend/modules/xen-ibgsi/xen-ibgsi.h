@@ -25,12 +25,14 @@
 #define XEN_IBGSI_DEVICE "/dev/xen-ib-gsi"
 #define XEN_IBGSI_NAME_MAX 64
 #define XEN_IBGSI_MAD_SIZE 256
+#define XEN_IBGSI_PKEYS 128
 
 struct xen_ibgsi_attach {
 	char device[XEN_IBGSI_NAME_MAX]; /* the HCA's name */
 	__u32 port;
-	__u32 domid;      /* for the log */
-	__be64 node_guid; /* of the vHCA */
+	__u32 domid;                       /* for the log */
+	__be64 node_guid;                  /* of the vHCA */
+	__u64 pkeys[XEN_IBGSI_PKEYS / 64]; /* bits: indices of those that it may use */
 };
 
 #define XEN_IBGSI_ATTACH _IOW('X', 0x49, struct xen_ibgsi_attach)

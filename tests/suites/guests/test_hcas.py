@@ -96,6 +96,17 @@ def test_node_guid_chosen():
         assert guids("guest1", "xenib1")[0] == "0216:3e00:00ab:cdef"
 
 
+def test_pkeys_chosen():
+    """The configuration says which the guest has: of others it reads none, and makes no QP with them."""
+    with given_back():
+        lab.lab("attach", "guest1", "--dev", 1, "hca=mlx5_1", "pkeys=1-7")
+        assert table("guest1", "xenib1", "pkeys")[0] == "0:0x0000"
+        assert table("dom0", "mlx5_1", "pkeys")[0] == "0:0xffff"
+        result = lab.call("guest1", f"{lab.THERE}/neighbour -d xenib1 --count 1 rounds")
+        assert result.status, str(result)
+        assert daemon.counted("guest1", "refused QP_MODIFY E_ARG", devid=1) > 0
+
+
 def test_pkeys_are_known():
     """Programs read the table again and again, for which dom0 is not asked as long as nothing changes."""
 
