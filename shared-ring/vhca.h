@@ -66,6 +66,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-persistent-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-blueflame = "1"
  * /local/domain/0/backend/vhca/5/0/feature-kernel = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-mw-entries = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -112,6 +113,9 @@
  *      may one whose backend does not say.
  * feature-kernel
  *      "1": the guest's kernel may use the device itself: CTX_OPEN with CTX_KERNEL is supported.
+ * feature-mw-entries
+ *      "1": entries of MW_ALLOC is supported. Without it a frontend leaves it 0; a backend that
+ *      does not know it answers E_RESERVED.
  * feature-mads
  *      "1": GSI_OPEN and the commands that follow it are supported.
  * error
@@ -155,6 +159,7 @@
 #define XEN_VHCA_FIELD_FEATURE_PERSISTENT "feature-persistent-umem"
 #define XEN_VHCA_FIELD_FEATURE_BLUEFLAME "feature-blueflame"
 #define XEN_VHCA_FIELD_FEATURE_KERNEL "feature-kernel"
+#define XEN_VHCA_FIELD_FEATURE_MW_ENTRIES "feature-mw-entries"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
 
@@ -434,10 +439,17 @@ struct xen_vhca_mr_reg {
 	uint32_t pages; /* MR_REG_INLINE; else 0 */
 };
 
-/* MW_ALLOC */
+/*
+ * MW_ALLOC. entries: of a window of type 2, into how many pieces of memory it can be bound at once,
+ * each with a key of its own, one behind the other. 0: into one, as verbs say. The guest's kernel
+ * registers its memory by such windows. Only with feature-mw-entries.
+ */
+#define XEN_VHCA_MAX_MW_ENTRIES 252
+
 struct xen_vhca_mw_alloc {
 	xen_vhca_handle_t pd;
 	uint32_t type; /* 1 or 2 */
+	uint32_t entries;
 };
 
 /*

@@ -38,7 +38,7 @@ OFFSET(xen_vhca_mr_reg, length, 24);
 OFFSET(xen_vhca_mr_reg, iova, 32);
 OFFSET(xen_vhca_mr_reg, access, 40);
 OFFSET(xen_vhca_mr_reg, pages, 44);
-SIZE(xen_vhca_mw_alloc, 8);
+SIZE(xen_vhca_mw_alloc, 12);
 SIZE(xen_vhca_cq_create, 56);
 OFFSET(xen_vhca_cq_create, buf, 8);
 OFFSET(xen_vhca_cq_create, dbr, 24);
@@ -336,10 +336,15 @@ static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
 static enum xen_vhca_status check_mw_alloc(const struct xen_vhca_req *req,
 					   const struct xen_vhca_device_attr *limits)
 {
+	const struct xen_vhca_mw_alloc *m = &req->u.mw_alloc;
+
 	(void)limits;
-	if (!req->u.mw_alloc.pd)
+	if (!m->pd)
 		return XEN_VHCA_E_HANDLE;
-	return req->u.mw_alloc.type == 1 || req->u.mw_alloc.type == 2 ? OK : XEN_VHCA_E_ARG;
+	if (m->type != 1 && m->type != 2)
+		return XEN_VHCA_E_ARG;
+	/* Those of type 1 are bound by verbs alone. */
+	return m->entries > (m->type == 2 ? XEN_VHCA_MAX_MW_ENTRIES : 0) ? XEN_VHCA_E_ARG : OK;
 }
 
 static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,

@@ -151,7 +151,7 @@ enum xen_vhca_status cmd_mw_alloc(struct cmd *cmd)
 	status = cmd_new(cmd, OBJ_MW, sizeof(*obj), &obj);
 	if (status)
 		return status;
-	status = cmd_hca(cmd, ops->mw_alloc(hca_ctx(cmd), pd->hca_id, a->type, &mw),
+	status = cmd_hca(cmd, ops->mw_alloc(hca_ctx(cmd), pd->hca_id, a->type, a->entries, &mw),
 			 "allocating a memory window");
 	if (status) {
 		cmd_drop(cmd, obj);

@@ -112,7 +112,9 @@ struct hca_ops {
 	int (*pd_free)(struct hca_ctx *ctx, uint32_t pd);
 	int (*mr_reg)(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr);
 	int (*mr_dereg)(struct hca_ctx *ctx, uint32_t mr);
-	int (*mw_alloc)(struct hca_ctx *ctx, uint32_t pd, uint32_t type, struct hca_mr *mw);
+	/* entries: as in struct xen_vhca_mw_alloc */
+	int (*mw_alloc)(struct hca_ctx *ctx, uint32_t pd, uint32_t type, uint32_t entries,
+			struct hca_mr *mw);
 	int (*mw_free)(struct hca_ctx *ctx, uint32_t mw);
 	int (*cq_create)(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
 	int (*cq_modify)(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);

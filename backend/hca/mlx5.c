@@ -7,6 +7,7 @@
  * so the HCA lets queues of one use pages of the other; nobody but this daemon can name them. What
  * mlx5 offers beyond plain verbs is not used: no scatter to CQE, no signatures, no compression.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -334,11 +335,14 @@ static int mr_dereg(struct hca_ctx *ctx, uint32_t mr)
 	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DEREG_MR, MSG_CORE(req), NULL);
 }
 
-static int mw_alloc(struct hca_ctx *ctx, uint32_t pd, uint32_t type, struct hca_mr *mw)
+static_assert(XEN_VHCA_MAX_MW_ENTRIES <= UINT8_MAX, "num_klms");
+
+static int mw_alloc(struct hca_ctx *ctx, uint32_t pd, uint32_t type, uint32_t entries,
+		    struct hca_mr *mw)
 {
 	struct ib_uverbs_alloc_mw req = { .pd_handle = pd, .mw_type = type };
 	struct ib_uverbs_alloc_mw_resp rsp;
-	struct mlx5_ib_alloc_mw driver = { 0 };
+	struct mlx5_ib_alloc_mw driver = { .num_klms = (uint8_t)entries };
 	int err;
 
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_ALLOC_MW, MSG(req, driver), MSG_CORE(rsp));

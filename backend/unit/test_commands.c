@@ -229,6 +229,26 @@ static void limits(void)
 }
 
 /* The frontend counts them, and asks only for one that is too many. */
+/* Entries of a window are passed on. They do not count: a window is one. */
+static void windows(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_MW_ALLOC };
+	struct fixture_process p;
+	struct fixture fix;
+
+	fixture_init(&fix, false, NULL);
+	CHECK(!fixture_process(&fix, &p));
+	req.u.mw_alloc = (struct xen_vhca_mw_alloc){ .pd = p.pd, .type = 2 };
+	CHECK(!fixture_do(&fix, &req));
+	CHECK(!(fix.cmd->rsp.u.mr.rkey & 0xff));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_MW_FREE, fix.handle));
+	req.u.mw_alloc.entries = XEN_VHCA_MAX_MW_ENTRIES;
+	CHECK(!fixture_do(&fix, &req));
+	CHECK((fix.cmd->rsp.u.mr.rkey & 0xff) == XEN_VHCA_MAX_MW_ENTRIES);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_MW_FREE, fix.handle));
+	fixture_fini(&fix);
+}
+
 static void address_handles(void)
 {
 	struct xen_vhca_req req = { .op = XEN_VHCA_OP_AH_CREATE };
@@ -429,6 +449,7 @@ int main(void)
 	generations();
 	counters();
 	limits();
+	windows();
 	address_handles();
 	multicast();
 	failures(false);

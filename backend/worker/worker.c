@@ -507,6 +507,7 @@ static void write_nodes(struct worker *w)
 		 XEN_VHCA_MAX_RING_PAGE_ORDER);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MW_ENTRIES, "1");
 }
 
 /* While it is root. Where dom0 has no such module, guests have no management. */

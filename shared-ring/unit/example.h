@@ -78,7 +78,7 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 							 .access = 1 };
 		break;
 	case XEN_VHCA_OP_MW_ALLOC:
-		req.u.mw_alloc = (struct xen_vhca_mw_alloc){ .pd = 7, .type = 2 };
+		req.u.mw_alloc = (struct xen_vhca_mw_alloc){ .pd = 7, .type = 2, .entries = 20 };
 		break;
 	case XEN_VHCA_OP_CQ_CREATE:
 		req.u.cq_create = (struct xen_vhca_cq_create){ .ctx = 7,

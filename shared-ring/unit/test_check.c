@@ -134,6 +134,10 @@ static void memory(void)
 	BREAK(MR_REG, mr_reg.flags, XEN_VHCA_MR_REG_PERSISTENT, E_ARG);
 	BREAK(MR_REG, mr_reg.flags, 4, E_RESERVED);
 	BREAK(MW_ALLOC, mw_alloc.type, 3, E_ARG);
+	BREAK(MW_ALLOC, mw_alloc.type, 1, E_ARG);
+	BREAK(MW_ALLOC, mw_alloc.entries, 0, OK);
+	BREAK(MW_ALLOC, mw_alloc.entries, XEN_VHCA_MAX_MW_ENTRIES, OK);
+	BREAK(MW_ALLOC, mw_alloc.entries, XEN_VHCA_MAX_MW_ENTRIES + 1, E_ARG);
 }
 
 static void inline_mr(void)
