@@ -14,7 +14,8 @@
 #include "objects/umr.h"
 
 #define OCTOWORD 16u
-#define CHUNK 4096u /* of entries that are fetched at a time */
+#define OCTOWORDS 4u /* they come in blocks of so many */
+#define CHUNK 4096u  /* of entries that are fetched at a time */
 
 enum {
 	FLAG_CHECK_QPN = 1 << 3,
@@ -91,6 +92,8 @@ static uint8_t check_control(const struct umr *u)
 	/* Without the flag these bytes are the size of a signature block. */
 	if (u->offset && !(u->flags & FLAG_OFFSET))
 		return refuse(u, "signature is not supported");
+	if (u->octowords % OCTOWORDS)
+		return refuse(u, "a part of a block of entries");
 	if (u->qp->transport != QP_UMR && u->mask & MASK_PD)
 		return refuse(u, "moves a key to another PD");
 	return 0;

@@ -336,6 +336,122 @@ TEST(memory_window_on_foreign_ground)
 	bind_refused(MKEY_RESERVED_LKEY, FIXTURE_IOVA, 100);
 }
 
+enum { LIST = 6, LIST_LEN = LIST * 1000 }; /* pieces of a region */
+
+/* As a guest's kernel registers: a list of entries in memory, the last piece of memory first. */
+static struct umr_wqe list_umr(const struct mkey *m)
+{
+	struct umr_wqe u = umr_new(CHECK_NOT_FREE,
+				   MASK_FREE | MASK_KEY | MASK_LEN | MASK_START | MASK_RW | MASK_RR,
+				   8);
+
+	memset(mem(a, buf_a), 0, 8 * 16);
+	for (unsigned int i = 0; i < LIST; i++) {
+		put_be32(mem(a, buf_a + i * 16), 1000);
+		put_be32(mem(a, buf_a + i * 16 + 4), fixture_key(mr_a));
+		put_be64(mem(a, buf_a + i * 16 + 8), buf_a + 4096ull * (LIST - i) + 7);
+	}
+	IFC_SET(mkc, context(&u), qpn, 0xffffff);
+	IFC_SET(mkc, context(&u), mkey_7_0, m->variant);
+	IFC_SET(mkc, context(&u), rr, 1);
+	IFC_SET(mkc, context(&u), rw, 1);
+	IFC_SET(mkc, context(&u), start_addr, 0x5000);
+	IFC_SET(mkc, context(&u), len, LIST_LEN);
+	put_be32(u.bytes + 112, 8 * 16);
+	put_be32(u.bytes + 116, fixture_key(mr_a));
+	put_be64(u.bytes + 120, buf_a);
+	u.len += 16;
+	return u;
+}
+
+static struct mkey *list_key(void)
+{
+	struct mkey *m;
+
+	open_pair(false);
+	m = umr_key();
+	m->mode = MKEY_KLM;
+	return m;
+}
+
+TEST(region_of_pieces)
+{
+	struct mkey *m = list_key();
+	struct umr_wqe u = list_umr(m);
+	struct mkey_user who = user();
+	uint8_t bytes[LIST_LEN + 1];
+	uint32_t key = fixture_key(m);
+
+	pattern(mem(a, buf_a + 4096), 65536 - 4096, 9);
+	umr_post(&u, key);
+	good(cq_a, MLX5_CQE_REQ, 0);
+	who.qpn++; /* the region is for all QPs of the PD */
+	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, LIST_LEN, MKEY_REMOTE_READ), MKEY_OK);
+	for (unsigned int i = 0; i < LIST; i++)
+		CHECK(!memcmp(bytes + i * 1000, mem(a, buf_a + 4096ull * (LIST - i) + 7), 1000));
+	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, LIST_LEN + 1, MKEY_REMOTE_READ),
+		 MKEY_BAD_BOUNDS);
+	CHECK_EQ(mkey_write(&who, key, 0x5000 + 2999, "ab", 2, MKEY_REMOTE_WRITE), MKEY_OK);
+	CHECK_EQ(*mem(a, buf_a + 4096ull * (LIST - 2) + 7 + 999), 'a');
+	CHECK_EQ(*mem(a, buf_a + 4096ull * (LIST - 3) + 7), 'b');
+	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, 1, MKEY_LOCAL_READ | MKEY_REMOTE_ATOMIC),
+		 MKEY_BAD_ACCESS);
+	mr_a->free = true; /* what an entry names is looked at when it is used, too */
+	CHECK_EQ(mkey_read(&who, key, 0x5000, bytes, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
+	fixture_free();
+}
+
+static void list_refused(struct mkey *m, const struct umr_wqe *u, uint8_t syndrome)
+{
+	umr_post(u, fixture_key(m));
+	bad(cq_a, MLX5_CQE_REQ_ERR, syndrome);
+	CHECK(m->free);
+	fixture_free();
+}
+
+TEST(region_on_foreign_ground)
+{
+	struct mkey *m, *other;
+	struct umr_wqe u;
+
+	m = list_key(); /* its last entry is good for nothing, in four ways */
+	u = list_umr(m);
+	other = fixture_mkey(&fix.side[0], FIXTURE_IOVA, BUFFER, ALL);
+	other->pd++;
+	put_be32(mem(a, buf_a + 5 * 16 + 4), fixture_key(other));
+	list_refused(m, &u, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+
+	m = list_key();
+	u = list_umr(m);
+	put_be32(mem(a, buf_a + 5 * 16 + 4), MKEY_RESERVED_LKEY);
+	list_refused(m, &u, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+
+	m = list_key();
+	u = list_umr(m);
+	put_be64(mem(a, buf_a + 5 * 16 + 8), buf_a + BUFFER - 999);
+	list_refused(m, &u, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+
+	m = list_key();
+	u = list_umr(m);
+	put_be32(mem(a, buf_a + 5 * 16 + 4), 0);
+	list_refused(m, &u, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+
+	m = list_key(); /* the list itself is where the QP may not read */
+	u = list_umr(m);
+	put_be64(u.bytes + 120, buf_a + BUFFER - 127);
+	list_refused(m, &u, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
+
+	m = list_key(); /* shorter than it has to be */
+	u = list_umr(m);
+	put_be32(u.bytes + 112, 8 * 16 - 1);
+	list_refused(m, &u, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+
+	m = list_key(); /* not all of a block */
+	u = list_umr(m);
+	put_be16(u.bytes + 4, 6);
+	list_refused(m, &u, MLX5_CQE_SYNDROME_MW_BIND_ERR);
+}
+
 static void umr_refused(const struct umr_wqe *u, struct mkey *m)
 {
 	umr_post(u, fixture_key(m));
