@@ -18,10 +18,11 @@ struct host {
 	const struct options *options;
 	unsigned int own; /* the domain that we are in; not 0: a driver domain */
 	xc_interface *xc; /* NULL: no hypervisor, or no access to it, as in a driver domain */
-	char command_line[1024]; /* Xen's */
-	bool pv;                 /* this domain */
-	bool lends;              /* a driver domain serves guests */
-	struct guests guests;    /* that have vHCAs, or are configured to */
+	char command_line[1024];    /* Xen's */
+	bool pv;                    /* this domain */
+	bool lends;                 /* a driver domain serves guests */
+	char managed[LISTING_TEXT]; /* a guest whose configuration has kernel=on, or "" */
+	struct guests guests;       /* that have vHCAs, or are configured to */
 };
 
 /*
@@ -47,5 +48,6 @@ void check_xen(struct host *host);    /* check_xen.c: version, modules, the daem
 void check_memory(struct host *host); /* check_memory.c: ballooning, grants, IOMMU */
 void check_memory_of(struct host *host, unsigned int domid); /* grants, of this guest */
 void check_hcas(struct host *host);                          /* check_hca.c */
+void check_management(struct host *host); /* check_hca.c: xen-ibgsi, if it is wanted */
 
 #endif

@@ -8,9 +8,11 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "hca/dma_check.h"
 #include "hca/sysfs.h"
+#include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "util/read_line.h"
 
 #define CLASS "/sys/class/infiniband"
@@ -81,6 +83,19 @@ static bool check_hca(const char *hca)
 		check_report(CHECK_PROBLEM, hca, "modprobe xen-ibdma", "%s", why);
 	check_ports(hca);
 	return true;
+}
+
+void check_management(struct host *host)
+{
+	if (!host->managed[0])
+		return;
+	if (!access(XEN_IBGSI_DEVICE, F_OK))
+		check_report(CHECK_OK, "management", NULL, "xen-ibgsi is loaded");
+	else
+		check_report(CHECK_WARNING, "management",
+			     "modprobe xen-ibgsi, and attach the guest's vHCA again",
+			     "guest %s has kernel=on, but xen-ibgsi is not loaded: it has no IPoIB",
+			     host->managed);
 }
 
 void check_hcas(struct host *host)

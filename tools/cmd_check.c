@@ -103,8 +103,11 @@ static void look_at_host(struct host *host, const struct options *options)
 		host->command_line[0] = 0;
 	host->command_line[sizeof(host->command_line) - 1] = 0;
 	vhcas_from_xenstore(&vhcas, NULL);
-	for (i = 0; i < vhcas.n; i++)
+	for (i = 0; i < vhcas.n; i++) {
 		host->lends = host->lends || vhcas.list[i].backend != host->own;
+		if (vhcas.list[i].backend == host->own && !strcmp(vhcas.list[i].kernel, "on"))
+			snprintf(host->managed, sizeof(host->managed), "%s", vhcas.list[i].domain);
+	}
 	guests_find(&host->guests, vhcas.list, vhcas.n, config_places.dirs);
 	vhcas_free(&vhcas);
 }
@@ -148,6 +151,7 @@ int cmd_check(const struct options *options, int argc, char **argv)
 	}
 	check_xen(&host);
 	check_hcas(&host);
+	check_management(&host);
 	check_memory(&host);
 	if (as_json) {
 		json_close();

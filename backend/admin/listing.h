@@ -9,6 +9,7 @@
  *   hca mlx5_0
  *   port 1
  *   node-guid 02163e5a00c1f29b
+ *   kernel on                as it is configured; no line: it is not
  *   state connected          of the backend: enum xenbus_state, as a word
  *   guest connected          of the frontend
  *   online 1                 0: it is being taken away
@@ -36,7 +37,7 @@ struct listing {
 	unsigned int backend;
 	char domain[LISTING_TEXT], hca[LISTING_TEXT];
 	char state[LISTING_TEXT], guest[LISTING_TEXT];
-	char node_guid[LISTING_TEXT];
+	char node_guid[LISTING_TEXT], kernel[LISTING_TEXT];
 	char error[256];
 	bool online;
 	uint64_t max_mem_bytes;

@@ -178,18 +178,24 @@ static void event_delays(const struct set *set, const struct listing *l, const c
 	histogram(set, l, name, NULL, &l->status->events);
 }
 
-static void write_counter(const struct set *set, enum status_counter counter, const char *name,
-			  const char *help)
+static void write_value(const struct set *set, enum status_counter counter, const char *name,
+			const char *type, const char *help)
 {
 	unsigned int i;
 
-	describe(set, name, "counter", help);
+	describe(set, name, type, help);
 	for (i = 0; i < set->n; i++) {
 		if (!set->listings[i].status)
 			continue;
 		begin(set->to, name, "", &set->listings[i]);
 		fprintf(set->to, "} %" PRIu64 "\n", set->listings[i].status->counters[counter]);
 	}
+}
+
+static void write_counter(const struct set *set, enum status_counter counter, const char *name,
+			  const char *help)
+{
+	write_value(set, counter, name, "counter", help);
 }
 
 void metrics_write(FILE *to, const struct listing *listings, unsigned int n, const char *release)
@@ -226,4 +232,15 @@ void metrics_write(FILE *to, const struct listing *listings, unsigned int n, con
 		      "Asynchronous events dropped because the same one was pending.");
 	write_counter(&set, STATUS_UNKNOWN, "unknown_requests_total",
 		      "Requests with an unknown operation.");
+	write_value(&set, STATUS_KERNEL_CONTEXTS, "kernel_contexts", "gauge",
+		    "Contexts of the guest's kernel.");
+	write_counter(
+		&set, STATUS_MADS_SENT, "mads_sent_total",
+		"Management datagrams sent by the guest; those refused are commands that were.");
+	write_counter(&set, STATUS_MADS_RECEIVED, "mads_received_total",
+		      "Management datagrams for the guest.");
+	write_counter(&set, STATUS_MADS_DROPPED, "mads_dropped_total",
+		      "Management datagrams for the guest that it was too slow for.");
+	write_value(&set, STATUS_MAD_GROUPS, "mad_groups", "gauge",
+		    "Multicast groups that the guest's kernel has joined.");
 }

@@ -21,6 +21,11 @@ static const char *const counter_keys[STATUS_COUNTERS] = {
 	[STATUS_ASYNCS_LOST] = "asyncs-lost",
 	[STATUS_EVENT_NOTIFIES] = "event-notifies",
 	[STATUS_UNKNOWN] = "unknown",
+	[STATUS_KERNEL_CONTEXTS] = "kernel-contexts",
+	[STATUS_MADS_SENT] = "mads-sent",
+	[STATUS_MADS_RECEIVED] = "mads-received",
+	[STATUS_MADS_DROPPED] = "mads-dropped",
+	[STATUS_MAD_GROUPS] = "mad-groups",
 };
 
 const char *status_counter_key(enum status_counter counter)

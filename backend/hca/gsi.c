@@ -71,6 +71,15 @@ int gsi_receive(int fd, struct xen_vhca_mad *mad)
 	return errno == EAGAIN ? 0 : -errno;
 }
 
+int gsi_stats(int fd, struct xen_ibgsi_stats *stats)
+{
+	ssize_t got = read(fd, stats, sizeof(*stats));
+
+	if (got == sizeof(*stats))
+		return 0;
+	return got < 0 ? -errno : -EPROTO;
+}
+
 int gsi_reset(int fd)
 {
 	const uint32_t command = XEN_IBGSI_RESET;

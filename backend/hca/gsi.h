@@ -26,6 +26,11 @@ int gsi_send(int fd, const void *mad);
 /* gsi_receive - 1: there was one, 0: there is none, -errno. */
 int gsi_receive(int fd, struct xen_vhca_mad *mad);
 
+struct xen_ibgsi_stats;
+
+/* gsi_stats - how much there was so far. 0 or -errno. */
+int gsi_stats(int fd, struct xen_ibgsi_stats *stats);
+
 /* gsi_reset - the guest has no part in the fabric's management any more. 0 or -errno. */
 int gsi_reset(int fd);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "admin/status_read.h"
+#include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "unit/fakes/fixture.h"
 #include "worker/status_write.h"
 
@@ -71,6 +72,37 @@ static void test_round_trip(void)
 	status_remove(&status);
 	CHECK(!status_load(&view, dir, 5, 1) && !view.n_objects);
 	fixture_exit(&fix, &p);
+	fixture_fini(&fix);
+}
+
+/* What the module has counted, where there is one; and the kernel's contexts are not a process's. */
+static void test_management(void)
+{
+	const struct xen_ibgsi_stats stats = {
+		.sent = 11,
+		.received = 12,
+		.dropped = 13,
+		.groups = 14,
+	};
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN };
+	struct status_view view;
+	struct status status;
+	struct fixture fix;
+	int module;
+
+	fixture_init(&fix, false, NULL);
+	module = fixture_mads(&fix);
+	CHECK(!fixture_do(&fix, &req));
+	req.u.ctx_open.flags = XEN_VHCA_CTX_KERNEL;
+	CHECK(!fixture_do(&fix, &req));
+	CHECK(write(module, &stats, sizeof(stats)) == sizeof(stats));
+	status_init(&status, dir, 5, 1, "mlx5_0");
+	CHECK(status_update(&status, &fix.v) == -1 && status_load(&view, dir, 5, 1));
+	CHECK(view.n_contexts == 2 && view.counters[STATUS_KERNEL_CONTEXTS] == 1);
+	CHECK(view.counters[STATUS_MADS_SENT] == 11 && view.counters[STATUS_MADS_RECEIVED] == 12);
+	CHECK(view.counters[STATUS_MADS_DROPPED] == 13 && view.counters[STATUS_MAD_GROUPS] == 14);
+	status_free(&view);
+	status_remove(&status);
 	fixture_fini(&fix);
 }
 
@@ -157,6 +189,7 @@ int main(void)
 {
 	CHECK(mkdtemp(dir));
 	test_round_trip();
+	test_management();
 	test_nonsense();
 	test_hostile_files();
 	test_latency();

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "admin/status_read.h"
+#include "hca/gsi.h"
+#include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "shared-ring/vhca_check.h"
 #include "worker/status_write.h"
 
@@ -75,8 +77,19 @@ static void write_latency(FILE *file, const char *key, const char *of,
 	fputc('\n', file);
 }
 
-static void write_counters(FILE *file, const struct vhca_counters *c)
+static unsigned int kernel_contexts(const struct vhca *v)
 {
+	const struct context *ctx;
+	unsigned int n = 0;
+
+	LIST_FOREACH(ctx, &v->contexts, link)
+		n += ctx->kernel;
+	return n;
+}
+
+static void write_counters(FILE *file, const struct vhca *v, const struct xen_ibgsi_stats *mads)
+{
+	const struct vhca_counters *c = &v->counters;
 	const uint64_t numbers[STATUS_COUNTERS] = {
 		[STATUS_KICKS] = c->kicks,
 		[STATUS_NOTIFIES] = c->notifies,
@@ -85,6 +98,11 @@ static void write_counters(FILE *file, const struct vhca_counters *c)
 		[STATUS_ASYNCS_LOST] = c->asyncs_lost,
 		[STATUS_EVENT_NOTIFIES] = c->event_notifies,
 		[STATUS_UNKNOWN] = c->unknown,
+		[STATUS_KERNEL_CONTEXTS] = kernel_contexts(v),
+		[STATUS_MADS_SENT] = mads->sent,
+		[STATUS_MADS_RECEIVED] = mads->received,
+		[STATUS_MADS_DROPPED] = mads->dropped,
+		[STATUS_MAD_GROUPS] = mads->groups,
 	};
 	unsigned int op, why, i;
 
@@ -106,12 +124,15 @@ static void write_counters(FILE *file, const struct vhca_counters *c)
 /* Into memory, under the lock; the file is written afterwards. */
 static void describe(FILE *file, const struct status *status, struct vhca *v)
 {
+	struct xen_ibgsi_stats mads = { 0 };
 	struct context *ctx;
 	unsigned int type;
 	char what[32];
 
 	fprintf(file, "domid %u\ndevid %u\nhca %s\npid %d\n", status->domid, status->devid,
 		status->hca, getpid());
+	if (v->mads.fd >= 0)
+		gsi_stats(v->mads.fd, &mads);
 	pthread_mutex_lock(&v->lock);
 	for (type = OBJ_CTX; type < OBJ_TYPES; type++) {
 		snprintf(what, sizeof(what), "object %s", obj_type_name(type));
@@ -119,7 +140,7 @@ static void describe(FILE *file, const struct status *status, struct vhca *v)
 	}
 	write_item(file, "object multicast", &v->quota.mcast);
 	write_item(file, "bytes", &v->quota.bytes);
-	write_counters(file, &v->counters);
+	write_counters(file, v, &mads);
 	LIST_FOREACH(ctx, &v->contexts, link)
 		fprintf(file, "context 0x%x %u %s\n", ctx->obj.handle, ctx->pid, ctx->name);
 	pthread_mutex_unlock(&v->lock);

@@ -23,6 +23,11 @@
  *   latency QP_CREATE 4 812000 300000 0 0 0 0 0 0 0 1 3   from reading the request to its result
  *   refused QP_CREATE E_LIMIT 1      operation, status, how often
  *   unknown 0                        requests with no operation that exists
+ *   kernel-contexts 1                contexts of the guest's kernel, now
+ *   mads-sent 12                     management datagrams of the guest's that were not refused
+ *   mads-received 11                 and those for it
+ *   mads-dropped 0                   others for it, as it had not fetched those before
+ *   mad-groups 3                     multicast groups that its kernel has joined, now
  *   context 0x1 1234 ib_send_lat     handle, process and name in the guest
  */
 #ifndef XEN_IB_WORKER_STATUS_WRITE_H

@@ -27,6 +27,9 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 	if (fits) {
 		list_add_tail(&item->list, &ep->queue);
 		ep->n_queued++;
+		ep->stats.received++;
+	} else if (era == ep->era) {
+		ep->stats.dropped++;
 	}
 	spin_unlock(&ep->queue_lock);
 	if (fits)
@@ -164,6 +167,21 @@ static bool may_send(struct gsi_endpoint *ep)
 		return false;
 	ep->tokens -= HZ;
 	return true;
+}
+
+void gsi_endpoint_stats(struct gsi_endpoint *ep, struct xen_ibgsi_stats *stats)
+{
+	spin_lock(&ep->queue_lock);
+	*stats = ep->stats;
+	spin_unlock(&ep->queue_lock);
+	stats->groups = READ_ONCE(ep->n_groups);
+}
+
+void gsi_endpoint_sent(struct gsi_endpoint *ep)
+{
+	spin_lock(&ep->queue_lock);
+	ep->stats.sent++;
+	spin_unlock(&ep->queue_lock);
 }
 
 int gsi_endpoint_send(struct gsi_endpoint *ep, const u8 *mad)

@@ -60,7 +60,8 @@ struct gsi_endpoint {
 	spinlock_t queue_lock; /* of what has come */
 	struct list_head queue;
 	unsigned int n_queued;
-	u32 era; /* of RESET: answers to what was sent before it are dropped */
+	struct xen_ibgsi_stats stats; /* groups: see n_groups */
+	u32 era;                      /* of RESET: answers to what was sent before it are dropped */
 	wait_queue_head_t readable;
 };
 
@@ -92,6 +93,12 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 
 /** gsi_queue_take() - false: there is none. */
 bool gsi_queue_take(struct gsi_endpoint *ep, struct xen_ibgsi_mad *mad);
+
+/** gsi_endpoint_sent() - the guest's MAD went its way. */
+void gsi_endpoint_sent(struct gsi_endpoint *ep);
+
+/** gsi_endpoint_stats() - never waits long. */
+void gsi_endpoint_stats(struct gsi_endpoint *ep, struct xen_ibgsi_stats *stats);
 
 /* sa.c: transactions with the subnet's administration. All with ep->lock held but the handlers. */
 

@@ -221,13 +221,26 @@ static ssize_t gsi_write(struct file *file, const char __user *from, size_t size
 	mutex_lock(&ep->lock);
 	err = gsi_endpoint_send(ep, mad);
 	mutex_unlock(&ep->lock);
-	return err ? err : size;
+	if (err)
+		return err;
+	gsi_endpoint_sent(ep);
+	return size;
+}
+
+static ssize_t read_stats(struct gsi_endpoint *ep, char __user *to)
+{
+	struct xen_ibgsi_stats stats;
+
+	gsi_endpoint_stats(ep, &stats);
+	return copy_to_user(to, &stats, sizeof(stats)) ? -EFAULT : sizeof(stats);
 }
 
 static ssize_t gsi_read(struct file *file, char __user *to, size_t size, loff_t *at)
 {
 	struct xen_ibgsi_mad mad;
 
+	if (size == sizeof(struct xen_ibgsi_stats))
+		return read_stats(file->private_data, to);
 	if (size != sizeof(mad))
 		return -EINVAL;
 	if (!gsi_queue_take(file->private_data, &mad))

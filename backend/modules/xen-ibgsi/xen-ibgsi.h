@@ -13,6 +13,7 @@
  *   write()  of XEN_IBGSI_RESET: the guest's kernel begins anew. Its groups are left, answers that
  *            are under way are dropped.
  *   read()   of one struct xen_ibgsi_mad: what has come. EAGAIN: nothing has.
+ *   read()   of one struct xen_ibgsi_stats: how much that was.
  *   poll()   POLLIN: something has come; POLLHUP: the HCA is gone
  *   close()  as XEN_IBGSI_RESET
  */
@@ -50,6 +51,13 @@ struct xen_ibgsi_mad {
 	__u8 reserved[5];
 	__u8 grh[40];
 	__u8 mad[XEN_IBGSI_MAD_SIZE];
+};
+
+struct xen_ibgsi_stats {
+	__u64 sent;     /* MADs that the guest was allowed to */
+	__u64 received; /* MADs for the guest; */
+	__u64 dropped;  /* others, as it had not read those before */
+	__u64 groups;   /* multicast groups that it is in now, or is about to be */
 };
 
 #endif
