@@ -7,7 +7,6 @@
 #include <rdma/ib_cache.h>
 
 #include "gsi.h"
-#include "sa_mad.h"
 
 struct item {
 	struct list_head list;
@@ -152,7 +151,6 @@ void gsi_endpoint_detach(struct gsi_endpoint *ep)
 	if (agent)
 		ib_unregister_mad_agent(agent);
 	gsi_sa_forget(ep);
-	xa_destroy(&ep->requests);
 	wake_up_interruptible(&ep->readable);
 }
 

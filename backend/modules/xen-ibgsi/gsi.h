@@ -15,15 +15,15 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
+#include "sa_mad.h"
+#include "sa_table.h"
 #include "xen-ibgsi.h"
 
-/* What one guest may have at a time, */
-#define MAX_REQUESTS 256 /* that wait for an answer */
+/* What one guest may have at a time, beside SA_REQUESTS that wait for an answer, */
 #define MAX_GROUPS 256
 #define MAX_WAITING 256 /* MADs that have come, and are not read yet; further ones are dropped */
 
@@ -49,13 +49,14 @@ struct gsi_endpoint {
 	bool dead; /* the HCA is gone */
 	struct ib_mad_agent *agent;
 	struct gsi_sa sa;
-	struct xarray requests; /* the lower half of a transaction's id -> struct gsi_request */
-	u32 next_id;
 	struct list_head groups; /* struct gsi_group */
 	unsigned int n_groups;
 	struct work_struct leave; /* groups that are to be left */
 	u64 tokens;               /* MADs that may be sent, times HZ */
 	unsigned long filled;     /* jiffies: when that was so */
+
+	spinlock_t requests_lock; /* of those that wait for an answer */
+	struct sa_table requests; /* by the lower half of a transaction's id on the wire */
 
 	spinlock_t queue_lock; /* of what has come */
 	struct list_head queue;

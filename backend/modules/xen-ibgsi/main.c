@@ -120,7 +120,7 @@ static int gsi_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&ep->list);
 	mutex_init(&ep->lock);
-	xa_init_flags(&ep->requests, XA_FLAGS_ALLOC1);
+	spin_lock_init(&ep->requests_lock);
 	INIT_LIST_HEAD(&ep->groups);
 	INIT_WORK(&ep->leave, gsi_mcast_work);
 	spin_lock_init(&ep->queue_lock);

@@ -10,7 +10,6 @@
 #include <rdma/ib_cache.h>
 
 #include "gsi.h"
-#include "sa_mad.h"
 
 struct gsi_group {
 	struct list_head list;
@@ -24,57 +23,64 @@ struct gsi_group {
 	u8 request[XEN_IBGSI_MAD_SIZE];
 };
 
-static void unpack(const u8 *mad, struct ib_sa_mcmember_rec *rec)
+static void to_rec(struct ib_sa_mcmember_rec *rec, const struct sa_group *group)
 {
-	u32 word = get_unaligned_be32(mad + MC_SL_FLOW_HOP);
-
 	*rec = (struct ib_sa_mcmember_rec){
-		.qkey = cpu_to_be32(get_unaligned_be32(mad + MC_QKEY)),
-		.mlid = cpu_to_be16(get_unaligned_be16(mad + MC_MLID)),
-		.mtu_selector = mad[MC_MTU] >> 6,
-		.mtu = mad[MC_MTU] & 0x3f,
-		.traffic_class = mad[MC_TCLASS],
-		.pkey = cpu_to_be16(get_unaligned_be16(mad + MC_PKEY)),
-		.rate_selector = mad[MC_RATE] >> 6,
-		.rate = mad[MC_RATE] & 0x3f,
-		.packet_life_time_selector = mad[MC_LIFE] >> 6,
-		.packet_life_time = mad[MC_LIFE] & 0x3f,
-		.sl = word >> 28,
-		.flow_label = cpu_to_be32(word >> 8 & 0xfffff),
-		.hop_limit = word & 0xff,
-		.scope = mad[MC_SCOPE_STATE] >> 4,
-		.join_state = mad[MC_SCOPE_STATE] & 0xf,
+		.qkey = cpu_to_be32(group->qkey),
+		.mlid = cpu_to_be16(group->mlid),
+		.mtu_selector = group->mtu_selector,
+		.mtu = group->mtu,
+		.traffic_class = group->tclass,
+		.pkey = cpu_to_be16(group->pkey),
+		.rate_selector = group->rate_selector,
+		.rate = group->rate,
+		.packet_life_time_selector = group->life_selector,
+		.packet_life_time = group->life,
+		.sl = group->sl,
+		.flow_label = cpu_to_be32(group->flow_label),
+		.hop_limit = group->hop_limit,
+		.scope = group->scope,
+		.join_state = group->state,
 	};
-	memcpy(rec->mgid.raw, mad + MC_MGID, sizeof(rec->mgid));
-	memcpy(rec->port_gid.raw, mad + MC_PORT_GID, sizeof(rec->port_gid));
+	memcpy(rec->mgid.raw, group->mgid, sizeof(rec->mgid));
+	memcpy(rec->port_gid.raw, group->port_gid, sizeof(rec->port_gid));
 }
 
-static void pack(u8 *mad, const struct ib_sa_mcmember_rec *rec, u8 state)
+static void from_rec(struct sa_group *group, const struct ib_sa_mcmember_rec *rec)
 {
-	memcpy(mad + MC_MGID, rec->mgid.raw, sizeof(rec->mgid));
-	memcpy(mad + MC_PORT_GID, rec->port_gid.raw, sizeof(rec->port_gid));
-	put_unaligned_be32(be32_to_cpu(rec->qkey), mad + MC_QKEY);
-	put_unaligned_be16(be16_to_cpu(rec->mlid), mad + MC_MLID);
-	mad[MC_MTU] = rec->mtu_selector << 6 | rec->mtu;
-	mad[MC_TCLASS] = rec->traffic_class;
-	put_unaligned_be16(be16_to_cpu(rec->pkey), mad + MC_PKEY);
-	mad[MC_RATE] = rec->rate_selector << 6 | rec->rate;
-	mad[MC_LIFE] = rec->packet_life_time_selector << 6 | rec->packet_life_time;
-	put_unaligned_be32((u32)rec->sl << 28 | be32_to_cpu(rec->flow_label) << 8 | rec->hop_limit,
-			   mad + MC_SL_FLOW_HOP);
-	mad[MC_SCOPE_STATE] = rec->scope << 4 | state;
-	mad[MC_PROXY] = 0;
+	*group = (struct sa_group){
+		.qkey = be32_to_cpu(rec->qkey),
+		.mlid = be16_to_cpu(rec->mlid),
+		.mtu_selector = rec->mtu_selector,
+		.mtu = rec->mtu,
+		.tclass = rec->traffic_class,
+		.pkey = be16_to_cpu(rec->pkey),
+		.rate_selector = rec->rate_selector,
+		.rate = rec->rate,
+		.life_selector = rec->packet_life_time_selector,
+		.life = rec->packet_life_time,
+		.sl = rec->sl,
+		.flow_label = be32_to_cpu(rec->flow_label),
+		.hop_limit = rec->hop_limit,
+		.scope = rec->scope,
+	};
+	memcpy(group->mgid, rec->mgid.raw, sizeof(group->mgid));
+	memcpy(group->port_gid, rec->port_gid.raw, sizeof(group->port_gid));
 }
 
 static void answer(struct gsi_group *group, u16 status, const struct ib_sa_mcmember_rec *rec)
 {
 	u8 mad[XEN_IBGSI_MAD_SIZE];
+	struct sa_group said;
 
 	memcpy(mad, group->request, sizeof(mad));
 	mad[MAD_METHOD] = IB_MGMT_METHOD_GET_RESP;
 	put_unaligned_be16(status, mad + MAD_STATUS);
-	if (rec)
-		pack(mad, rec, group->state);
+	if (rec) {
+		from_rec(&said, rec);
+		said.state = group->state;
+		sa_group_write(mad, &said);
+	}
 	gsi_sa_answer(group->ep, mad, group->era);
 }
 
@@ -111,24 +117,22 @@ static int joined(int err, struct ib_sa_multicast *join)
 static int check(struct gsi_endpoint *ep, const u8 *mad, struct ib_sa_mcmember_rec *rec,
 		 ib_sa_comp_mask *mask)
 {
+	struct sa_group group;
 	union ib_gid own;
 	int err;
 
-	*mask = (__force ib_sa_comp_mask)cpu_to_be64(get_unaligned_be64(mad + SA_COMP_MASK));
-	if (!(*mask & IB_SA_MCMEMBER_REC_MGID) || !(*mask & IB_SA_MCMEMBER_REC_JOIN_STATE))
+	if (!sa_group_read(mad, &group))
 		return -EINVAL;
-	unpack(mad, rec);
-	if (rec->mgid.raw[0] != 0xff || !rec->join_state || mad[MC_PROXY] & 0x80)
-		return -EINVAL;
-	if (*mask & IB_SA_MCMEMBER_REC_PKEY && !gsi_endpoint_has_pkey(ep, be16_to_cpu(rec->pkey)))
+	if (group.mask & SA_GROUP_PKEY && !gsi_endpoint_has_pkey(ep, group.pkey))
 		return -EINVAL;
 	err = rdma_query_gid(ep->ibdev, ep->port, 0, &own);
 	if (err)
 		return err;
-	if (*mask & IB_SA_MCMEMBER_REC_PORT_GID && memcmp(&own, &rec->port_gid, sizeof(own)))
+	if (group.mask & SA_GROUP_PORT_GID && memcmp(own.raw, group.port_gid, sizeof(own)))
 		return -EINVAL;
+	to_rec(rec, &group);
 	rec->port_gid = own;
-	*mask |= IB_SA_MCMEMBER_REC_PORT_GID;
+	*mask = (__force ib_sa_comp_mask)cpu_to_be64(group.mask | SA_GROUP_PORT_GID);
 	return 0;
 }
 

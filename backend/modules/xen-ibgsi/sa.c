@@ -10,32 +10,13 @@
 #include <rdma/ib_cache.h>
 
 #include "gsi.h"
-#include "sa_mad.h"
 
 /* As long as an answer may take. The guest tries again long before that. */
 #define ANSWER_MS 10000
-/* After an answer's first part: how long the guest may go on with the others. */
+/* After an answer's first part: how long the guest may go on with the others, */
 #define PARTS_FOR (20 * HZ)
-
-/* One of the guest's, that waits for its answer. */
-struct gsi_request {
-	u32 id;
-	u64 tid; /* the guest's */
-	u32 era;
-	bool in_parts;
-	unsigned long until; /* jiffies; in parts */
-};
-
-static bool is_rmpp(const u8 *mad)
-{
-	return mad[RMPP_FLAGS] & IB_MGMT_RMPP_FLAG_ACTIVE;
-}
-
-/* Of a transaction that goes on: says which parts have come. It is answered by further parts. */
-static bool is_rmpp_control(const u8 *mad)
-{
-	return is_rmpp(mad) && mad[RMPP_TYPE] != IB_MGMT_RMPP_TYPE_DATA;
-}
+/* and how long after the end of that, if it has to say it again. */
+#define END_FOR (2 * HZ)
 
 static void fill_answer(struct xen_ibgsi_mad *to, const struct gsi_endpoint *ep, const u8 *mad)
 {
@@ -56,100 +37,40 @@ void gsi_sa_answer(struct gsi_endpoint *ep, const u8 *mad, u32 era)
 	gsi_queue_put(ep, &answer, era);
 }
 
+/* Those that wait end with their MAD, and answer nobody: their era is over. */
 void gsi_sa_forget(struct gsi_endpoint *ep)
 {
-	struct gsi_request *request;
-	unsigned long id;
-
-	/* Those that wait end with their MAD, and answer nobody (their era is over). */
-	xa_lock(&ep->requests);
-	xa_for_each(&ep->requests, id, request)
-	{
-		if (!request->in_parts)
-			continue;
-		__xa_erase(&ep->requests, id);
-		kfree(request);
-	}
-	xa_unlock(&ep->requests);
+	spin_lock(&ep->requests_lock);
+	sa_table_forget(&ep->requests);
+	spin_unlock(&ep->requests_lock);
 }
 
-/* How many there are; those whose time is over end. */
-static unsigned int count_requests(struct gsi_endpoint *ep)
+/* The number of a new transaction, or of one that goes on. */
+static int find_number(struct gsi_endpoint *ep, const u8 *mad, bool goes_on, u32 *number)
 {
-	struct gsi_request *request;
-	unsigned int n = 0;
-	unsigned long id;
+	u64 tid = get_unaligned_be64(mad + MAD_TID), now = get_jiffies_64();
+	struct sa_request *request;
 
-	xa_lock(&ep->requests);
-	xa_for_each(&ep->requests, id, request)
-	{
-		n++;
-		if (!request->in_parts || time_before(jiffies, request->until))
-			continue;
-		__xa_erase(&ep->requests, id);
-		kfree(request);
-		n--;
+	spin_lock(&ep->requests_lock);
+	if (!goes_on) {
+		*number = sa_table_add(&ep->requests, tid, ep->era, now);
+	} else {
+		request = sa_table_in_parts(&ep->requests, tid, now);
+		*number = request ? request->number : 0;
+		if (request)
+			request->until = now + (sa_ends(mad, request->last) ? END_FOR : PARTS_FOR);
 	}
-	xa_unlock(&ep->requests);
-	return n;
+	spin_unlock(&ep->requests_lock);
+	if (*number)
+		return 0;
+	return goes_on ? -EINVAL : -EAGAIN;
 }
 
-/* An id for a transaction. */
-static int new_request(struct gsi_endpoint *ep, u64 tid, u32 *id)
+static void end_request(struct gsi_endpoint *ep, u32 number)
 {
-	struct gsi_request *request;
-	int err;
-
-	if (count_requests(ep) >= MAX_REQUESTS)
-		return -EAGAIN;
-	request = kzalloc(sizeof(*request), GFP_KERNEL);
-	if (!request)
-		return -ENOMEM;
-	request->tid = tid;
-	request->era = READ_ONCE(ep->era);
-	err = xa_alloc_cyclic(&ep->requests, &request->id, request, xa_limit_31b, &ep->next_id,
-			      GFP_KERNEL);
-	if (err < 0) {
-		kfree(request);
-		return err;
-	}
-	*id = request->id;
-	return 0;
-}
-
-/* The id of a transaction that goes on. */
-static int old_request(struct gsi_endpoint *ep, u64 tid, u32 *id)
-{
-	struct gsi_request *request;
-	unsigned long index;
-	int err = -EINVAL;
-
-	xa_lock(&ep->requests);
-	xa_for_each(&ep->requests, index, request)
-	{
-		if (request->tid != tid || !request->in_parts)
-			continue;
-		request->until = jiffies + PARTS_FOR;
-		*id = request->id;
-		err = 0;
-		break;
-	}
-	xa_unlock(&ep->requests);
-	return err;
-}
-
-static void end_request(struct gsi_endpoint *ep, u32 id)
-{
-	struct gsi_request *request;
-
-	xa_lock(&ep->requests);
-	request = xa_load(&ep->requests, id);
-	if (request && !request->in_parts)
-		__xa_erase(&ep->requests, id);
-	else
-		request = NULL;
-	xa_unlock(&ep->requests);
-	kfree(request);
+	spin_lock(&ep->requests_lock);
+	sa_table_end(&ep->requests, number);
+	spin_unlock(&ep->requests_lock);
 }
 
 static struct ib_ah *make_ah(struct gsi_endpoint *ep)
@@ -192,50 +113,35 @@ err_ah:
 	return err;
 }
 
-static int relay(struct gsi_endpoint *ep, const u8 *mad)
+static int relay(struct gsi_endpoint *ep, const u8 *mad, bool goes_on)
 {
-	u64 tid = get_unaligned_be64(mad + MAD_TID);
-	bool goes_on = is_rmpp_control(mad);
-	u32 id;
+	u32 number;
 	int err;
 
 	if (!ep->sa.lid)
 		return -ENETDOWN;
-	err = goes_on ? old_request(ep, tid, &id) : new_request(ep, tid, &id);
+	err = find_number(ep, mad, goes_on, &number);
 	if (err)
 		return err;
-	err = post(ep, mad, id, !goes_on);
+	err = post(ep, mad, number, !goes_on);
 	if (err && !goes_on)
-		end_request(ep, id);
+		end_request(ep, number);
 	return err;
-}
-
-/* Who gives the SA's key is trusted by it: no guest is. */
-static int check(const u8 *mad)
-{
-	if (mad[MAD_CLASS_VERSION] != SA_CLASS_VERSION || get_unaligned_be64(mad + SA_KEY))
-		return -EINVAL;
-	if (is_rmpp(mad) && mad[RMPP_TYPE] == IB_MGMT_RMPP_TYPE_DATA)
-		return -EOPNOTSUPP; /* a question in several parts */
-	return 0;
 }
 
 int gsi_sa_send(struct gsi_endpoint *ep, const u8 *mad)
 {
-	bool member = get_unaligned_be16(mad + MAD_ATTR) == SA_ATTR_MCMEMBER;
-	int err;
-
-	err = check(mad);
-	if (err)
-		return err;
-	switch (mad[MAD_METHOD]) {
-	case IB_MGMT_METHOD_GET:
-	case IB_SA_METHOD_GET_TABLE:
-		return relay(ep, mad);
-	case IB_MGMT_METHOD_SET:
-		return member ? gsi_mcast_join(ep, mad) : -EOPNOTSUPP;
-	case IB_SA_METHOD_DELETE:
-		return member ? gsi_mcast_leave(ep, mad) : -EOPNOTSUPP;
+	switch (sa_kind(mad)) {
+	case SA_MAD_ASKS:
+		return relay(ep, mad, false);
+	case SA_MAD_GOES_ON:
+		return relay(ep, mad, true);
+	case SA_MAD_JOINS:
+		return gsi_mcast_join(ep, mad);
+	case SA_MAD_LEAVES:
+		return gsi_mcast_leave(ep, mad);
+	case SA_MAD_INVALID:
+		return -EINVAL;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -251,6 +157,26 @@ void gsi_send_handler(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 	ib_free_send_mad(buf);
 }
 
+/* Of the guest's transaction that the MAD answers; false: of none. */
+static bool find_asked(struct gsi_endpoint *ep, const u8 *mad, u64 *tid, u32 *era)
+{
+	struct sa_request *request;
+
+	spin_lock(&ep->requests_lock);
+	request = sa_table_find(&ep->requests, lower_32_bits(get_unaligned_be64(mad + MAD_TID)));
+	if (request) {
+		*tid = request->tid;
+		*era = request->era;
+	}
+	if (request && sa_is_part(mad)) {
+		request->in_parts = true;
+		request->last = sa_last_part(mad) ?: request->last;
+		request->until = get_jiffies_64() + PARTS_FOR;
+	}
+	spin_unlock(&ep->requests_lock);
+	return request;
+}
+
 /* An answer: the guest's id is put back. One in parts goes on after this. */
 void gsi_recv_handler(struct ib_mad_agent *agent, struct ib_mad_send_buf *sent,
 		      struct ib_mad_recv_wc *wc)
@@ -258,24 +184,10 @@ void gsi_recv_handler(struct ib_mad_agent *agent, struct ib_mad_send_buf *sent,
 	struct gsi_endpoint *ep = agent->context;
 	const u8 *mad = (const u8 *)wc->recv_buf.mad;
 	struct xen_ibgsi_mad answer;
-	struct gsi_request *request;
-	bool found = false;
-	u64 tid = 0;
-	u32 era = 0;
+	u64 tid;
+	u32 era;
 
-	xa_lock(&ep->requests);
-	request = xa_load(&ep->requests, lower_32_bits(get_unaligned_be64(mad + MAD_TID)));
-	if (request && wc->wc->slid == ep->sa.lid) {
-		found = true;
-		tid = request->tid;
-		era = request->era;
-		if (is_rmpp(mad)) {
-			request->in_parts = true;
-			request->until = jiffies + PARTS_FOR;
-		}
-	}
-	xa_unlock(&ep->requests);
-	if (found) {
+	if (wc->wc->slid == ep->sa.lid && find_asked(ep, mad, &tid, &era)) {
 		fill_answer(&answer, ep, mad);
 		put_unaligned_be64(tid, answer.mad + MAD_TID);
 		gsi_queue_put(ep, &answer, era);
