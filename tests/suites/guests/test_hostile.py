@@ -25,6 +25,7 @@ def neighbour(machine, guests):
             yield neighbour
         guest.restore_device("guest2")
         lab.lab("detach", "guest2", "--dev", 1)
+        ipoib.unload_gsi("guest2")
 
 
 def command(program):

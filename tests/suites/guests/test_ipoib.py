@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import daemon, guest, ipoib, lab
+from harness import daemon, guest, ipoib, ktest, lab, leftovers, wait
 
 pytestmark = [pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -13,7 +13,7 @@ PAIRS = [("guest2", "dom0"), ("guest1", "guest2")]
 @pytest.fixture(scope="module")
 def interfaces(guests):
     """At its end both guests are detached, and nobody has the module open: it can be removed."""
-    with ipoib.everywhere():
+    with ipoib.everywhere(*ipoib.GUESTS):
         yield
 
 
@@ -28,6 +28,43 @@ def test_saquery():
     """A program of the guest asks the SA, which answers with a table."""
     said = lab.run("guest1", "saquery", "-C", "xenib0", "-N")
     assert "NodeRecord" in said, said
+
+
+def groups(name):
+    """How many multicast groups the guest's kernel has joined, as dom0 sees it."""
+    return daemon.counted(name, "mad-groups")
+
+
+def test_counted():
+    """dom0 tells of the kernel's context, its datagrams and its groups."""
+    assert daemon.counted("guest1", "kernel-contexts") == 1
+    assert groups("guest1") >= 2  # of broadcasts, and of all that have multicasts
+    sent, received = (daemon.counted("guest1", f"mads-{way}") for way in ("sent", "received"))
+    assert sent > 0 and received > 0
+    metrics = lab.run("dom0", "xen-ib metrics")
+    for name in ("kernel_contexts", "mads_sent_total", "mads_received_total", "mads_dropped_total", "mad_groups"):
+        assert f"xenib_{name}{{" in metrics, metrics
+
+
+MANY = 16  # groups, of which a part of an answer has room for three
+
+
+def test_saquery_parts():
+    """An answer in parts, whose coming the guest's kernel acknowledges: all groups, of which dom0 has joined many."""
+    name = ipoib.interface("dom0")
+    change = f"for i in $(seq {MANY}); do ip address %s 239.9.8.$i/32 dev {name} autojoin; done"
+
+    def found(where, device):
+        return lab.run(where, f"saquery -C {device} -g | grep -ci 'MGID.*ff12:401b:ffff::f09:8' || true")
+
+    lab.run("dom0", change % "add")
+    try:
+        wait.until("dom0 has joined", lambda: int(found("dom0", "mlx5_0")) == MANY)
+        before = daemon.counted("guest1", "mads-received")
+        assert int(found("guest1", "xenib0")) == MANY, lab.run("guest1", "saquery -C xenib0 -g")
+        wait.until("dom0 counts", lambda: daemon.counted("guest1", "mads-received") >= before + MANY // 3)
+    finally:
+        lab.run("dom0", change % "del")
 
 
 def test_interface_down():
@@ -61,6 +98,24 @@ def test_sm_restart():
     lab.run("dom0", "/lab/subnet-manager stop && /lab/subnet-manager start")
     ipoib.ping("guest1", "guest2")
     ipoib.ping("guest2", "dom0")
+
+
+def test_nothing_left():
+    """IPoIB in guest2 comes and goes while dom0 and guest1 have theirs: the HCA has no object more afterwards."""
+    ipoib.down("guest2")
+    ktest.reload("guest2")
+    before = leftovers.objects_but_pages()
+    try:
+        ktest.reload("guest2", "kverbs=1")
+        ipoib.up("guest2")
+        ipoib.ping("guest2", "guest1")
+        ipoib.down("guest2")
+        wait.until("guest2 has left its groups", lambda: groups("guest2") == 0)
+        ktest.reload("guest2")
+        leftovers.until_objects_but_pages_are("no object is left in the HCA", before)
+    finally:
+        ktest.reload("guest2", "kverbs=1")
+        ipoib.up("guest2")
 
 
 @pytest.mark.long

@@ -41,6 +41,17 @@ def test_forbidden(guests):
         attach()
 
 
+def test_management_wanted(guests):
+    """The configuration wants the guest's kernel to take part in the fabric's management, and dom0 has not what that needs."""
+    attach("kernel=on")
+    try:
+        said = lab.call("dom0", "xen-ib check").out
+        assert f"warning  management: guest {GUEST} has kernel=on, but xen-ibgsi is not loaded" in said, said
+    finally:
+        attach()
+    assert "management" not in lab.call("dom0", "xen-ib check").out
+
+
 @pytest.mark.parametrize("case", ktest.CASES)
 def test_case(loaded, case):
     ktest.run(GUEST, case)

@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from harness import daemon, guest, hca, ktest, lab, leftovers, liar, pairs, process, rdma, save, wait
+from harness import daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, pairs, process, rdma, save, wait
 from harness.pvh import again_if_it_falls
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
@@ -129,6 +129,16 @@ def test_kernel_verbs():
         lab.run("dom0", "kill", "-9", worker)
         guest.until_new_worker(GUEST, worker)
         ktest.run(GUEST, "rc-event")
+
+
+@pytest.mark.long
+@with_guest
+def test_ipoib():
+    with ipoib.everywhere("guest1", GUEST):
+        ipoib.ping(GUEST, "dom0")
+        ipoib.ping("guest1", GUEST, "-s", "8000")
+        said = lab.run(GUEST, "saquery", "-C", guest.DEVICE, "-N")
+        assert "NodeRecord" in said, said
 
 
 @pytest.mark.long
