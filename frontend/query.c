@@ -36,7 +36,10 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 	memset(attr, 0, sizeof(*attr));
 	if (to_xdev(ibdev)->kernel) {
 		attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
-		attr->max_fast_reg_page_list_len = from->max_mw ? XENIB_MAX_REG_PAGES : 0;
+		if (from->max_mw) {
+			attr->kernel_cap_flags |= IBK_SG_GAPS_REG;
+			attr->max_fast_reg_page_list_len = XENIB_MAX_REG_PAGES;
+		}
 	}
 	attr->fw_ver = from->fw_ver;
 	attr->sys_image_guid = (__force __be64)from->sys_image_guid;
@@ -50,8 +53,9 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 	attr->vendor_part_id = from->vendor_part_id;
 	attr->hw_ver = from->hw_ver;
 	attr->device_cap_flags = from->device_cap_flags & CAPS_OFFERED;
+	/* Regions that a WR registers are windows to the HCA. */
 	if (!from->max_mw)
-		attr->device_cap_flags &= ~CAPS_OF_WINDOWS;
+		attr->device_cap_flags &= ~(CAPS_OF_WINDOWS | (u64)IB_DEVICE_MEM_MGT_EXTENSIONS);
 	attr->max_qp = from->max_qp;
 	attr->max_qp_wr = from->max_qp_wr;
 	attr->max_send_sge = from->max_sge;

@@ -85,6 +85,8 @@ int xenib_kcontext_open(struct xenib_dev *dev)
 	INIT_WORK(&kernel->wake, wake_work);
 	xa_init_flags(&kernel->qps.qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	set_limits(kernel, &dev->attr);
+	kernel->mw_entries =
+		xenbus_read_unsigned(dev->xbdev->otherend, XEN_VHCA_FIELD_FEATURE_MW_ENTRIES, 0);
 
 	err = xenib_context_open(dev, &kernel->ctx, 0, name, XEN_VHCA_CTX_KERNEL);
 	if (err)

@@ -3,7 +3,8 @@
  * dma.c - DMA of the kernel's consumers: data is copied through the pool, as swiotlb does.
  *
  * A mapping that the HCA writes is copied in, too: a message that is shorter than its buffer must
- * not show what was in the pool before. A list is in one piece in the pool.
+ * not show what was in the pool before. A list is in one piece in the pool, or, if there is no such
+ * place, in several.
  *
  * The RDMA core maps a process's memory by the same operations (ib_umem_get()). Its pages are
  * granted themselves (umem.c), and nobody asks for the addresses that they have here. No consumer
@@ -88,7 +89,10 @@ static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
 		copy_in(pool_of(dev), addr, size);
 }
 
-/* Lists: one behind the other in the pool, at the address of the first element. */
+/*
+ * Lists. A piece of the pool has one or more elements, one behind the other, and the list has the
+ * address of piece n in its element n.
+ */
 
 static size_t bytes_of(struct scatterlist *list, int count)
 {
@@ -101,28 +105,84 @@ static size_t bytes_of(struct scatterlist *list, int count)
 	return bytes;
 }
 
-static void copy_list_in(struct xenib_pool *pool, struct scatterlist *list, int count)
+static void copy_list(struct xenib_pool *pool, struct scatterlist *list, int count, bool in)
 {
-	void *to = xenib_pool_kva(pool, sg_dma_address(list));
-	struct scatterlist *sg;
+	struct scatterlist *piece = list, *sg;
+	size_t at = 0;
+	void *kva;
 	int i;
 
 	for_each_sg(list, sg, count, i) {
-		memcpy(to, sg_virt(sg), sg->length);
-		to += sg->length;
+		if (!sg->length)
+			continue;
+		if (at == sg_dma_len(piece)) {
+			piece = sg_next(piece);
+			at = 0;
+		}
+		kva = xenib_pool_kva(pool, sg_dma_address(piece)) + at;
+		if (in)
+			memcpy(kva, sg_virt(sg), sg->length);
+		else
+			memcpy(sg_virt(sg), kva, sg->length);
+		at += sg->length;
 	}
 }
 
-static void copy_list_out(struct xenib_pool *pool, struct scatterlist *list, int count)
+/* The pieces of the first bytes */
+static void free_list(struct xenib_pool *pool, struct scatterlist *list, size_t bytes)
 {
-	const void *from = xenib_pool_kva(pool, sg_dma_address(list));
-	struct scatterlist *sg;
-	int i;
+	for (; bytes; bytes -= sg_dma_len(list), list = sg_next(list))
+		xenib_pool_free(pool, sg_dma_address(list), sg_dma_len(list));
+}
 
-	for_each_sg(list, sg, count, i) {
-		memcpy(sg_virt(sg), from, sg->length);
-		from += sg->length;
+/* The largest piece that there is, of all of these elements or of half as many, and so on. */
+static int alloc_piece(struct xenib_pool *pool, struct scatterlist *from, int count,
+		       struct scatterlist *piece)
+{
+	size_t bytes;
+	u64 addr;
+
+	for (;;) {
+		bytes = bytes_of(from, count);
+		addr = xenib_pool_alloc(pool, bytes, 1);
+		if (addr)
+			break;
+		if (count == 1)
+			return 0;
+		count = DIV_ROUND_UP(count, 2);
 	}
+	sg_dma_address(piece) = addr;
+	sg_dma_len(piece) = bytes;
+	return count;
+}
+
+/* At the end of the list it is NULL. */
+static struct scatterlist *skip(struct scatterlist *sg, int count)
+{
+	while (count--)
+		sg = sg_next(sg);
+	return sg;
+}
+
+/* Return: of how many pieces the list is, or 0. */
+static int alloc_list(struct xenib_pool *pool, struct scatterlist *list, int count)
+{
+	struct scatterlist *from = list, *piece = list;
+	size_t bytes = 0;
+	int pieces, took;
+
+	for (pieces = 0; count; pieces++, count -= took) {
+		if (pieces)
+			piece = sg_next(piece);
+		took = pieces < XENIB_MAX_PIECES ? alloc_piece(pool, from, count, piece) : 0;
+		if (!took) {
+			free_list(pool, list, bytes);
+			return 0;
+		}
+		bytes += sg_dma_len(piece);
+		from = skip(from, took);
+	}
+	return pieces;
 }
 
 /* What ib_umem_get() asks for. */
@@ -142,19 +202,15 @@ static int map_sg(struct device *dev, struct scatterlist *list, int count,
 		  enum dma_data_direction dir, unsigned long attrs)
 {
 	struct xenib_pool *pool = pool_of(dev);
-	size_t bytes;
-	u64 addr;
+	int pieces;
 
 	if (attrs & DMA_ATTR_WEAK_ORDERING)
 		return map_process(list, count);
-	bytes = bytes_of(list, count);
-	addr = xenib_pool_alloc(pool, bytes, 1);
-	if (!addr)
+	pieces = alloc_list(pool, list, count);
+	if (!pieces)
 		return -ENOMEM;
-	sg_dma_address(list) = addr;
-	sg_dma_len(list) = bytes;
-	copy_list_in(pool, list, count);
-	return 1;
+	copy_list(pool, list, count, true);
+	return pieces;
 }
 
 /* For a process's memory it is called without the attribute. */
@@ -166,22 +222,22 @@ static void unmap_sg(struct device *dev, struct scatterlist *list, int count,
 	if (!xenib_pool_has(sg_dma_address(list)))
 		return;
 	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
-		copy_list_out(pool, list, count);
-	xenib_pool_free(pool, sg_dma_address(list), bytes_of(list, count));
+		copy_list(pool, list, count, false);
+	free_list(pool, list, bytes_of(list, count));
 }
 
 static void sync_sg_for_cpu(struct device *dev, struct scatterlist *list, int count,
 			    enum dma_data_direction dir)
 {
 	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_TO_DEVICE)
-		copy_list_out(pool_of(dev), list, count);
+		copy_list(pool_of(dev), list, count, false);
 }
 
 static void sync_sg_for_device(struct device *dev, struct scatterlist *list, int count,
 			       enum dma_data_direction dir)
 {
 	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_FROM_DEVICE)
-		copy_list_in(pool_of(dev), list, count);
+		copy_list(pool_of(dev), list, count, true);
 }
 
 /* Memory that both use is the pool's own. Its address has the alignment that DMA promises. */

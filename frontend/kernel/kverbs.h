@@ -22,6 +22,7 @@
 #include "kernel/dma.h"
 #include "kernel/gsi.h"
 #include "kernel/pool.h"
+#include "kernel/reg.h"
 #include "queue/queues.h"
 #include "queue/size.h"
 #include "xenib.h"
@@ -44,6 +45,7 @@ struct xenib_kcontext {
 	struct xenib_context ctx;
 	struct xenib_kuar uar;
 	struct xenib_limits limits;
+	bool mw_entries; /* the backend has windows of several entries */
 	struct xenib_qp_table qps;
 	struct xenib_pool pool;
 	struct xenib_dma dma;
@@ -221,8 +223,20 @@ bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u64 *wr_id, u32 *room
 
 /* mr.c */
 
-/* Of a region that a WR registers. Pages do not matter: it is as large as a list may be. */
+/* Elements of a list that a WR registers. It has fewer pieces in the pool (dma.c). */
 #define XENIB_MAX_REG_PAGES 1024U
+
+/* A region that a WR registers. */
+struct xenib_kmr {
+	struct xenib_mr mr;
+	const struct xenib_pool_keys *keys;
+	u32 max;   /* entries that the HCA's key has room for */
+	u32 count; /* of entries, of the list that was mapped last */
+	struct xenib_klm_seg entries[XENIB_INLINE_ENTRIES];
+	struct xenib_klm_seg
+		*list; /* of more entries than these, in the pool; NULL: not needed yet */
+	u64 list_addr; /* to the HCA */
+};
 
 struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *xenib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * mr.c - memory regions of the kernel, which a WR registers. To the HCA each is a memory window of
- * type 2 over a part of the pool: registering is binding, and the region is the QP's that does it.
+ * type 2, and its entries name the keys that the PD has for the pool.
  *
- * A list is in one piece in the pool (dma.c), and that piece is the region.
+ * A list is in one piece in the pool, or in few (dma.c). Where they lie, and whether they end with
+ * a page, does not matter to the HCA.
  */
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "kernel/kverbs.h"
+
+/* Of lists of entries, as other drivers of this HCA have them. */
+#define LIST_ALIGN 2048
+
+static struct xenib_kmr *to_kmr(struct ib_mr *ibmr)
+{
+	return container_of(to_xmr(ibmr), struct xenib_kmr, mr);
+}
 
 /* No key reaches all of the kernel's memory. Consumers have one that means the pool. */
 struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access)
@@ -16,61 +25,145 @@ struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access)
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-struct ib_mr *xenib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg)
+static int alloc_key(struct xenib_dev *dev, struct xenib_kmr *kmr, const struct xenib_pd *pd)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_MW_ALLOC,
 		.req.u.mw_alloc = {
-			.pd = to_xpd(ibpd)->handle,
+			.pd = pd->handle,
 			.type = IB_MW_TYPE_2,
+			.entries = dev->kernel->mw_entries ? kmr->max : 0,
 		},
 	};
-	struct xenib_dev *dev = to_xdev(ibpd->device);
-	struct xenib_mr *mr;
 	int err;
 
-	if (type != IB_MR_TYPE_MEM_REG || max_sg > XENIB_MAX_REG_PAGES)
-		return ERR_PTR(-EOPNOTSUPP);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
 	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+	kmr->mr.ctx = &dev->kernel->ctx;
+	kmr->mr.handle = cmd.rsp.u.mr.handle;
+	kmr->mr.ibmr.rkey = cmd.rsp.u.mr.rkey;
+	kmr->mr.ibmr.lkey = cmd.rsp.u.mr.rkey;
+	return 0;
+}
+
+struct ib_mr *xenib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg)
+{
+	struct xenib_dev *dev = to_xdev(ibpd->device);
+	struct xenib_kmr *kmr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > XENIB_MAX_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	kmr = kzalloc(sizeof(*kmr), GFP_KERNEL);
+	if (!kmr)
+		return ERR_PTR(-ENOMEM);
+	kmr->max = dev->kernel->mw_entries ? min(max_sg, XENIB_MAX_PIECES) : 1;
+	kmr->keys = xenib_pool_keys_get(&dev->kernel->pool, to_xpd(ibpd));
+	err = PTR_ERR_OR_ZERO(kmr->keys);
+	if (!err)
+		err = alloc_key(dev, kmr, to_xpd(ibpd));
 	if (err) {
-		kfree(mr);
+		kfree(kmr);
 		return ERR_PTR(err);
 	}
-	mr->ctx = &dev->kernel->ctx;
-	mr->handle = cmd.rsp.u.mr.handle;
-	mr->ibmr.rkey = cmd.rsp.u.mr.rkey;
-	mr->ibmr.lkey = cmd.rsp.u.mr.rkey;
-	return &mr->ibmr;
+	return &kmr->mr.ibmr;
+}
+
+static size_t list_bytes(const struct xenib_kmr *kmr)
+{
+	return XENIB_ROUND_ENTRIES(kmr->max) * sizeof(*kmr->list);
 }
 
 void xenib_kmr_free(struct xenib_mr *mr)
 {
-	xenib_cmd_destroy(mr->ctx->dev->ring, XEN_VHCA_OP_MW_FREE, mr->handle);
-	kfree(mr);
+	struct xenib_kmr *kmr = container_of(mr, struct xenib_kmr, mr);
+	struct xenib_dev *dev = mr->ctx->dev;
+
+	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MW_FREE, mr->handle);
+	if (kmr->list)
+		xenib_pool_free(&dev->kernel->pool, kmr->list_addr, list_bytes(kmr));
+	kfree(kmr);
 }
 
-/* As many elements as are in one piece. */
+/* More entries than a WQE has are in the pool, where the HCA reads them. */
+static bool begin_list(struct xenib_kmr *kmr)
+{
+	struct xenib_pool *pool = &kmr->mr.ctx->dev->kernel->pool;
+
+	if (!kmr->list) {
+		kmr->list_addr = xenib_pool_alloc(pool, list_bytes(kmr), LIST_ALIGN);
+		if (!kmr->list_addr)
+			return false;
+		kmr->list = xenib_pool_kva(pool, kmr->list_addr);
+	}
+	memset(kmr->list, 0, list_bytes(kmr));
+	memcpy(kmr->list, kmr->entries, sizeof(kmr->entries));
+	return true;
+}
+
+/* Entries are written here, and never read. */
+static bool put_entry(struct xenib_kmr *kmr, u32 index, u64 addr, u32 length)
+{
+	struct xenib_klm_seg entry = {
+		.byte_count = cpu_to_be32(length),
+		.addr = cpu_to_be64(addr),
+	};
+	u32 lkey;
+
+	if (index >= kmr->max || !xenib_pool_lkey(kmr->keys, addr, &lkey))
+		return false;
+	entry.key = cpu_to_be32(lkey);
+	if (index < XENIB_INLINE_ENTRIES) {
+		kmr->entries[index] = entry;
+		return true;
+	}
+	if (index == XENIB_INLINE_ENTRIES && kmr->count == index && !begin_list(kmr))
+		return false;
+	kmr->list[index] = entry;
+	return true;
+}
+
+/* Each segment of the pool has a key of its own. */
+static bool in_one_segment(u64 addr, u64 end)
+{
+	return xenib_pool_has(addr) && end > addr && xenib_pool_has(end - 1) &&
+	       xenib_pool_segment(addr) == xenib_pool_segment(end - 1);
+}
+
+/* As many elements as there is room for. Those in one piece are one entry. */
 int xenib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *list, int count, unsigned int *offset)
 {
-	unsigned int skip = offset ? *offset : 0;
+	struct xenib_kmr *kmr = to_kmr(ibmr);
+	u64 skip = offset ? *offset : 0;
+	u64 addr, end, piece = 0, piece_end = 0;
 	struct scatterlist *sg;
-	u64 end;
 	int i;
 
-	if (!count || !xenib_pool_has(sg_dma_address(list)) || skip >= sg_dma_len(list))
-		return -EINVAL;
-	ibmr->iova = sg_dma_address(list) + skip;
-	end = sg_dma_address(list);
+	kmr->count = 0;
+	memset(kmr->entries, 0, sizeof(kmr->entries));
+	ibmr->length = 0;
 	for_each_sg(list, sg, count, i) {
-		if (sg_dma_address(sg) != end)
-			break;
-		end += sg_dma_len(sg);
+		addr = sg_dma_address(sg) + skip;
+		end = sg_dma_address(sg) + sg_dma_len(sg);
+		if (kmr->count && addr == piece_end && in_one_segment(piece, end)) {
+			put_entry(kmr, kmr->count - 1, piece, end - piece);
+		} else {
+			if (!in_one_segment(addr, end) ||
+			    !put_entry(kmr, kmr->count, addr, end - addr))
+				break;
+			piece = addr;
+			kmr->count++;
+		}
+		piece_end = end;
+		if (!i)
+			ibmr->iova = addr;
+		ibmr->length += end - addr;
+		skip = 0;
 	}
-	ibmr->length = end - ibmr->iova;
 	if (offset)
 		*offset = 0;
-	return i;
+	return i ?: -EINVAL;
 }

@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 
 #include "umem.h"
+#include "vhca.h"
 
 /* No physical address is as high, so a process's memory (dma.c) is not taken for the pool's. */
 #define XENIB_POOL_BASE BIT_ULL(56)
@@ -24,6 +25,9 @@
 #define XENIB_MAX_SEGMENTS 64
 #define XENIB_POOL_END (XENIB_POOL_BASE + ((u64)XENIB_MAX_SEGMENTS << XENIB_SEGMENT_SHIFT))
 #define XENIB_POOL_LKEY 0x100
+
+/* A list is in no more pieces of the pool: as many as a region can have. */
+#define XENIB_MAX_PIECES ((u32)XEN_VHCA_MAX_MW_ENTRIES)
 
 /* Memory is given out in multiples of it. */
 #define XENIB_GRANULE_SHIFT 10

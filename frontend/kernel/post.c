@@ -9,7 +9,6 @@
 #include "queue/op.h"
 #include "queue/recv.h"
 #include "queue/send.h"
-#include "queue/umr.h"
 
 /* xenib_control_bits() takes verbs' flags. */
 static_assert(IB_SEND_FENCE == XENIB_SEND_FENCE);
@@ -100,23 +99,33 @@ static void put_address(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const stru
 	xenib_skip_address(&kqp->q.sq, wqe);
 }
 
-/* Registering a region, or invalidating a key. The WRs behind it wait until it is done. */
+/* A region is of the PD of the QP. The WRs behind it wait until it is done. */
 static int put_reg(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr)
 {
-	struct xenib_bind bind = { .type_2 = true };
+	const struct xenib_kmr *kmr;
+	struct xenib_region region;
 
-	if (wr->opcode == IB_WR_REG_MR) {
-		const struct ib_mr *mr = reg_wr(wr)->mr;
-
-		bind.new_key = reg_wr(wr)->key;
-		bind.access = reg_wr(wr)->access;
-		bind.addr = mr->iova;
-		bind.length = mr->length;
-		if (!bind.length || bind.length > XENIB_MAX_BIND ||
-		    !xenib_pool_lkey(kqp->keys, bind.addr, &bind.lkey))
+	if (wr->opcode != IB_WR_REG_MR) {
+		xenib_put_invalidate(&kqp->q.sq, wqe);
+		return 0;
+	}
+	kmr = container_of(to_xmr(reg_wr(wr)->mr), struct xenib_kmr, mr);
+	if (kmr->keys != kqp->keys || !kmr->count)
+		return -EINVAL;
+	region = (struct xenib_region){
+		.new_key = reg_wr(wr)->key,
+		.access = reg_wr(wr)->access,
+		.start = kmr->mr.ibmr.iova,
+		.length = kmr->mr.ibmr.length,
+		.count = kmr->count,
+		.entries = kmr->entries,
+	};
+	if (kmr->count > XENIB_INLINE_ENTRIES) {
+		region.list = kmr->list_addr;
+		if (!xenib_pool_lkey(kqp->keys, region.list, &region.list_lkey))
 			return -EINVAL;
 	}
-	xenib_put_bind(&kqp->q.sq, wqe, &bind);
+	xenib_put_region(&kqp->q.sq, wqe, &region);
 	return 0;
 }
 

@@ -6,7 +6,9 @@ import contextlib
 from harness import BUILD, KERNEL, guest, lab, wait
 
 MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
-CASES = ["rc-send", "rc-event", "rc-list", "rc-rdma", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
+TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
+REGIONS = ["reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]
+CASES = TRAFFIC + REGIONS
 
 
 def reload(name, *options):
@@ -32,6 +34,12 @@ def call(name, case):
     """Its result and what the kernel has said."""
     write = f"echo {case} >/sys/module/xenib_ktest/parameters/run"
     return lab.call(name, f"dmesg -C; {write}; status=$?; dmesg | grep ktest: >&2; exit $status")
+
+
+def set(name, module, **parameters):
+    """Parameters of a module that is loaded."""
+    for parameter, value in parameters.items():
+        lab.run(name, f"echo {value} >/sys/module/{module}/parameters/{parameter}")
 
 
 def run(name, case):

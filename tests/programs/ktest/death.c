@@ -7,13 +7,14 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
-#include "ktest.h"
+#include "region.h"
 
 #define IDLE 8
 
 struct load {
 	struct pair pair;
-	struct pair shared; /* has an SRQ */
+	struct pair shared;   /* has an SRQ */
+	struct region region; /* is registered all the time */
 	struct task_struct *thread;
 	struct work works[2];
 	struct work idle[IDLE]; /* receives that nothing comes for */
@@ -106,17 +107,24 @@ int death_start(struct ib_device *dev)
 	err = pair_make_srq(&new->shared, dev, IB_POLL_WORKQUEUE);
 	if (err)
 		goto err_memory;
-	err = post_idle(new);
+	err = region_make(&new->region, &new->pair, 20, true);
 	if (err)
 		goto err_shared;
+	err = region_set(&new->region, 0)                                      ?:
+		      region_register(&new->region, REGION_ALL, IB_WC_SUCCESS) ?:
+										 post_idle(new);
+	if (err)
+		goto err_region;
 	new->thread = kthread_run(work_until_told, new, "ktest");
 	if (IS_ERR(new->thread)) {
 		err = PTR_ERR(new->thread);
-		goto err_shared;
+		goto err_region;
 	}
 	load = new;
 	return 0;
 
+err_region:
+	region_end(&new->region);
 err_shared:
 	pair_end(&new->shared);
 
@@ -135,6 +143,11 @@ void death_end(struct ib_device *dev)
 	if (!load)
 		return;
 	kthread_stop(load->thread);
+	/* Registering is flushed, as all that is posted. */
+	ib_drain_qp(load->pair.b.qp);
+	if (region_register(&load->region, REGION_ALL, IB_WC_WR_FLUSH_ERR))
+		pr_err("ktest: a region is not flushed\n");
+	region_end(&load->region);
 	pair_end(&load->pair);
 	check_idle(load);
 	pair_end(&load->shared);

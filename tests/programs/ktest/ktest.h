@@ -33,6 +33,9 @@ struct work {
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
+	enum ib_wc_opcode opcode;
+	u32 flags; /* enum ib_wc_flags */
+	u32 rkey;  /* that the message has invalidated */
 	u32 bytes;
 };
 
@@ -52,11 +55,23 @@ int post_recv(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey
 /* Its completion comes, with that status. */
 int await(struct end *end, struct work *work, enum ib_wc_status status);
 
+/* The same, and of a WR that was carried out, with that opcode. */
+int await_op(struct end *end, struct work *work, enum ib_wc_status status,
+	     enum ib_wc_opcode opcode);
+
 /* The cases. */
 int case_rc_send(struct ib_device *dev);
 int case_rc_event(struct ib_device *dev);
 int case_rc_list(struct ib_device *dev);
-int case_rc_rdma(struct ib_device *dev);
+int case_reg_list(struct ib_device *dev);
+int case_reg_pieces(struct ib_device *dev);
+int case_reg_fragments(struct ib_device *dev);
+int case_reg_remote_inv(struct ib_device *dev);
+int case_reg_stress(struct ib_device *dev);
+int case_reg_access(struct ib_device *dev);
+int case_reg_stale(struct ib_device *dev);
+int case_reg_pd(struct ib_device *dev);
+int case_lie_entries(struct ib_device *dev);
 int case_ud_send(struct ib_device *dev);
 int case_drain(struct ib_device *dev);
 int case_outside(struct ib_device *dev);
@@ -65,6 +80,10 @@ int case_srq(struct ib_device *dev);
 int case_coherent(struct ib_device *dev);
 int case_lie_length(struct ib_device *dev);
 int case_grow(struct ib_device *dev);
+
+/* A key that is another's, and an address that it is good for: parameters of the module. */
+extern unsigned int foreign_key;
+extern unsigned long long foreign_at;
 
 /* death.c: traffic that goes on until the device goes, and then checks that nothing is left. */
 int death_start(struct ib_device *dev);

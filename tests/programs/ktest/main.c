@@ -16,14 +16,37 @@ static const struct {
 	const char *name;
 	int (*run)(struct ib_device *dev);
 } cases[] = {
-	{ "rc-send", case_rc_send },   { "rc-event", case_rc_event },
-	{ "rc-list", case_rc_list },   { "rc-rdma", case_rc_rdma },
-	{ "ud-send", case_ud_send },   { "drain", case_drain },
-	{ "outside", case_outside },   { "many", case_many },
-	{ "grow", case_grow },         { "srq", case_srq },
-	{ "coherent", case_coherent }, { "lie-length", case_lie_length },
+	{ "rc-send", case_rc_send },
+	{ "rc-event", case_rc_event },
+	{ "rc-list", case_rc_list },
+	{ "ud-send", case_ud_send },
+	{ "drain", case_drain },
+	{ "outside", case_outside },
+	{ "many", case_many },
+	{ "grow", case_grow },
+	{ "srq", case_srq },
+	{ "coherent", case_coherent },
+	{ "lie-length", case_lie_length },
 	{ "death", death_start },
+	/* Regions */
+	{ "reg-list", case_reg_list },
+	{ "reg-pieces", case_reg_pieces },
+	{ "reg-fragments", case_reg_fragments },
+	{ "reg-remote-inv", case_reg_remote_inv },
+	{ "reg-access", case_reg_access },
+	{ "reg-stale", case_reg_stale },
+	{ "reg-pd", case_reg_pd },
+	{ "lie-entries", case_lie_entries },
+	{ "reg-stress", case_reg_stress },
 };
+
+unsigned int foreign_key;
+module_param(foreign_key, uint, 0644);
+MODULE_PARM_DESC(foreign_key, "a key of somebody else's memory, for lie-entries");
+
+unsigned long long foreign_at;
+module_param(foreign_at, ullong, 0644);
+MODULE_PARM_DESC(foreign_at, "where that memory is");
 
 static int run_case(unsigned int i)
 {

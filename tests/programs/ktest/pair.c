@@ -12,6 +12,9 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 	struct work *work = container_of(wc->wr_cqe, struct work, cqe);
 
 	work->status = wc->status;
+	work->opcode = wc->opcode;
+	work->flags = wc->wc_flags;
+	work->rkey = wc->ex.invalidate_rkey;
 	work->bytes = wc->byte_len;
 	complete(&work->done);
 }
@@ -80,6 +83,17 @@ int await(struct end *end, struct work *work, enum ib_wc_status status)
 		return -EIO;
 	}
 	return 0;
+}
+
+int await_op(struct end *end, struct work *work, enum ib_wc_status status, enum ib_wc_opcode opcode)
+{
+	int err = await(end, work, status);
+
+	if (!err && !status && work->opcode != opcode) {
+		pr_err("ktest: completion of operation %u instead of %u\n", work->opcode, opcode);
+		err = -EIO;
+	}
+	return err;
 }
 
 static void note_event(struct ib_event *event, void *context)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import daemon, guest, hca, ktest, lab, leftovers, pairs
+from harness import daemon, guest, hca, ktest, lab, leftovers, pairs, wait
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(240)]
 
@@ -55,6 +55,38 @@ def test_management_wanted(guests):
 @pytest.mark.parametrize("case", ktest.CASES)
 def test_case(loaded, case):
     ktest.run(GUEST, case)
+
+
+def test_fragments(loaded):
+    """A list for which the pool has room, but nowhere in one piece, is registered in several."""
+    ktest.set(GUEST, "xen_ibfront", dma_pool=1)  # it does not grow meanwhile
+    try:
+        ktest.run(GUEST, "reg-fragments")
+    finally:
+        ktest.set(GUEST, "xen_ibfront", dma_pool=64)
+
+
+def writable():
+    """Keys of memory that processes and kernels have registered, with the places where it is for them."""
+    rows = hca.ask("list", "mr")["mr"]
+    return {row["key"]: row["start"] for row in rows if not row["free"] and row["mode"] == "mtt" and "w" in row["access"]}
+
+
+def test_lying_kernel(loaded):
+    """A kernel that puts keys of others into its regions, or the HCA's own, gets nothing of their memory."""
+    before = writable()
+    with lab.running("guest1", "ibv_rc_pingpong -d xenib0 -s 65536"):
+        wait.until("guest1 has registered memory", lambda: writable().keys() - before.keys())
+        key = (writable().keys() - before.keys()).pop()
+        ktest.set(GUEST, "xenib_ktest", foreign_key=key, foreign_at=writable()[key])
+        ktest.run(GUEST, "lie-entries")
+        assert key in writable(), "guest1 is gone"
+
+
+@pytest.mark.long
+def test_regions_again_and_again(loaded):
+    """2,000 times one region, of as many pieces as comes."""
+    ktest.run(GUEST, "reg-stress")
 
 
 def test_context(loaded):
