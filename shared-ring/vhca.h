@@ -291,7 +291,9 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_GSI_CLOSE = 40,
 	XEN_VHCA_OP_MAD_SEND = 41,
 	XEN_VHCA_OP_MAD_RECV = 42,
-	XEN_VHCA_OPS = 43 /* one more than the last */
+	XEN_VHCA_OP_ADDR_ADD = 43,
+	XEN_VHCA_OP_ADDR_DEL = 44,
+	XEN_VHCA_OPS = 45 /* one more than the last */
 };
 
 /*
@@ -583,13 +585,17 @@ struct xen_vhca_ah_create {
  * event_bit in the page of completion events, as for a CQ, and does not set it again before a MAD_RECV
  * has answered that there are no more. With feature-mads and events only.
  *
- * MAD_SEND: the first 256 octets of the data page are a MAD. It goes where its class goes; what the
- * guest's kernel thinks of the way there does not matter. The backend decides what a guest may send:
- * E_UNSUPPORTED for a class or method that guests do not have, E_ARG for a MAD that is malformed or
- * names what is not the guest's, E_LIMIT for too many. Answers come by MAD_RECV, with the transaction
- * id that the guest gave. MADs are datagrams: each may be lost.
+ * MAD_SEND: the first 256 octets of the data page are a MAD, which goes to the QP 1 that av leads to.
+ * That is so for those that ask for a connection; where the others go is what the backend knows of
+ * the SA, or of the connection. If av's port is 0, all of it is. The backend decides what a guest may
+ * send: E_UNSUPPORTED for a class or method that guests do not have, E_ARG for a MAD that is malformed
+ * or names what is not the guest's, E_LIMIT for too many. Answers come by MAD_RECV, with the
+ * transaction id that the guest gave. MADs are datagrams: each may be lost.
  *
  * MAD_RECV: those that have come, in the data page.
+ *
+ * ADDR_ADD, ADDR_DEL: the guest has this IP address, or has it no more. Connections that others ask for
+ * with it are the guest's to answer. E_BUSY: it is another's. They end with the GSI.
  */
 struct xen_vhca_gsi_open {
 	xen_vhca_handle_t ctx;
@@ -597,6 +603,20 @@ struct xen_vhca_gsi_open {
 };
 
 #define XEN_VHCA_MAD_SIZE 256
+
+struct xen_vhca_mad_send {
+	xen_vhca_handle_t ctx;
+	uint16_t pkey_index;
+	uint16_t reserved;
+	struct xen_vhca_av av;
+};
+
+struct xen_vhca_addr {
+	xen_vhca_handle_t ctx;
+	uint8_t family; /* 4 or 6 */
+	uint8_t reserved[3];
+	uint8_t addr[16]; /* of IPv4 the first 4, and zeros */
+};
 
 /*
  * GID_QUERY, PKEY_QUERY: index in the table of the port, and how many more entries behind it are
@@ -635,6 +655,8 @@ struct xen_vhca_req {
 		struct xen_vhca_qp_modify qp_modify;
 		struct xen_vhca_mcast mcast;
 		struct xen_vhca_gsi_open gsi_open;
+		struct xen_vhca_mad_send mad_send;
+		struct xen_vhca_addr addr;
 		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
 	} u;
 };

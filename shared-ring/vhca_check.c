@@ -67,6 +67,10 @@ SIZE(xen_vhca_qp_modify, 112);
 SIZE(xen_vhca_mcast, 24);
 SIZE(xen_vhca_index, 8);
 SIZE(xen_vhca_gsi_open, 8);
+SIZE(xen_vhca_mad_send, 40);
+OFFSET(xen_vhca_mad_send, av, 8);
+SIZE(xen_vhca_addr, 24);
+OFFSET(xen_vhca_addr, addr, 8);
 SIZE(xen_vhca_req, XEN_VHCA_REQ_SIZE);
 OFFSET(xen_vhca_req, op, 2);
 OFFSET(xen_vhca_req, u, 8);
@@ -531,6 +535,46 @@ static enum xen_vhca_status check_gsi_open(const struct xen_vhca_req *req,
 	return req->u.gsi_open.event_bit < XEN_VHCA_EVENT_BITS ? OK : XEN_VHCA_E_ARG;
 }
 
+static int all_zero(const uint8_t *octets, unsigned int from, unsigned int to)
+{
+	uint8_t any = 0;
+
+	for (; from < to; from++)
+		any |= octets[from];
+	return !any;
+}
+
+static enum xen_vhca_status check_mad_send(const struct xen_vhca_req *req,
+					   const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_mad_send *m = &req->u.mad_send;
+
+	if (m->reserved)
+		return XEN_VHCA_E_RESERVED;
+	if (!m->ctx)
+		return XEN_VHCA_E_HANDLE;
+	if (m->pkey_index >= limits->pkeys)
+		return XEN_VHCA_E_ARG;
+	if (!m->av.port)
+		return all_zero((const uint8_t *)&m->av, 0, sizeof(m->av)) ? OK : XEN_VHCA_E_ARG;
+	return check_av(&m->av, limits);
+}
+
+static enum xen_vhca_status check_addr(const struct xen_vhca_req *req,
+				       const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_addr *a = &req->u.addr;
+
+	(void)limits;
+	if (!all_zero(a->reserved, 0, sizeof(a->reserved)))
+		return XEN_VHCA_E_RESERVED;
+	if (!a->ctx)
+		return XEN_VHCA_E_HANDLE;
+	if (a->family != 4)
+		return a->family == 6 ? OK : XEN_VHCA_E_ARG;
+	return all_zero(a->addr, 4, sizeof(a->addr)) ? OK : XEN_VHCA_E_ARG;
+}
+
 struct rule {
 	const char *name;
 	uint16_t length; /* of the operation's own part */
@@ -577,18 +621,11 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(AH_CREATE, ah_create, check_ah_create),
 	RULE(GSI_OPEN, gsi_open, check_gsi_open),
 	RULE_END(GSI_CLOSE),
-	RULE(MAD_SEND, object, check_object),
+	RULE(MAD_SEND, mad_send, check_mad_send),
 	RULE(MAD_RECV, object, check_object),
+	RULE(ADDR_ADD, addr, check_addr),
+	RULE(ADDR_DEL, addr, check_addr),
 };
-
-static int all_zero(const uint8_t *octets, unsigned int from, unsigned int to)
-{
-	uint8_t any = 0;
-
-	for (; from < to; from++)
-		any |= octets[from];
-	return !any;
-}
 
 enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
 					const struct xen_vhca_device_attr *limits)

@@ -56,6 +56,8 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_GSI_CLOSE] = { cmd_gsi_close, false },
 	[XEN_VHCA_OP_MAD_SEND] = { cmd_mad_send, false },
 	[XEN_VHCA_OP_MAD_RECV] = { cmd_mad_recv, false },
+	[XEN_VHCA_OP_ADDR_ADD] = { cmd_addr_add, false },
+	[XEN_VHCA_OP_ADDR_DEL] = { cmd_addr_del, false },
 };
 
 /* Under the lock. Unmapping takes its time, as mapping does. */

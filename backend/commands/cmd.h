@@ -135,5 +135,6 @@ cmd_fn cmd_qp_create, cmd_qp_modify, cmd_qp_query, cmd_qp_destroy;     /* qp.c *
 cmd_fn cmd_mcast_attach, cmd_mcast_detach;                             /* mcast.c */
 cmd_fn cmd_ah_create;                                                  /* ah.c */
 cmd_fn cmd_gsi_open, cmd_gsi_close, cmd_mad_send, cmd_mad_recv;        /* mad.c */
+cmd_fn cmd_addr_add, cmd_addr_del;                                     /* mad.c */
 
 #endif

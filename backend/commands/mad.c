@@ -3,6 +3,7 @@
  * mad.c - management datagrams of a guest's kernel: they pass from here to the module, which decides
  * on them, and back (hca/gsi.h).
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -41,9 +42,8 @@ enum xen_vhca_status cmd_gsi_open(struct cmd *cmd)
 }
 
 /* Uses the context, which has to be the one. */
-static enum xen_vhca_status use_gsi(struct cmd *cmd)
+static enum xen_vhca_status use_gsi(struct cmd *cmd, xen_vhca_handle_t handle)
 {
-	const xen_vhca_handle_t handle = cmd->req.u.object.handle;
 	enum xen_vhca_status status;
 	struct object *ctx;
 	bool has;
@@ -60,7 +60,7 @@ static enum xen_vhca_status use_gsi(struct cmd *cmd)
 
 enum xen_vhca_status cmd_gsi_close(struct cmd *cmd)
 {
-	enum xen_vhca_status status = use_gsi(cmd);
+	enum xen_vhca_status status = use_gsi(cmd, cmd->req.u.object.handle);
 
 	if (!status)
 		vhca_end_mads(cmd->v, cmd->req.u.object.handle);
@@ -77,6 +77,8 @@ static enum xen_vhca_status status_of(int err)
 		return XEN_VHCA_E_ARG;
 	case EAGAIN:
 		return XEN_VHCA_E_LIMIT;
+	case EBUSY:
+		return XEN_VHCA_E_BUSY;
 	case ENODEV:
 		return XEN_VHCA_E_DEAD;
 	default:
@@ -87,12 +89,12 @@ static enum xen_vhca_status status_of(int err)
 enum xen_vhca_status cmd_mad_send(struct cmd *cmd)
 {
 	const uint8_t *mad = (const uint8_t *)cmd->refs;
-	enum xen_vhca_status status = use_gsi(cmd);
+	enum xen_vhca_status status = use_gsi(cmd, cmd->req.u.mad_send.ctx);
 	int err;
 
 	if (status)
 		return status;
-	err = gsi_send(cmd->v->mads.fd, mad);
+	err = gsi_send(cmd->v->mads.fd, &cmd->req.u.mad_send, mad);
 	if (!err)
 		return XEN_VHCA_OK;
 	return cmd_refuse(cmd, status_of(err), "class 0x%x, method 0x%x, attribute 0x%x: %s",
@@ -103,7 +105,7 @@ enum xen_vhca_status cmd_mad_send(struct cmd *cmd)
 enum xen_vhca_status cmd_mad_recv(struct cmd *cmd)
 {
 	struct xen_vhca_mad *mads = (struct xen_vhca_mad *)cmd->refs;
-	enum xen_vhca_status status = use_gsi(cmd);
+	enum xen_vhca_status status = use_gsi(cmd, cmd->req.u.object.handle);
 	uint32_t n = 0;
 
 	if (status)
@@ -119,4 +121,30 @@ enum xen_vhca_status cmd_mad_recv(struct cmd *cmd)
 	cmd->data_len = n * sizeof(*mads);
 	cmd->rsp.u.mads.count = n;
 	return XEN_VHCA_OK;
+}
+
+static enum xen_vhca_status change_addr(struct cmd *cmd, bool add)
+{
+	const struct xen_vhca_addr *addr = &cmd->req.u.addr;
+	enum xen_vhca_status status = use_gsi(cmd, addr->ctx);
+	char text[INET6_ADDRSTRLEN] = "?";
+	int err;
+
+	if (status)
+		return status;
+	err = gsi_addr(cmd->v->mads.fd, add, addr);
+	if (!err)
+		return XEN_VHCA_OK;
+	inet_ntop(addr->family == 4 ? AF_INET : AF_INET6, addr->addr, text, sizeof(text));
+	return cmd_refuse(cmd, status_of(err), "address %s: %s", text, strerror(-err));
+}
+
+enum xen_vhca_status cmd_addr_add(struct cmd *cmd)
+{
+	return change_addr(cmd, true);
+}
+
+enum xen_vhca_status cmd_addr_del(struct cmd *cmd)
+{
+	return change_addr(cmd, false);
 }

@@ -55,9 +55,33 @@ int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
 	return err;
 }
 
-int gsi_send(int fd, const void *mad)
+int gsi_send(int fd, const struct xen_vhca_mad_send *way, const void *mad)
 {
-	return write(fd, mad, XEN_VHCA_MAD_SIZE) < 0 ? -errno : 0;
+	const struct xen_vhca_av *av = &way->av;
+	struct xen_ibgsi_send send = {
+		.flow_label = av->flow_label,
+		.dlid = av->dlid,
+		.pkey_index = way->pkey_index,
+		.sl = av->sl,
+		.has_grh = av->is_global,
+		.hop_limit = av->hop_limit,
+		.traffic_class = av->traffic_class,
+	};
+
+	memcpy(send.dgid, av->dgid, sizeof(send.dgid));
+	memcpy(send.mad, mad, sizeof(send.mad));
+	return write(fd, &send, sizeof(send)) < 0 ? -errno : 0;
+}
+
+int gsi_addr(int fd, bool add, const struct xen_vhca_addr *addr)
+{
+	struct xen_ibgsi_addr change = {
+		.command = add ? XEN_IBGSI_ADDR_ADD : XEN_IBGSI_ADDR_DEL,
+		.family = addr->family,
+	};
+
+	memcpy(change.addr, addr->addr, sizeof(change.addr));
+	return write(fd, &change, sizeof(change)) < 0 ? -errno : 0;
 }
 
 int gsi_receive(int fd, struct xen_vhca_mad *mad)

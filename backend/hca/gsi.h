@@ -8,6 +8,7 @@
 #ifndef XEN_IB_HCA_GSI_H
 #define XEN_IB_HCA_GSI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/pkeys.h"
@@ -20,8 +21,11 @@
 int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
 	     const struct pkeys *pkeys);
 
-/* gsi_send - a MAD of XEN_VHCA_MAD_SIZE octets. 0 or the module's -errno (xen-ibgsi.h). */
-int gsi_send(int fd, const void *mad);
+/* gsi_send - a MAD of XEN_VHCA_MAD_SIZE octets, and its way. 0 or the module's -errno (xen-ibgsi.h). */
+int gsi_send(int fd, const struct xen_vhca_mad_send *way, const void *mad);
+
+/* gsi_addr - the guest has this IP address (add), or has it no more. 0 or the module's -errno. */
+int gsi_addr(int fd, bool add, const struct xen_vhca_addr *addr);
 
 /* gsi_receive - 1: there was one, 0: there is none, -errno. */
 int gsi_receive(int fd, struct xen_vhca_mad *mad);

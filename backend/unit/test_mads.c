@@ -110,21 +110,83 @@ static void switched_off(void)
 	fixture_fini(&fix);
 }
 
-/* The data page, all of it; what the module refuses has a status of its own. */
+static enum xen_vhca_status send_mad(xen_vhca_handle_t ctx)
+{
+	struct xen_vhca_req req = {
+		.op = XEN_VHCA_OP_MAD_SEND,
+		.u.mad_send = { .ctx = ctx, .pkey_index = 5 },
+	};
+
+	req.u.mad_send.av = (struct xen_vhca_av){
+		.dgid = { 0xfe, 0x80, [15] = 9 },
+		.flow_label = 0x12345,
+		.dlid = 7,
+		.is_global = 1,
+		.hop_limit = 64,
+		.traffic_class = 3,
+		.sl = 2,
+		.port = 1,
+	};
+	return fixture_do(&fix, &req);
+}
+
+/* The data page, all of it, and where to; what the module refuses has a status of its own. */
 static void sending(void)
 {
-	uint8_t mad[XEN_VHCA_MAD_SIZE + 1];
+	struct xen_ibgsi_send got[2];
 	xen_vhca_handle_t ctx;
 	unsigned int n = 0;
 
 	begin(&ctx);
 	memset(fix.refs, 0x5a, sizeof(fix.refs));
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_MAD_SEND, ctx));
-	CHECK(read(module_end, mad, sizeof(mad)) == XEN_VHCA_MAD_SIZE && mad[255] == 0x5a);
+	CHECK(!send_mad(ctx));
+	CHECK(read(module_end, got, sizeof(got)) == sizeof(got[0]));
+	CHECK(got->mad[0] == 0x5a && got->mad[255] == 0x5a);
+	CHECK(got->dlid == 7 && got->sl == 2 && got->pkey_index == 5 && got->has_grh == 1);
+	CHECK(got->flow_label == 0x12345 && got->hop_limit == 64 && got->traffic_class == 3);
+	CHECK(got->dgid[0] == 0xfe && got->dgid[15] == 9);
 	/* Nobody reads: as if the module said that there are too many. */
-	while (!fixture_object(&fix, XEN_VHCA_OP_MAD_SEND, ctx))
+	while (!send_mad(ctx))
 		CHECK(n++ < 100000);
 	CHECK(fix.cmd->rsp.status == XEN_VHCA_E_LIMIT);
+	fixture_fini(&fix);
+}
+
+static enum xen_vhca_status change(xen_vhca_handle_t ctx, unsigned int op, unsigned int last)
+{
+	struct xen_vhca_req req = {
+		.op = op,
+		.u.addr = { .ctx = ctx, .family = 4, .addr = { 10, 9, 0, last } },
+	};
+
+	return fixture_do(&fix, &req);
+}
+
+static void expect_addr(unsigned int command, unsigned int last)
+{
+	struct xen_ibgsi_addr got[2];
+
+	CHECK(read(module_end, got, sizeof(got)) == sizeof(got[0]));
+	CHECK(got->command == command && got->family == 4);
+	CHECK(got->addr[0] == 10 && got->addr[3] == last && !got->addr[4]);
+}
+
+/* Of the context that has the GSI. */
+static void addresses(void)
+{
+	xen_vhca_handle_t ctx, other;
+
+	begin(&ctx);
+	CHECK(!open_ctx(&other));
+	CHECK(change(other, XEN_VHCA_OP_ADDR_ADD, 1) == XEN_VHCA_E_STATE);
+	CHECK(change(other, XEN_VHCA_OP_ADDR_DEL, 1) == XEN_VHCA_E_STATE);
+	CHECK(!change(ctx, XEN_VHCA_OP_ADDR_ADD, 11));
+	expect_addr(XEN_IBGSI_ADDR_ADD, 11);
+	CHECK(!change(ctx, XEN_VHCA_OP_ADDR_DEL, 12));
+	expect_addr(XEN_IBGSI_ADDR_DEL, 12);
+	close(module_end);
+	CHECK(change(ctx, XEN_VHCA_OP_ADDR_ADD, 11));
+	module_end = fix.mads = dup(0);
 	fixture_fini(&fix);
 }
 
@@ -176,6 +238,7 @@ int main(void)
 	who();
 	switched_off();
 	sending();
+	addresses();
 	receiving();
 	return 0;
 }

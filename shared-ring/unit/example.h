@@ -133,6 +133,20 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 	case XEN_VHCA_OP_GSI_OPEN:
 		req.u.gsi_open = (struct xen_vhca_gsi_open){ .ctx = 7, .event_bit = 9 };
 		break;
+	case XEN_VHCA_OP_MAD_SEND:
+		req.u.mad_send = (struct xen_vhca_mad_send){
+			.ctx = 7,
+			.av = { .dlid = 3, .sl = 1, .port = 1 },
+		};
+		break;
+	case XEN_VHCA_OP_ADDR_ADD:
+	case XEN_VHCA_OP_ADDR_DEL:
+		req.u.addr = (struct xen_vhca_addr){
+			.ctx = 7,
+			.family = 4,
+			.addr = { 10, 9, 0, 11 },
+		};
+		break;
 	default: /* those that name one object, and those that begin with one */
 		req.u.object.handle = 7;
 		break;

@@ -38,7 +38,7 @@ static void good_requests(void)
 		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
 		count += known(op);
 	}
-	EXPECT("operations", count, 35);
+	EXPECT("operations", count, 37);
 }
 
 /* Any octet behind the operation's part, and each reserved field of the header. */
@@ -93,8 +93,9 @@ static void trailing(void)
 	TRAILING(MCAST_ATTACH, mcast);
 	TRAILING(AH_CREATE, ah_create);
 	TRAILING(GSI_OPEN, gsi_open);
-	TRAILING(MAD_SEND, object);
+	TRAILING(MAD_SEND, mad_send);
 	TRAILING(MAD_RECV, object);
+	TRAILING(ADDR_ADD, addr);
 }
 
 /* One value of a good request changed. */
@@ -233,7 +234,21 @@ static void modify(void)
 	BREAK(GSI_OPEN, gsi_open.event_bit, XEN_VHCA_EVENT_BITS, E_ARG);
 	BREAK(GSI_OPEN, gsi_open.event_bit, XEN_VHCA_NO_EVENT, E_ARG);
 	BREAK(GSI_CLOSE, object.handle, 0, E_HANDLE);
-	BREAK(MAD_SEND, object.reserved, 1, E_RESERVED);
+	BREAK(MAD_SEND, mad_send.ctx, 0, E_HANDLE);
+	BREAK(MAD_SEND, mad_send.reserved, 1, E_RESERVED);
+	BREAK(MAD_SEND, mad_send.av.reserved, 1, E_RESERVED);
+	BREAK(MAD_SEND, mad_send.pkey_index, 127, OK);
+	BREAK(MAD_SEND, mad_send.pkey_index, 128, E_ARG);
+	BREAK(MAD_SEND, mad_send.av.port, 2, E_ARG);
+	BREAK(MAD_SEND, mad_send.av.port, 0, E_ARG); /* and the rest is there */
+	BREAK(MAD_SEND, mad_send.av.sl, 16, E_ARG);
+	BREAK(ADDR_ADD, addr.ctx, 0, E_HANDLE);
+	BREAK(ADDR_ADD, addr.family, 5, E_ARG);
+	BREAK(ADDR_ADD, addr.family, 6, OK);
+	BREAK(ADDR_ADD, addr.reserved[2], 1, E_RESERVED);
+	BREAK(ADDR_ADD, addr.addr[4], 1, E_ARG); /* more than an IPv4 address has */
+	BREAK(ADDR_DEL, addr.ctx, 0, E_HANDLE);
+	BREAK(ADDR_DEL, addr.family, 0, E_ARG);
 	BREAK(MAD_RECV, object.reserved, 1, E_RESERVED);
 	BREAK(GID_QUERY, index.index, 8, E_ARG);
 	BREAK(GID_QUERY, index.more, 5, E_ARG); /* over the table's end */

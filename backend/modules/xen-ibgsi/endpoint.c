@@ -103,20 +103,23 @@ void gsi_endpoint_look(struct gsi_endpoint *ep)
 		ep->sa.lid = attr.sm_lid;
 		ep->sa.sl = attr.sm_sl;
 		ep->sa.pkey_index = find_pkey(ep);
+		ep->lid = attr.lid;
+		ep->lid_mask = ~((1u << attr.lmc) - 1);
 	}
 	mutex_unlock(&ep->lock);
 }
 
-int gsi_endpoint_attach(struct gsi_endpoint *ep, struct ib_device *ibdev, u32 port)
+int gsi_endpoint_attach(struct gsi_endpoint *ep, struct gsi_hca *hca, u32 port)
 {
 	struct ib_mad_agent *agent;
 
-	agent = ib_register_mad_agent(ibdev, port, IB_QPT_GSI, NULL, 0, gsi_send_handler,
+	agent = ib_register_mad_agent(hca->ibdev, port, IB_QPT_GSI, NULL, 0, gsi_send_handler,
 				      gsi_recv_handler, ep, 0);
 	if (IS_ERR(agent))
 		return PTR_ERR(agent);
 	mutex_lock(&ep->lock);
-	ep->ibdev = ibdev;
+	ep->ibdev = hca->ibdev;
+	ep->hca = hca;
 	ep->port = port;
 	ep->agent = agent;
 	ep->tokens = (u64)SEND_BURST * HZ;
@@ -128,6 +131,8 @@ int gsi_endpoint_attach(struct gsi_endpoint *ep, struct ib_device *ibdev, u32 po
 
 void gsi_endpoint_reset(struct gsi_endpoint *ep)
 {
+	if (ep->hca)
+		gsi_cm_forget(ep);
 	spin_lock(&ep->queue_lock);
 	ep->era++;
 	spin_unlock(&ep->queue_lock);
@@ -146,11 +151,13 @@ void gsi_endpoint_detach(struct gsi_endpoint *ep)
 	agent = ep->agent;
 	ep->agent = NULL;
 	gsi_endpoint_reset(ep);
+	ep->hca = NULL;
 	mutex_unlock(&ep->lock);
 	flush_work(&ep->leave);
 	if (agent)
 		ib_unregister_mad_agent(agent);
 	gsi_sa_forget(ep);
+	xa_destroy(&ep->by_guest);
 	wake_up_interruptible(&ep->readable);
 }
 
@@ -182,8 +189,39 @@ void gsi_endpoint_sent(struct gsi_endpoint *ep)
 	spin_unlock(&ep->queue_lock);
 }
 
-int gsi_endpoint_send(struct gsi_endpoint *ep, const u8 *mad)
+int gsi_post(struct gsi_endpoint *ep, struct rdma_ah_attr *to, u16 pkey_index, const u8 *mad,
+	     u32 id, unsigned int answer_ms)
 {
+	struct ib_mad_send_buf *buf;
+	struct ib_ah *ah;
+	int err;
+
+	ah = rdma_create_ah(ep->agent->qp->pd, to, RDMA_CREATE_AH_SLEEPABLE);
+	if (IS_ERR(ah))
+		return PTR_ERR(ah);
+	buf = ib_create_send_mad(ep->agent, 1, pkey_index, 0, IB_MGMT_MAD_HDR, IB_MGMT_MAD_DATA,
+				 GFP_KERNEL, IB_MGMT_BASE_VERSION);
+	if (IS_ERR(buf)) {
+		err = PTR_ERR(buf);
+		goto err_ah;
+	}
+	memcpy(buf->mad, mad, XEN_IBGSI_MAD_SIZE);
+	buf->ah = ah;
+	buf->timeout_ms = answer_ms;
+	buf->context[0] = (void *)(uintptr_t)id;
+	err = ib_post_send_mad(buf, NULL);
+	if (!err)
+		return 0;
+	ib_free_send_mad(buf);
+err_ah:
+	rdma_destroy_ah(ah, 0);
+	return err;
+}
+
+int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send)
+{
+	const u8 *mad = send->mad;
+
 	if (ep->dead || !ep->agent)
 		return -ENODEV;
 	if (!may_send(ep))
@@ -193,6 +231,8 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const u8 *mad)
 	switch (mad[MAD_CLASS]) {
 	case IB_MGMT_CLASS_SUBN_ADM:
 		return gsi_sa_send(ep, mad);
+	case IB_MGMT_CLASS_CM:
+		return gsi_cm_send(ep, send);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -9,6 +9,7 @@
 #ifndef XEN_IBGSI_GSI_H
 #define XEN_IBGSI_GSI_H
 
+#include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -19,12 +20,16 @@
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
+#include "cm_mad.h"
 #include "sa_mad.h"
 #include "sa_table.h"
 #include "xen-ibgsi.h"
 
 /* What one guest may have at a time, beside SA_REQUESTS that wait for an answer, */
 #define MAX_GROUPS 256
+#define MAX_CONNS 4096 /* connections */
+#define MAX_ASKED 1024 /* of those, such as others ask for and the guest has not answered */
+#define MAX_ADDRS 64
 #define MAX_WAITING 256 /* MADs that have come, and are not read yet; further ones are dropped */
 
 /* and how many MADs it may send: so many at once, and so many a second. */
@@ -37,6 +42,34 @@ struct gsi_sa {
 	u8 sl;
 };
 
+/* Connections by one HCA (cm.c), and the addresses that they ask for (addr.c). */
+struct gsi_cm {
+	struct mutex lock;           /* inside of an endpoint's */
+	struct xarray ids;           /* as others see them -> struct gsi_conn */
+	DECLARE_HASHTABLE(asked, 8); /* those that the other side has begun */
+	struct list_head addrs;      /* struct gsi_addr */
+	struct delayed_work age;
+};
+
+/* Who is asked about MADs that come to an HCA (hook.c). */
+struct gsi_hook {
+	int (*driver)(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
+		      const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		      size_t *out_size, u16 *out_pkey_index);
+	atomic_t inside;
+};
+
+/* An HCA, with those that use it. */
+struct gsi_hca {
+	struct list_head list;
+	struct ib_device *ibdev;
+	struct list_head endpoints;
+	struct ib_event_handler events;
+	struct work_struct look;
+	struct gsi_hook hook;
+	struct gsi_cm cm;
+};
+
 struct gsi_endpoint {
 	struct list_head list; /* of the HCA's; under gsi_lock of main.c */
 	u32 domid;
@@ -45,10 +78,12 @@ struct gsi_endpoint {
 
 	struct mutex lock;       /* who sends, joins and leaves: all up to the next lock */
 	struct ib_device *ibdev; /* NULL: not attached yet */
+	struct gsi_hca *hca;
 	u32 port;
 	bool dead; /* the HCA is gone */
 	struct ib_mad_agent *agent;
 	struct gsi_sa sa;
+	u16 lid, lid_mask;       /* of the port; the mask is without the bits that choose a path */
 	struct list_head groups; /* struct gsi_group */
 	unsigned int n_groups;
 	struct work_struct leave; /* groups that are to be left */
@@ -58,6 +93,12 @@ struct gsi_endpoint {
 	spinlock_t requests_lock; /* of those that wait for an answer */
 	struct sa_table requests; /* by the lower half of a transaction's id on the wire */
 
+	/* Under the lock of the HCA's gsi_cm */
+	struct list_head conns; /* struct gsi_conn */
+	unsigned int n_conns, n_asked;
+	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
+	unsigned int n_addrs;
+
 	spinlock_t queue_lock; /* of what has come */
 	struct list_head queue;
 	unsigned int n_queued;
@@ -66,10 +107,13 @@ struct gsi_endpoint {
 	wait_queue_head_t readable;
 };
 
+/** gsi_hca_of() - main.c: of an HCA that has been added, until it has been removed. */
+struct gsi_hca *gsi_hca_of(struct ib_device *ibdev);
+
 /* endpoint.c */
 
 /** gsi_endpoint_attach() - begins to use a port of an HCA, which is in nobody's way to go. */
-int gsi_endpoint_attach(struct gsi_endpoint *ep, struct ib_device *ibdev, u32 port);
+int gsi_endpoint_attach(struct gsi_endpoint *ep, struct gsi_hca *hca, u32 port);
 
 /** gsi_endpoint_detach() - nothing of it is in use of the HCA any more. May sleep for seconds. */
 void gsi_endpoint_detach(struct gsi_endpoint *ep);
@@ -78,7 +122,15 @@ void gsi_endpoint_detach(struct gsi_endpoint *ep);
 void gsi_endpoint_reset(struct gsi_endpoint *ep);
 
 /** gsi_endpoint_send() - a MAD of the guest's. With ep->lock held. */
-int gsi_endpoint_send(struct gsi_endpoint *ep, const u8 *mad);
+int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
+
+/**
+ * gsi_post() - sends a MAD, with ep->lock held.
+ * @id: that of the transaction with the SA, which is left when the MAD is done with; 0: of none
+ * @answer_ms: how long an answer is waited for, without which it would not get to us; 0: none
+ */
+int gsi_post(struct gsi_endpoint *ep, struct rdma_ah_attr *to, u16 pkey_index, const u8 *mad,
+	     u32 id, unsigned int answer_ms);
 
 /** gsi_endpoint_look() - the port may have changed: finds its SA. */
 void gsi_endpoint_look(struct gsi_endpoint *ep);
@@ -133,5 +185,37 @@ void gsi_mcast_leave_all(struct gsi_endpoint *ep);
 void gsi_mcast_work(struct work_struct *work);
 
 extern struct ib_sa_client gsi_sa_client;
+
+/* hook.c: MADs that come pass by here, before this domain looks at them. */
+
+/** gsi_hook_add(), gsi_hook_remove() - after the latter nobody is in here, and nobody will be. */
+void gsi_hook_add(struct gsi_hca *hca);
+void gsi_hook_remove(struct gsi_hca *hca);
+
+/* cm.c */
+
+void gsi_cm_init(struct gsi_cm *cm);
+
+/** gsi_cm_exit() - when all endpoints are gone. */
+void gsi_cm_exit(struct gsi_cm *cm);
+
+/** gsi_cm_send() - a message of the guest's connection manager. With ep->lock held. */
+int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
+
+/** gsi_cm_receive() - false: it is not for a guest. */
+bool gsi_cm_receive(struct gsi_hca *hca, u32 port, const struct ib_wc *wc, const struct ib_grh *grh,
+		    const u8 *mad);
+
+/** gsi_cm_forget() - nothing that comes is for this one any more. */
+void gsi_cm_forget(struct gsi_endpoint *ep);
+
+/* addr.c. The first that has an address keeps it. */
+
+/** gsi_addr_change() - with ep->lock held. -EBUSY: it is another's. */
+int gsi_addr_change(struct gsi_endpoint *ep, const struct xen_ibgsi_addr *change);
+
+/** gsi_addr_find(), gsi_addr_forget() - with the lock of the HCA's gsi_cm held. */
+struct gsi_endpoint *gsi_addr_find(struct gsi_hca *hca, u32 port, const struct cm_addr *addr);
+void gsi_addr_forget(struct gsi_endpoint *ep);
 
 #endif

@@ -16,15 +16,6 @@
 
 struct ib_sa_client gsi_sa_client;
 
-/* An HCA, with those that use it. */
-struct gsi_hca {
-	struct list_head list;
-	struct ib_device *ibdev;
-	struct list_head endpoints;
-	struct ib_event_handler events;
-	struct work_struct look;
-};
-
 static DEFINE_MUTEX(gsi_lock); /* of all lists here; outside of an endpoint's */
 static LIST_HEAD(hcas);
 
@@ -61,10 +52,16 @@ static void port_event(struct ib_event_handler *handler, struct ib_event *event)
 /* Not the device of a guest's in a guest. */
 static bool is_hca(struct ib_device *ibdev)
 {
-	return ibdev->ops.driver_id == RDMA_DRIVER_MLX5 && rdma_cap_ib_sa(ibdev, 1);
+	return ibdev->ops.driver_id == RDMA_DRIVER_MLX5 && rdma_cap_ib_sa(ibdev, 1) &&
+	       rdma_cap_ib_cm(ibdev, 1) && ibdev->ops.process_mad;
 }
 
 static struct ib_client client;
+
+struct gsi_hca *gsi_hca_of(struct ib_device *ibdev)
+{
+	return ib_get_client_data(ibdev, &client);
+}
 
 static int add_hca(struct ib_device *ibdev)
 {
@@ -78,7 +75,9 @@ static int add_hca(struct ib_device *ibdev)
 	hca->ibdev = ibdev;
 	INIT_LIST_HEAD(&hca->endpoints);
 	INIT_WORK(&hca->look, look_work);
+	gsi_cm_init(&hca->cm);
 	ib_set_client_data(ibdev, &client, hca);
+	gsi_hook_add(hca);
 	INIT_IB_EVENT_HANDLER(&hca->events, ibdev, port_event);
 	ib_register_event_handler(&hca->events);
 	mutex_lock(&gsi_lock);
@@ -96,11 +95,13 @@ static void remove_hca(struct ib_device *ibdev, void *data)
 	cancel_work_sync(&hca->look);
 	mutex_lock(&gsi_lock);
 	list_del(&hca->list);
+	gsi_hook_remove(hca);
 	list_for_each_entry_safe(ep, next, &hca->endpoints, list) {
 		list_del_init(&ep->list);
 		gsi_endpoint_detach(ep);
 	}
 	mutex_unlock(&gsi_lock);
+	gsi_cm_exit(&hca->cm);
 	kfree(hca);
 }
 
@@ -123,6 +124,8 @@ static int gsi_open(struct inode *inode, struct file *file)
 	spin_lock_init(&ep->requests_lock);
 	INIT_LIST_HEAD(&ep->groups);
 	INIT_WORK(&ep->leave, gsi_mcast_work);
+	INIT_LIST_HEAD(&ep->conns);
+	xa_init(&ep->by_guest);
 	spin_lock_init(&ep->queue_lock);
 	INIT_LIST_HEAD(&ep->queue);
 	init_waitqueue_head(&ep->readable);
@@ -169,7 +172,7 @@ static int attach(struct gsi_endpoint *ep, const struct xen_ibgsi_attach *to)
 	ep->domid = to->domid;
 	ep->node_guid = to->node_guid;
 	memcpy(ep->pkeys, to->pkeys, sizeof(ep->pkeys));
-	err = gsi_endpoint_attach(ep, hca->ibdev, to->port);
+	err = gsi_endpoint_attach(ep, hca, to->port);
 	if (!err)
 		list_add(&ep->list, &hca->endpoints);
 	return err;
@@ -206,25 +209,51 @@ static ssize_t reset(struct gsi_endpoint *ep, const char __user *from)
 	return sizeof(command);
 }
 
-static ssize_t gsi_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+static ssize_t change_addr(struct gsi_endpoint *ep, const char __user *from)
 {
-	struct gsi_endpoint *ep = file->private_data;
-	u8 mad[XEN_IBGSI_MAD_SIZE];
+	struct xen_ibgsi_addr change;
 	int err;
 
-	if (size == sizeof(u32))
-		return reset(ep, from);
-	if (size != sizeof(mad))
+	if (copy_from_user(&change, from, sizeof(change)))
+		return -EFAULT;
+	if (change.command != XEN_IBGSI_ADDR_ADD && change.command != XEN_IBGSI_ADDR_DEL)
 		return -EINVAL;
-	if (copy_from_user(mad, from, sizeof(mad)))
+	mutex_lock(&ep->lock);
+	err = gsi_addr_change(ep, &change);
+	mutex_unlock(&ep->lock);
+	return err ? err : sizeof(change);
+}
+
+static ssize_t send(struct gsi_endpoint *ep, const char __user *from)
+{
+	struct xen_ibgsi_send send;
+	int err;
+
+	if (copy_from_user(&send, from, sizeof(send)))
 		return -EFAULT;
 	mutex_lock(&ep->lock);
-	err = gsi_endpoint_send(ep, mad);
+	err = gsi_endpoint_send(ep, &send);
 	mutex_unlock(&ep->lock);
 	if (err)
 		return err;
 	gsi_endpoint_sent(ep);
-	return size;
+	return sizeof(send);
+}
+
+static ssize_t gsi_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct gsi_endpoint *ep = file->private_data;
+
+	switch (size) {
+	case sizeof(u32):
+		return reset(ep, from);
+	case sizeof(struct xen_ibgsi_addr):
+		return change_addr(ep, from);
+	case sizeof(struct xen_ibgsi_send):
+		return send(ep, from);
+	default:
+		return -EINVAL;
+	}
 }
 
 static ssize_t read_stats(struct gsi_endpoint *ep, char __user *to)

@@ -73,44 +73,18 @@ static void end_request(struct gsi_endpoint *ep, u32 number)
 	spin_unlock(&ep->requests_lock);
 }
 
-static struct ib_ah *make_ah(struct gsi_endpoint *ep)
+/* expects: an answer */
+static int post(struct gsi_endpoint *ep, const u8 *from, u32 id, bool expects)
 {
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB };
+	struct rdma_ah_attr to = { .type = RDMA_AH_ATTR_TYPE_IB };
+	u8 mad[XEN_IBGSI_MAD_SIZE];
 
-	rdma_ah_set_dlid(&attr, ep->sa.lid);
-	rdma_ah_set_sl(&attr, ep->sa.sl);
-	rdma_ah_set_port_num(&attr, ep->port);
-	return rdma_create_ah(ep->agent->qp->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
-}
-
-/* expects: an answer, which without that would not get to us */
-static int post(struct gsi_endpoint *ep, const u8 *mad, u32 id, bool expects)
-{
-	struct ib_mad_send_buf *buf;
-	struct ib_ah *ah;
-	int err;
-
-	ah = make_ah(ep);
-	if (IS_ERR(ah))
-		return PTR_ERR(ah);
-	buf = ib_create_send_mad(ep->agent, 1, ep->sa.pkey_index, 0, IB_MGMT_MAD_HDR,
-				 IB_MGMT_MAD_DATA, GFP_KERNEL, IB_MGMT_BASE_VERSION);
-	if (IS_ERR(buf)) {
-		err = PTR_ERR(buf);
-		goto err_ah;
-	}
-	memcpy(buf->mad, mad, XEN_IBGSI_MAD_SIZE);
-	put_unaligned_be64((u64)ep->agent->hi_tid << 32 | id, buf->mad + MAD_TID);
-	buf->ah = ah;
-	buf->timeout_ms = expects ? ANSWER_MS : 0;
-	buf->context[0] = (void *)(uintptr_t)id;
-	err = ib_post_send_mad(buf, NULL);
-	if (!err)
-		return 0;
-	ib_free_send_mad(buf);
-err_ah:
-	rdma_destroy_ah(ah, 0);
-	return err;
+	rdma_ah_set_dlid(&to, ep->sa.lid);
+	rdma_ah_set_sl(&to, ep->sa.sl);
+	rdma_ah_set_port_num(&to, ep->port);
+	memcpy(mad, from, sizeof(mad));
+	put_unaligned_be64((u64)ep->agent->hi_tid << 32 | id, mad + MAD_TID);
+	return gsi_post(ep, &to, ep->sa.pkey_index, mad, id, expects ? ANSWER_MS : 0);
 }
 
 static int relay(struct gsi_endpoint *ep, const u8 *mad, bool goes_on)

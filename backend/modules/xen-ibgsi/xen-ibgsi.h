@@ -5,13 +5,16 @@
  * Whoever has it open is one vHCA to the fabric's management. XEN_IBGSI_ATTACH says of which port,
  * once; from then on
  *
- *   write()  of a MAD: sends it, as far as a guest may (sa.c, mcast.c). 0 or an errno:
+ *   write()  of a struct xen_ibgsi_send: sends a MAD, as far as a guest may (sa.c, mcast.c, cm.c).
+ *            An errno:
  *            EOPNOTSUPP  a class or method that guests do not have
  *            EINVAL      a MAD that claims what is not the guest's, or is malformed
  *            EAGAIN      more of them than in this time, or waiting for answers, than there may be
  *            ENODEV      the HCA is gone
- *   write()  of XEN_IBGSI_RESET: the guest's kernel begins anew. Its groups are left, answers that
- *            are under way are dropped.
+ *   write()  of a struct xen_ibgsi_addr: the guest has an IP address, by which others ask for
+ *            it, or has it no more. EBUSY: it is another's; EAGAIN: there are too many
+ *   write()  of XEN_IBGSI_RESET: the guest's kernel begins anew. Its groups are left, its
+ *            connections and addresses forgotten, answers that are under way are dropped.
  *   read()   of one struct xen_ibgsi_mad: what has come. EAGAIN: nothing has.
  *   read()   of one struct xen_ibgsi_stats: how much that was.
  *   poll()   POLLIN: something has come; POLLHUP: the HCA is gone
@@ -38,8 +41,31 @@ struct xen_ibgsi_attach {
 
 #define XEN_IBGSI_ATTACH _IOW('X', 0x49, struct xen_ibgsi_attach)
 
-/* The only write() of 4 bytes */
-#define XEN_IBGSI_RESET 1u
+/* What a write() is, is told by its size, */
+#define XEN_IBGSI_RESET 1u /* which is 4 bytes for this one */
+
+#define XEN_IBGSI_ADDR_ADD 2u
+#define XEN_IBGSI_ADDR_DEL 3u
+
+struct xen_ibgsi_addr {
+	__u32 command;
+	__u8 family; /* 4 or 6 */
+	__u8 reserved[3];
+	__u8 addr[16]; /* of IPv4 the first 4 */
+};
+
+/* Where to is heard of a MAD that asks for a connection; the others go where their class goes. */
+struct xen_ibgsi_send {
+	__u8 dgid[16];
+	__u32 flow_label;
+	__u16 dlid;
+	__u16 pkey_index;
+	__u8 sl;
+	__u8 has_grh;
+	__u8 hop_limit;
+	__u8 traffic_class;
+	__u8 mad[XEN_IBGSI_MAD_SIZE];
+};
 
 struct xen_ibgsi_mad {
 	__u32 src_qpn;

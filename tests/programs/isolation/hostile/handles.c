@@ -25,6 +25,17 @@ static struct xen_vhca_req open_gsi(const struct vf_process *p)
 	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_GSI_OPEN, .u.gsi_open = { .ctx = p->ctx } };
 }
 
+static struct xen_vhca_req send_mad(const struct vf_process *p)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MAD_SEND, .u.mad_send = { .ctx = p->ctx } };
+}
+
+static struct xen_vhca_req add_addr(const struct vf_process *p)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_ADDR_ADD,
+				      .u.addr = { .ctx = p->ctx, .family = 6 } };
+}
+
 static struct xen_vhca_req alloc_pd(const struct vf_process *p)
 {
 	return vf_alloc_pd(p->ctx);
@@ -139,6 +150,8 @@ static const struct user users[] = {
 	USER(attach, mcast.qp, qp),
 	USER(detach, mcast.qp, qp),
 	USER(open_gsi, gsi_open.ctx, ctx),
+	USER(send_mad, mad_send.ctx, ctx),
+	USER(add_addr, addr.ctx, ctx),
 	USER(close_ctx, object.handle, ctx),
 	USER(free_uar, object.handle, uar),
 	USER(free_pd, object.handle, pd),

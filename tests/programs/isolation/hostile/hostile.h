@@ -39,6 +39,10 @@ void hostile_begin_events(struct hostile *h); /* with the pages of events */
  */
 void hostile_end(struct hostile *h);
 
+/* mads.c: the same, of a guest whose kernel has a context and the GSI. */
+xen_vhca_handle_t hostile_begin_gsi(struct hostile *h);
+void hostile_end_gsi(struct hostile *h, xen_vhca_handle_t kernel);
+
 /* The request is refused with this status. */
 void hostile_refused_at(const char *file, int line, struct vfront *v,
 			const struct xen_vhca_req *req, const uint32_t *refs, unsigned int n,
@@ -70,6 +74,6 @@ void hostile_counted(struct vfront *v);
 
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants,
 	hostile_ring, hostile_fetch, hostile_connect, hostile_life, hostile_events,
-	hostile_persistent, hostile_mads;
+	hostile_persistent, hostile_mads, hostile_connections;
 
 #endif

@@ -71,23 +71,35 @@ static struct xen_vhca_req open_gsi(xen_vhca_handle_t ctx)
 	};
 }
 
-static void begin(struct hostile *h)
+xen_vhca_handle_t hostile_begin_gsi(struct hostile *h)
 {
 	struct xen_vhca_req req;
+	xen_vhca_handle_t ctx;
 
 	hostile_begin_events(h);
-	kernel = open_kernel(h);
-	req = open_gsi(kernel);
+	ctx = open_kernel(h);
+	req = open_gsi(ctx);
 	require(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be opened");
+	return ctx;
+}
+
+void hostile_end_gsi(struct hostile *h, xen_vhca_handle_t ctx)
+{
+	struct xen_vhca_req req = of(ctx, XEN_VHCA_OP_GSI_CLOSE);
+
+	check(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be closed");
+	close_kernel(h, ctx);
+	hostile_end(h);
+}
+
+static void begin(struct hostile *h)
+{
+	kernel = hostile_begin_gsi(h);
 }
 
 static void end(struct hostile *h)
 {
-	struct xen_vhca_req req = of(kernel, XEN_VHCA_OP_GSI_CLOSE);
-
-	check(vf_do(&h->v, &req)->status == XEN_VHCA_OK, "the GSI can be closed");
-	close_kernel(h, kernel);
-	hostile_end(h);
+	hostile_end_gsi(h, kernel);
 }
 
 /* A good question: */

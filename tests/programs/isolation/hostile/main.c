@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	const struct check_table tables[] = {
 		hostile_handles, hostile_requests,   hostile_memory,  hostile_grants,
 		hostile_ring,    hostile_fetch,      hostile_connect, hostile_life,
-		hostile_events,  hostile_persistent, hostile_mads,
+		hostile_events,  hostile_persistent, hostile_mads,    hostile_connections,
 	};
 
 	ask_setup(&argc, argv);

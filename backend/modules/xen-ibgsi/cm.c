@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cm.c - connections of guests: see gsi.h.
+ *
+ * All of a port have its LID, and those at other ports know one connection manager there. So a
+ * guest's ids are replaced by ids that this domain's own connection manager has reserved, which
+ * lead back to the guest. Who is asked for is decided by the IP address that is asked for.
+ *
+ * A guest answers what it was asked, and goes on with what it has begun, with that peer; all else
+ * is refused. Entries end by age: those that wait for an answer, and those whose connection has
+ * ended, for what comes late.
+ */
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_cm.h>
+
+#include "cm_mad.h"
+#include "gsi.h"
+
+/* Longer than any of the two has patience, after its last message */
+#define WAITS_FOR (120 * HZ)
+#define LATE_FOR (30 * HZ)
+#define AGE_EVERY (10 * HZ)
+
+#define LID_UNICAST_END 0xc000
+
+/* One connection, or one exchange about datagrams. */
+struct gsi_conn {
+	struct list_head list;   /* of the endpoint's */
+	struct hlist_node asked; /* by whom */
+	struct gsi_endpoint *ep;
+	struct ib_cm_id *reserved; /* NULL: the guest has named no id yet */
+	u32 wire, guest;           /* the guest's id, as others see it and as it does */
+	u32 peer;                  /* the other's id; 0: not known yet */
+	u16 lid;                   /* of the other */
+	bool by_peer, sidr;
+	bool waits; /* for the guest, that was asked */
+	bool lasts; /* until one of them ends it */
+	unsigned long until;
+};
+
+static u32 peer_key(u16 lid, u32 id)
+{
+	return hash_32(id ^ (u32)lid << 16, 32);
+}
+
+/* Nobody ever sends to it: those that come for its id are taken before that. */
+static int never(struct ib_cm_id *id, const struct ib_cm_event *event)
+{
+	return 0;
+}
+
+static int reserve(struct gsi_conn *conn, u32 guest)
+{
+	struct gsi_endpoint *ep = conn->ep;
+	struct ib_cm_id *id;
+	int err;
+
+	id = ib_create_cm_id(ep->ibdev, never, NULL);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	err = xa_insert(&ep->by_guest, guest, conn, GFP_KERNEL);
+	if (err)
+		goto err_id;
+	err = xa_insert(&ep->hca->cm.ids, be32_to_cpu(id->local_id), conn, GFP_KERNEL);
+	if (err)
+		goto err_guest;
+	conn->reserved = id;
+	conn->wire = be32_to_cpu(id->local_id);
+	conn->guest = guest;
+	return 0;
+
+err_guest:
+	xa_erase(&ep->by_guest, guest);
+err_id:
+	ib_destroy_cm_id(id);
+	return err;
+}
+
+static void stay(struct gsi_conn *conn, unsigned long how_long)
+{
+	conn->lasts = false;
+	conn->until = jiffies + how_long;
+}
+
+static void is_answered(struct gsi_conn *conn)
+{
+	conn->ep->n_asked -= conn->waits;
+	conn->waits = false;
+}
+
+static void end(struct gsi_conn *conn)
+{
+	struct gsi_endpoint *ep = conn->ep;
+
+	is_answered(conn);
+	list_del(&conn->list);
+	ep->n_conns--;
+	hash_del(&conn->asked);
+	if (conn->reserved) {
+		xa_erase(&ep->hca->cm.ids, conn->wire);
+		xa_erase(&ep->by_guest, conn->guest);
+		ib_destroy_cm_id(conn->reserved);
+	}
+	kfree(conn);
+}
+
+static void end_old(struct gsi_endpoint *ep)
+{
+	struct gsi_conn *conn, *next;
+
+	list_for_each_entry_safe(conn, next, &ep->conns, list) {
+		if (!conn->lasts && time_after(jiffies, conn->until))
+			end(conn);
+	}
+}
+
+static struct gsi_conn *new_conn(struct gsi_endpoint *ep)
+{
+	struct gsi_conn *conn;
+
+	if (ep->n_conns >= MAX_CONNS)
+		end_old(ep);
+	if (ep->n_conns >= MAX_CONNS)
+		return NULL;
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	if (!conn)
+		return NULL;
+	conn->ep = ep;
+	list_add_tail(&conn->list, &ep->conns);
+	ep->n_conns++;
+	stay(conn, WAITS_FOR);
+	return conn;
+}
+
+/* ep: NULL for any of the port's */
+static struct gsi_conn *find_asked(struct gsi_hca *hca, u32 port, struct gsi_endpoint *ep, u16 lid,
+				   u32 id, bool sidr)
+{
+	struct gsi_conn *conn;
+
+	hash_for_each_possible(hca->cm.asked, conn, asked, peer_key(lid, id)) {
+		if (conn->lid == lid && conn->peer == id && conn->sidr == sidr &&
+		    conn->ep->port == port && (!ep || conn->ep == ep))
+			return conn;
+	}
+	return NULL;
+}
+
+/* Out */
+
+static bool claims_only(struct gsi_endpoint *ep, enum cm_kind kind, const u8 *mad)
+{
+	struct cm_own own = { .lid = ep->lid & ep->lid_mask, .lid_mask = ep->lid_mask };
+	union ib_gid gid;
+
+	if (rdma_query_gid(ep->ibdev, ep->port, 0, &gid))
+		return false;
+	memcpy(own.gid, gid.raw, sizeof(own.gid));
+	memcpy(own.guid, &ep->node_guid, sizeof(own.guid));
+	return cm_claims_only(kind, mad, &own);
+}
+
+/* A guest that asks again has heard nothing, or has been refused. */
+static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgsi_send *send,
+	       struct gsi_conn **asking)
+{
+	u32 id = cm_local_id(kind, send->mad);
+	struct gsi_conn *conn;
+	int err;
+
+	if (!id || !send->dlid || send->dlid >= LID_UNICAST_END)
+		return -EINVAL;
+	conn = xa_load(&ep->by_guest, id);
+	if (conn && (conn->by_peer || conn->lasts))
+		return -EINVAL;
+	if (!conn) {
+		conn = new_conn(ep);
+		if (!conn)
+			return -EAGAIN;
+		err = reserve(conn, id);
+		if (err) {
+			end(conn);
+			return err;
+		}
+	}
+	conn->sidr = cm_is_sidr(kind);
+	if (conn->lid != send->dlid) {
+		conn->lid = send->dlid;
+		conn->peer = 0;
+	}
+	stay(conn, WAITS_FOR);
+	*asking = conn;
+	return 0;
+}
+
+/* The first of its messages about what it was asked names the guest's own id. */
+static int answer(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgsi_send *send,
+		  struct gsi_conn **answering)
+{
+	u32 id = cm_local_id(kind, send->mad);
+	struct gsi_conn *conn;
+	int err;
+
+	conn = find_asked(ep->hca, ep->port, ep, send->dlid, cm_remote_id(kind, send->mad),
+			  cm_is_sidr(kind));
+	if (!conn || conn->reserved)
+		return -EINVAL;
+	if (id) {
+		err = reserve(conn, id);
+		if (err)
+			return err;
+	}
+	*answering = conn;
+	return 0;
+}
+
+/* Whether it may come from this side, at this time. */
+static bool fits(const struct gsi_conn *conn, enum cm_kind kind, u32 peer)
+{
+	if (conn->sidr != cm_is_sidr(kind))
+		return false;
+	switch (kind) {
+	case CM_REP:
+	case CM_SIDR_REP:
+		return conn->by_peer && peer == conn->peer;
+	case CM_RTU:
+		return !conn->by_peer && conn->peer && peer == conn->peer;
+	case CM_REJ: /* of what was not answered, too */
+		return !peer || peer == conn->peer;
+	default:
+		return conn->peer && peer == conn->peer;
+	}
+}
+
+static int go_on(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgsi_send *send,
+		 struct gsi_conn **going_on)
+{
+	u32 id = cm_local_id(kind, send->mad);
+	struct gsi_conn *conn = id ? xa_load(&ep->by_guest, id) : NULL;
+	int err;
+
+	if (!conn) {
+		err = answer(ep, kind, send, &conn);
+		if (err)
+			return err;
+	}
+	if (!fits(conn, kind, cm_remote_id(kind, send->mad)))
+		return -EINVAL;
+	is_answered(conn);
+	if (kind == CM_REP || kind == CM_RTU)
+		conn->lasts = true;
+	else if (cm_ends(kind))
+		stay(conn, LATE_FOR);
+	else if (!conn->lasts)
+		stay(conn, WAITS_FOR);
+	*going_on = conn;
+	return 0;
+}
+
+/* With the table's lock held: what goes out, and where to. */
+static int prepare(struct gsi_endpoint *ep, enum cm_kind kind, struct xen_ibgsi_send *send)
+{
+	struct gsi_conn *conn;
+	int err;
+
+	err = cm_asks(kind) ? ask(ep, kind, send, &conn) : go_on(ep, kind, send, &conn);
+	if (err)
+		return err;
+	if (conn->reserved)
+		cm_set_local_id(kind, send->mad, conn->wire);
+	send->dlid = conn->lid;
+	return 0;
+}
+
+static void fill_attr(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send,
+		      struct rdma_ah_attr *attr)
+{
+	union ib_gid dgid;
+
+	*attr = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
+	rdma_ah_set_dlid(attr, send->dlid);
+	rdma_ah_set_sl(attr, send->sl & 0xf);
+	rdma_ah_set_port_num(attr, ep->port);
+	if (!send->has_grh)
+		return;
+	memcpy(dgid.raw, send->dgid, sizeof(dgid));
+	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff, 0, send->hop_limit,
+			send->traffic_class);
+}
+
+int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *from)
+{
+	struct xen_ibgsi_send send = *from;
+	enum cm_kind kind = cm_kind(send.mad);
+	struct rdma_ah_attr attr;
+	int err;
+
+	/* Paths that are loaded later would have to be watched as well. */
+	if (kind == CM_NONE || kind == CM_LAP || kind == CM_APR)
+		return -EOPNOTSUPP;
+	if (send.pkey_index >= XEN_IBGSI_PKEYS ||
+	    !(ep->pkeys[send.pkey_index / 64] >> send.pkey_index % 64 & 1) ||
+	    !claims_only(ep, kind, send.mad))
+		return -EINVAL;
+	mutex_lock(&ep->hca->cm.lock);
+	err = prepare(ep, kind, &send);
+	mutex_unlock(&ep->hca->cm.lock);
+	if (err)
+		return err;
+	fill_attr(ep, &send, &attr);
+	return gsi_post(ep, &attr, send.pkey_index, send.mad, 0, 0);
+}
+
+/* In */
+
+struct incoming {
+	struct gsi_hca *hca;
+	u32 port;
+	enum cm_kind kind;
+	const struct ib_wc *wc;
+	const struct ib_grh *grh;
+	const u8 *mad;
+};
+
+static void deliver(const struct incoming *in, struct gsi_conn *conn)
+{
+	struct xen_ibgsi_mad to = {
+		.src_qpn = in->wc->src_qp,
+		.slid = in->wc->slid,
+		.pkey_index = in->wc->pkey_index,
+		.sl = in->wc->sl,
+		.path_bits = in->wc->dlid_path_bits,
+		.has_grh = in->grh && in->wc->wc_flags & IB_WC_GRH,
+	};
+
+	memcpy(to.mad, in->mad, sizeof(to.mad));
+	if (to.has_grh)
+		memcpy(to.grh, in->grh, sizeof(to.grh));
+	if (cm_remote_id(in->kind, to.mad))
+		cm_set_remote_id(in->kind, to.mad, conn->guest);
+	gsi_queue_put(conn->ep, &to, READ_ONCE(conn->ep->era));
+}
+
+static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint *ep, u32 id)
+{
+	struct gsi_conn *conn;
+
+	if (ep->n_asked >= MAX_ASKED)
+		end_old(ep);
+	if (ep->n_asked >= MAX_ASKED)
+		return NULL;
+	conn = new_conn(ep);
+	if (!conn)
+		return NULL;
+	conn->lid = in->wc->slid;
+	conn->peer = id;
+	conn->by_peer = true;
+	conn->sidr = cm_is_sidr(in->kind);
+	conn->waits = true;
+	ep->n_asked++;
+	hash_add(in->hca->cm.asked, &conn->asked, peer_key(conn->lid, id));
+	return conn;
+}
+
+/* Those that ask again are heard again. */
+static bool take_question(const struct incoming *in)
+{
+	u32 id = cm_local_id(in->kind, in->mad);
+	struct gsi_endpoint *ep;
+	struct gsi_conn *conn;
+	struct cm_addr to;
+
+	if (!cm_destination(in->kind, in->mad, &to))
+		return false;
+	ep = gsi_addr_find(in->hca, in->port, &to);
+	if (!ep)
+		return false;
+	conn = find_asked(in->hca, in->port, ep, in->wc->slid, id, cm_is_sidr(in->kind));
+	if (!conn)
+		conn = new_asked(in, ep, id);
+	else if (!conn->lasts)
+		stay(conn, WAITS_FOR);
+	if (conn)
+		deliver(in, conn);
+	else
+		pr_warn_ratelimited("domain %u has too many connections\n", ep->domid);
+	return true;
+}
+
+/* A peer that gives up before it was answered knows no id but its own. */
+static struct gsi_conn *find_rejected(const struct incoming *in)
+{
+	if (in->kind != CM_REJ)
+		return NULL;
+	return find_asked(in->hca, in->port, NULL, in->wc->slid, cm_local_id(in->kind, in->mad),
+			  false);
+}
+
+static void hear(const struct incoming *in, struct gsi_conn *conn)
+{
+	u32 id = cm_local_id(in->kind, in->mad);
+
+	if (!conn->by_peer && !conn->peer)
+		conn->peer = id;
+	if (cm_ends(in->kind))
+		stay(conn, LATE_FOR);
+	else if (!conn->lasts)
+		stay(conn, WAITS_FOR);
+	deliver(in, conn);
+}
+
+static bool take_other(const struct incoming *in)
+{
+	u32 id = cm_remote_id(in->kind, in->mad);
+	struct gsi_conn *conn;
+
+	conn = id ? xa_load(&in->hca->cm.ids, id) : find_rejected(in);
+	if (!conn)
+		return false;
+	/* What is not its peer's is nobody's. */
+	if (conn->lid == in->wc->slid && conn->ep->port == in->port &&
+	    conn->sidr == cm_is_sidr(in->kind))
+		hear(in, conn);
+	return true;
+}
+
+bool gsi_cm_receive(struct gsi_hca *hca, u32 port, const struct ib_wc *wc, const struct ib_grh *grh,
+		    const u8 *mad)
+{
+	struct incoming in = {
+		.hca = hca,
+		.port = port,
+		.kind = cm_kind(mad),
+		.wc = wc,
+		.grh = grh,
+		.mad = mad,
+	};
+	bool taken;
+
+	if (in.kind == CM_NONE)
+		return false;
+	mutex_lock(&hca->cm.lock);
+	taken = cm_asks(in.kind) ? take_question(&in) : take_other(&in);
+	mutex_unlock(&hca->cm.lock);
+	return taken;
+}
+
+/* The table */
+
+void gsi_cm_forget(struct gsi_endpoint *ep)
+{
+	struct gsi_conn *conn, *next;
+
+	mutex_lock(&ep->hca->cm.lock);
+	gsi_addr_forget(ep);
+	list_for_each_entry_safe(conn, next, &ep->conns, list)
+		end(conn);
+	mutex_unlock(&ep->hca->cm.lock);
+}
+
+static void age_work(struct work_struct *work)
+{
+	struct gsi_cm *cm = container_of(work, struct gsi_cm, age.work);
+	struct gsi_conn *conn;
+	struct hlist_node *next;
+	unsigned long id;
+	int bucket;
+
+	mutex_lock(&cm->lock);
+	hash_for_each_safe(cm->asked, bucket, next, conn, asked) {
+		if (!conn->lasts && time_after(jiffies, conn->until))
+			end(conn);
+	}
+	xa_for_each(&cm->ids, id, conn)
+	{
+		if (!conn->lasts && time_after(jiffies, conn->until))
+			end(conn);
+	}
+	mutex_unlock(&cm->lock);
+	schedule_delayed_work(&cm->age, AGE_EVERY);
+}
+
+void gsi_cm_init(struct gsi_cm *cm)
+{
+	mutex_init(&cm->lock);
+	xa_init(&cm->ids);
+	hash_init(cm->asked);
+	INIT_LIST_HEAD(&cm->addrs);
+	INIT_DELAYED_WORK(&cm->age, age_work);
+	schedule_delayed_work(&cm->age, AGE_EVERY);
+}
+
+void gsi_cm_exit(struct gsi_cm *cm)
+{
+	cancel_delayed_work_sync(&cm->age);
+	xa_destroy(&cm->ids);
+}

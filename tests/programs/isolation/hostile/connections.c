@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Messages of a connection manager that a guest may not send: in the name of another port, about connections that are not its
+ * own; and addresses that it cannot have. What it may ask is asked first, so that it is the forgery that is refused.
+ *
+ * Needs the module xen-ibgsi in the domain with the HCA.
+ */
+#include <string.h>
+
+#include "hostile.h"
+
+#define WORDS (XEN_VHCA_MAD_SIZE / 4)
+#define LID_UNICAST_END 0xc000
+#define ADDRESSES 64 /* that a guest may have */
+
+/* Where fields are in a message. */
+enum {
+	CLASS = 1,
+	METHOD = 3,
+	ATTRIBUTE = 17,
+	LOCAL_ID = 24,
+	REMOTE_ID = 28,
+	GUID = 40,
+	LID = 76,
+	GID = 80,
+	OTHER_LID = 120,
+	OTHER_GID = 124,
+};
+
+enum {
+	REQ = 0x10,
+	MRA,
+	REJ,
+	REP,
+	RTU,
+	DREQ,
+	DREP,
+	SIDR_REQ,
+	SIDR_REP,
+	LAP,
+	APR,
+};
+
+/* A guest with the GSI, and what its port is. */
+struct caller {
+	struct hostile h;
+	xen_vhca_handle_t ctx;
+	uint16_t lid;
+	uint8_t gid[16];
+};
+
+static void begin(struct caller *c)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PORT_QUERY };
+	struct xen_vhca_rsp *rsp;
+
+	c->ctx = hostile_begin_gsi(&c->h);
+	rsp = vf_do(&c->h.v, &req);
+	require(rsp->status == XEN_VHCA_OK, "the port can be queried");
+	c->lid = rsp->u.port.lid;
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_GID_QUERY };
+	rsp = vf_do(&c->h.v, &req);
+	require(rsp->status == XEN_VHCA_OK, "its GID can be queried");
+	memcpy(c->gid, rsp->u.gids.gid[0], sizeof(c->gid));
+}
+
+static void end(struct caller *c)
+{
+	hostile_end_gsi(&c->h, c->ctx);
+}
+
+static void put_32(uint8_t *at, uint32_t value)
+{
+	at[0] = value >> 24;
+	at[1] = value >> 16;
+	at[2] = value >> 8;
+	at[3] = value;
+}
+
+static void fill(const struct caller *c, uint8_t mad[XEN_VHCA_MAD_SIZE], unsigned int attribute,
+		 uint32_t local, uint32_t remote)
+{
+	memset(mad, 0, XEN_VHCA_MAD_SIZE);
+	mad[0] = 1;
+	mad[CLASS] = 7;
+	mad[2] = 2;
+	mad[METHOD] = 3;
+	mad[ATTRIBUTE] = attribute;
+	put_32(mad + LOCAL_ID, local);
+	if (attribute != REQ && attribute != SIDR_REQ)
+		put_32(mad + REMOTE_ID, remote);
+	if (attribute == REP)
+		memcpy(mad + 52, &c->h.v.attr.node_guid, 8);
+	if (attribute != REQ)
+		return;
+	memcpy(mad + GUID, &c->h.v.attr.node_guid, 8);
+	mad[LID] = c->lid >> 8;
+	mad[LID + 1] = c->lid;
+	memcpy(mad + GID, c->gid, sizeof(c->gid));
+}
+
+static struct xen_vhca_req to(const struct caller *c, uint16_t dlid)
+{
+	return (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_MAD_SEND,
+		.u.mad_send = { .ctx = c->ctx, .av = { .dlid = dlid, .port = 1 } },
+	};
+}
+
+static void refused(struct caller *c, uint16_t dlid, const uint8_t *mad,
+		    enum xen_vhca_status status, const char *what)
+{
+	struct xen_vhca_req req = to(c, dlid);
+	uint32_t words[WORDS];
+
+	memcpy(words, mad, sizeof(words));
+	hostile_refused_at(__FILE__, __LINE__, &c->h.v, &req, words, WORDS, status, what);
+}
+
+static enum xen_vhca_status send(struct caller *c, uint16_t dlid, const uint8_t *mad)
+{
+	struct xen_vhca_req req = to(c, dlid);
+	uint32_t words[WORDS];
+
+	memcpy(words, mad, sizeof(words));
+	return vf_do_refs(&c->h.v, &req, words, WORDS)->status;
+}
+
+/* Asks for a service that nobody has, at the guest's own port. */
+static void call(struct caller *c, unsigned int attribute, uint32_t id)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+
+	fill(c, mad, attribute, id, 0);
+	check(send(c, c->lid, mad) == XEN_VHCA_OK, "what it may ask");
+}
+
+static void claim(struct caller *c, unsigned int at, const char *what)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+
+	fill(c, mad, REQ, 1, 0);
+	mad[at] ^= 0x20;
+	refused(c, c->lid, mad, XEN_VHCA_E_ARG, what);
+}
+
+static void run_claims(const void *arg)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct caller c;
+
+	(void)arg;
+	begin(&c);
+	call(&c, REQ, 1);
+	claim(&c, GUID + 7, "with another's GUID");
+	claim(&c, LID + 1, "with another's LID");
+	claim(&c, GID + 15, "with another's GID");
+	claim(&c, OTHER_LID + 1, "with another's second path");
+	fill(&c, mad, REQ, 1, 0);
+	memcpy(mad + OTHER_LID, mad + LID, 2);
+	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "with no GID on its second path");
+	fill(&c, mad, REQ, 0, 0);
+	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "without an id");
+	fill(&c, mad, REQ, 1, 0);
+	refused(&c, 0, mad, XEN_VHCA_E_ARG, "to nowhere");
+	refused(&c, LID_UNICAST_END, mad, XEN_VHCA_E_ARG, "to a group");
+	refused(&c, 0xffff, mad, XEN_VHCA_E_ARG, "to whoever hears it");
+	end(&c);
+}
+
+/* About connections that there are not, and about one that it has only asked for. */
+static void run_forged(const void *arg)
+{
+	static const unsigned int attributes[] = { MRA, REJ, REP, RTU, DREQ, DREP, SIDR_REP };
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct caller c;
+	unsigned int i;
+
+	(void)arg;
+	begin(&c);
+	call(&c, REQ, 0x101);
+	call(&c, SIDR_REQ, 0x102);
+	for (i = 0; i < ARRAY_SIZE(attributes); i++) {
+		fill(&c, mad, attributes[i], 0x103, 0x104);
+		refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "about nothing");
+		fill(&c, mad, attributes[i], 0x101, 0x104);
+		refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "to one who has not answered");
+		fill(&c, mad, attributes[i], 0x102, 0x104);
+		refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "about datagrams");
+	}
+	fill(&c, mad, REP, 0x101, 0);
+	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "an answer to itself");
+	for (i = 0; i < 256; i++) {
+		if (i >= REQ && i <= SIDR_REP)
+			continue;
+		fill(&c, mad, i, 0x101, 0x104);
+		refused(&c, c.lid, mad, XEN_VHCA_E_UNSUPPORTED, "what guests do not say");
+	}
+	for (i = 0; i < 256; i++) {
+		fill(&c, mad, REQ, 0x101, 0);
+		mad[METHOD] = i;
+		if (i != 3)
+			refused(&c, c.lid, mad, XEN_VHCA_E_UNSUPPORTED, "by another method");
+	}
+	end(&c);
+}
+
+static struct xen_vhca_req address(const struct caller *c, unsigned int op, uint32_t value)
+{
+	struct xen_vhca_req req = { .op = op, .u.addr = { .ctx = c->ctx, .family = 4 } };
+
+	put_32(req.u.addr.addr, value);
+	return req;
+}
+
+static void run_addresses(const void *arg)
+{
+	static const uint32_t wrong[] = { 0, 0x7f000001, 0xe0000001, 0xffffffff };
+	struct xen_vhca_req req;
+	struct caller c;
+	unsigned int i;
+
+	(void)arg;
+	begin(&c);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		req = address(&c, XEN_VHCA_OP_ADDR_ADD, wrong[i]);
+		REFUSED(&c.h.v, &req, E_ARG, "no host's address");
+	}
+	req = address(&c, XEN_VHCA_OP_ADDR_DEL, 0x0a5f0001);
+	REFUSED(&c.h.v, &req, E_ARG, "an address that it does not have");
+	req.op = XEN_VHCA_OP_ADDR_ADD;
+	req.u.addr = (struct xen_vhca_addr){ .ctx = c.ctx,
+					     .family = 6,
+					     .addr = { 0xfe, 0x80, [15] = 1 } };
+	REFUSED(&c.h.v, &req, E_ARG, "the address of a link");
+	for (i = 0; i < ADDRESSES; i++) {
+		req = address(&c, XEN_VHCA_OP_ADDR_ADD, 0x0a5f0001 + i);
+		check(vf_do(&c.h.v, &req)->status == XEN_VHCA_OK, "an address");
+	}
+	req = address(&c, XEN_VHCA_OP_ADDR_ADD, 0x0a5f0001 + i);
+	REFUSED(&c.h.v, &req, E_LIMIT, "one address more");
+	req = address(&c, XEN_VHCA_OP_ADDR_DEL, 0x0a5f0001);
+	check(vf_do(&c.h.v, &req)->status == XEN_VHCA_OK, "an address that it had");
+	REFUSED(&c.h.v, &req, E_ARG, "an address that it has no more");
+	end(&c);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE("cm-claims", run_claims, "connections asked for in the name of others",
+		   .together = true),
+	CHECK_CASE("cm-forged", run_forged, "messages about connections that it does not have",
+		   .together = true),
+	CHECK_CASE("cm-addresses", run_addresses, "IP addresses that a guest cannot have",
+		   .together = true),
+};
+
+const struct check_table hostile_connections = { cases, ARRAY_SIZE(cases) };
