@@ -46,16 +46,17 @@ static bool take_send(struct xenib_gsi_qp *q, struct xenib_gsi_send *send)
 	return any;
 }
 
-static enum ib_wc_status send_mad(struct xenib_gsi *gsi, const u8 *mad)
+static enum ib_wc_status send_mad(struct xenib_gsi *gsi, const struct xenib_gsi_send *send)
 {
 	struct xenib_context *ctx = &gsi->kernel->ctx;
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_MAD_SEND,
-		.req.u.object.handle = ctx->handle,
-		.data = mad,
+		.req.u.mad_send = send->way,
+		.data = send->mad,
 		.data_size = XEN_VHCA_MAD_SIZE,
 	};
 
+	cmd.req.u.mad_send.ctx = ctx->handle;
 	xenib_cmd_send(ctx->dev->ring, &cmd, false);
 	if (!xenib_cmd_wait(ctx->dev->ring, &cmd))
 		return IB_WC_SUCCESS;
@@ -72,7 +73,7 @@ static void send_work(struct work_struct *work)
 	while (take_send(q, &send)) {
 		flush = READ_ONCE(q->state) != IB_QPS_RTS;
 		wc.wr_id = send.wr_id;
-		wc.status = flush ? IB_WC_WR_FLUSH_ERR : send_mad(q->gsi, send.mad);
+		wc.status = flush ? IB_WC_WR_FLUSH_ERR : send_mad(q->gsi, &send);
 		complete_wr(q, q->send_cq, &wc);
 	}
 }
@@ -96,18 +97,39 @@ static int gather(struct xenib_gsi_qp *q, const struct ib_send_wr *wr, u8 *mad)
 	return used == XEN_VHCA_MAD_SIZE ? 0 : -EINVAL;
 }
 
+/* Where the consumer wants it to go, which the backend may know better. */
+static void fill_way(const struct ib_send_wr *wr, struct xen_vhca_mad_send *way)
+{
+	struct rdma_ah_attr attr;
+
+	*way = (struct xen_vhca_mad_send){ .pkey_index = ud_wr(wr)->pkey_index };
+	xenib_query_ah(ud_wr(wr)->ah, &attr);
+	way->av.dlid = rdma_ah_get_dlid(&attr);
+	way->av.sl = rdma_ah_get_sl(&attr);
+	way->av.src_path_bits = rdma_ah_get_path_bits(&attr);
+	way->av.port = XENIB_PORT;
+	if (!(rdma_ah_get_ah_flags(&attr) & IB_AH_GRH))
+		return;
+	way->av.is_global = 1;
+	memcpy(way->av.dgid, attr.grh.dgid.raw, sizeof(way->av.dgid));
+	way->av.flow_label = attr.grh.flow_label & 0xfffff;
+	way->av.hop_limit = attr.grh.hop_limit;
+	way->av.traffic_class = attr.grh.traffic_class;
+}
+
 static int post_one_send(struct xenib_gsi_qp *q, const struct ib_send_wr *wr)
 {
 	struct xenib_gsi_send *send = &q->sends[q->send_head & q->send_mask];
 	int err;
 
-	if (wr->opcode != IB_WR_SEND || q->state < IB_QPS_RTS)
+	if (wr->opcode != IB_WR_SEND || q->state < IB_QPS_RTS || !ud_wr(wr)->ah)
 		return -EINVAL;
 	if (q->send_head - q->send_tail > q->send_mask)
 		return -ENOMEM;
 	err = gather(q, wr, send->mad);
 	if (err)
 		return err;
+	fill_way(wr, &send->way);
 	send->wr_id = wr->wr_id;
 	q->send_head++;
 	return 0;
@@ -426,7 +448,9 @@ void xenib_gsi_init(struct xenib_gsi *gsi, struct xenib_kcontext *kernel)
 	if (!gsi->open) {
 		xenib_events_set_cq(dev->events, gsi->bit, NULL);
 		xenib_events_give_bit(dev->events, gsi->bit);
+		return;
 	}
+	xenib_addrs_init(&gsi->addrs, &kernel->ctx);
 }
 
 void xenib_gsi_exit(struct xenib_gsi *gsi)
@@ -435,6 +459,7 @@ void xenib_gsi_exit(struct xenib_gsi *gsi)
 
 	if (!gsi->open)
 		return;
+	xenib_addrs_exit(&gsi->addrs);
 	xenib_events_set_cq(dev->events, gsi->bit, NULL);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_GSI_CLOSE, gsi->kernel->ctx.handle);
 	cancel_work_sync(&gsi->receive);

@@ -13,12 +13,14 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_mad.h>
 
+#include "kernel/addrs.h"
 #include "vhca.h"
 #include "xenib.h"
 
 /* A MAD that the consumer has posted. */
 struct xenib_gsi_send {
 	u64 wr_id;
+	struct xen_vhca_mad_send way;
 	u8 mad[XEN_VHCA_MAD_SIZE];
 };
 
@@ -53,6 +55,7 @@ struct xenib_gsi {
 	struct mutex lock;       /* of the QP's being there, while MADs are given to it */
 	struct xenib_gsi_qp *qp; /* or NULL */
 	atomic64_t dropped;      /* MADs that nobody had a buffer for */
+	struct xenib_addrs addrs;
 };
 
 /** xenib_gsi_init() - opens it, if the backend has any. Without that there is no management. */

@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import daemon, guest, ipoib, ktest, lab, leftovers, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, leftovers, wait
 
 pytestmark = [pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -65,6 +65,11 @@ def test_saquery_parts():
         wait.until("dom0 counts", lambda: daemon.counted("guest1", "mads-received") >= before + MANY // 3)
     finally:
         lab.run("dom0", change % "del")
+
+
+def test_rdma_cm():
+    """Both guests and dom0 listen at the same port number: each is asked for by its own address. More is in test_cm.py."""
+    cm.connect_all(("guest1", "guest2"), ("dom0", "guest1"), ("guest2", "dom0"))
 
 
 def test_interface_down():

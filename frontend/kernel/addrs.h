@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * addrs.h - tells the backend the IP addresses of the interfaces that a device has (IPoIB). It
+ * finds by them for whom a connection is that somebody asks for.
+ *
+ * Notifiers say that something has changed; a work item compares what there is with what was told.
+ */
+#ifndef XENIB_ADDRS_H
+#define XENIB_ADDRS_H
+
+#include <linux/notifier.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+/* Of one device. Those beyond it are not told. */
+#define XENIB_ADDRS 64
+
+struct xenib_context;
+
+struct xenib_addr {
+	u8 family; /* 4 or 6; 0: none */
+	u8 at[16];
+};
+
+struct xenib_addrs {
+	struct xenib_context *ctx;
+	struct notifier_block inet, inet6;
+	struct work_struct work;
+	/* The work's */
+	struct xenib_addr told[XENIB_ADDRS], now[XENIB_ADDRS];
+};
+
+/** xenib_addrs_init() - before the device has interfaces. */
+void xenib_addrs_init(struct xenib_addrs *addrs, struct xenib_context *ctx);
+
+/** xenib_addrs_exit() - when it has none any more. The backend is not told. */
+void xenib_addrs_exit(struct xenib_addrs *addrs);
+
+#endif

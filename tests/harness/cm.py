@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Connections by rdma_cm, over the interfaces of harness/ipoib.py: a server in one machine, a client in another."""
+
+import contextlib
+import itertools
+import re
+
+from harness import lab, wait
+from harness.ipoib import ADDRESS
+
+OTHER = "10.9.0.77"  # that nobody has, unless a test gives it to somebody
+
+PORTS = itertools.count(7100)  # one after the other, as what has just ended may still have its own
+
+# A server and its client; {address} is the server's, {port} that of both.
+PROGRAMS = {
+    "rping": ("rping -s -a {address} -p {port} -C 10 -V", "rping -c -a {address} -p {port} -C 10 -V -v"),
+    "ucmatose": ("ucmatose -b {address} -p {port}", "ucmatose -s {address} -p {port}"),
+    "udaddy": ("udaddy -b {address}", "udaddy -s {address}"),  # with a port of its own
+    "rstream": ("rstream -b {address} -p {port} -S 4096 -I 20", "rstream -s {address} -p {port} -S 4096 -I 20"),
+    "ib_send_lat": ("ib_send_lat -R -p {port} -n 100", "ib_send_lat -R -p {port} -n 100 {address}"),
+}
+OWN_PORTS = {"udaddy": 7174}
+
+
+def listens(where, port):
+    """Somebody listens at the port."""
+    return lambda: re.search(rf":{port}\b", lab.run(where, "rdma resource show cm_id"))
+
+
+@contextlib.contextmanager
+def server(program, where, port, address=None):
+    """A server of one connection, that listens."""
+    command = PROGRAMS[program][0].format(address=address or ADDRESS[where], port=port)
+    with lab.running(where, command) as process:
+        wait.until(f"{program} listens in {where}", listens(where, OWN_PORTS.get(program, port)))
+        yield process
+
+
+def client(program, where, address, port):
+    """It connects, and succeeds. Returns what it says."""
+    __tracebackhide__ = True
+    return lab.run(where, PROGRAMS[program][1].format(address=address, port=port), merge=True)
+
+
+def connect(program, where, other):
+    """From where to other."""
+    __tracebackhide__ = True
+    port = next(PORTS)
+    with server(program, other, port) as process:
+        said = client(program, where, ADDRESS[other], port)
+        process.finish()
+    return said
+
+
+def connect_all(*pairs):
+    """From where to other, for each of PAIRS. All others listen at the same port number at once."""
+    __tracebackhide__ = True
+    port = next(PORTS)
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(server("rping", other, port)) for _, other in pairs]
+        for where, other in pairs:
+            said = client("rping", where, ADDRESS[other], port)
+            assert said.count("ping data") == 10, f"from {where} to {other}: {said}"
+        for process in servers:
+            process.finish()

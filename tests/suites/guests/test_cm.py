@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Programs that connect by rdma_cm, between guests and dom0. The gate has one connection of each kind, in test_ipoib.py."""
+
+import contextlib
+
+import pytest
+
+from harness import cm, ipoib, lab, wait
+
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
+
+PAIRS = [("dom0", "guest1"), ("guest1", "dom0"), ("guest1", "guest2")]
+
+
+@pytest.fixture(scope="module")
+def interfaces(guests):
+    with ipoib.everywhere(*ipoib.GUESTS):
+        for where, other in PAIRS:
+            ipoib.ping(where, other)
+        yield
+
+
+@pytest.mark.parametrize("where, other", PAIRS)
+@pytest.mark.parametrize("program", cm.PROGRAMS)
+def test_program(program, where, other):
+    cm.connect(program, where, other)
+
+
+@contextlib.contextmanager
+def moved_to(where):
+    command = f"{cm.OTHER}/24 dev {ipoib.interface(where)}"
+    lab.run(where, f"ip address add {command}")
+    try:
+        yield
+    finally:
+        lab.run(where, f"ip address del {command}")
+
+
+def test_address_moves():
+    """Who is asked for is whoever has the address now."""
+    port = next(cm.PORTS)
+    for where, other in [("guest2", "guest1"), ("dom0", "guest2")]:
+        with moved_to(other), cm.server("rping", other, port, cm.OTHER) as server:
+            wait.until("its new place is known", lambda: lab.ok(where, f"ip neigh flush to {cm.OTHER}; ping -c 1 -W 1 {cm.OTHER}"))
+            cm.client("rping", where, cm.OTHER, port)
+            server.finish()
+
+
+def test_many():
+    """A hundred connections, one after the other: none is left in the way of the next."""
+    port = next(cm.PORTS)
+    with lab.running("guest1", f"ucmatose -b {ipoib.ADDRESS['guest1']} -p {port} -c 100") as server:
+        wait.until("it listens", cm.listens("guest1", port))
+        lab.run("guest2", f"ucmatose -s {ipoib.ADDRESS['guest1']} -p {port} -c 100")
+        server.finish()
+
+
+def test_client_killed():
+    """The connection of a program that is killed ends for its peer as well."""
+    port = next(cm.PORTS)
+    address = ipoib.ADDRESS["guest2"]
+    with lab.running("guest2", f"rping -s -a {address} -p {port} -V") as server:
+        wait.until("it listens", cm.listens("guest2", port))
+        with lab.running("guest1", f"rping -c -a {address} -p {port} -V -v") as client:
+            client.until_says("ping data")
+            lab.run("guest1", "killall -KILL rping")
+        server.process.wait()
