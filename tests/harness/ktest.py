@@ -7,7 +7,7 @@ from harness import BUILD, KERNEL, guest, lab, wait
 
 MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
 TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
-REGIONS = ["reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]
+REGIONS = ["reg-list", "reg-pieces", "reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]
 CASES = TRAFFIC + REGIONS
 
 
