@@ -143,6 +143,8 @@ static int gsi_release(struct inode *inode, struct file *file)
 		gsi_endpoint_detach(ep);
 	}
 	mutex_unlock(&gsi_lock);
+	/* A reset of one that is not attached, or no longer. */
+	flush_work(&ep->leave);
 	kfree(ep);
 	return 0;
 }
