@@ -78,8 +78,8 @@ state_threads() {
 	done
 }
 
-# state_stacks NAME PIDFILE: of each thread the innermost functions; of QEMU the interrupts that CPUs do not take, too. A
-# loader has started QEMU: it has to be named.
+# state_stacks NAME PIDFILE: the innermost functions of each thread, without those that work for disks; of QEMU the
+# interrupts that CPUs do not take, too. A loader has started QEMU: it has to be named.
 state_stacks() {
 	local pid base program=/usr/bin/qemu-system-x86_64 symbols=()
 	pid=$(is_ours "$2") || return
@@ -87,10 +87,10 @@ state_stacks() {
 	[ -z "$base" ] || symbols=(-ex "add-symbol-file $program -o 0x$base" -x "$LAB_DIR/qemu/interrupts.py")
 	echo "$1: stacks"
 	timeout -k 1 30 bash "$LAB_DIR/lab" --name "$NAME" root tools -- \
-		gdb -batch -nx -iex 'set debuginfod enabled off' -p "$pid" "${symbols[@]}" -ex 'thread apply all bt 8' </dev/null 2>/dev/null |
-		logged | grep -v 'futex_abstimed\|syscall_cancel\|clone3' |
+		gdb -batch -nx -iex 'set debuginfod enabled off' -p "$pid" "${symbols[@]}" -ex 'thread apply all bt 10' </dev/null 2>/dev/null |
+		logged | awk -v RS= '!/^Thread [0-9]+ .*"worker"\):/' | grep -v 'futex_abstimed\|syscall_cancel\|clone3' |
 		sed -nE 's/ \(Thread 0x[0-9a-f]* \(LWP ([0-9]+)\)/ (\1/; s/0x0000([0-9a-f]+) in //; s/^(Thread|#)/  \1/p' |
-		cut -c1-140 | head -n 36
+		cut -c1-140 | head -n 54
 }
 
 # ---- CPUs ----

@@ -29,7 +29,9 @@ def test_stopped():
     finally:
         os.kill(qemu, signal.SIGCONT)
     assert re.search(r"CPU 0/TCG: T \(stopped\)", text) and "QEMU is stopped" in text, text
-    assert re.search(r'"CPU 0/TCG"\):(\n +#.*)+ (tcg_cpu_exec|qemu_cond_wait_impl) ', text), f"no stacks of QEMU's threads:\n{text}"
+    # Any of the threads may be where nothing has a name, as in translated code; the most of them wait in functions of QEMU's.
+    for stack in (r'"CPU 0/TCG"\):\n +#', r"#\d+ +(qemu_\w+|aio_poll|tcg_cpu_exec) \(\)"):
+        assert re.search(stack, text), f"no stacks of QEMU's threads:\n{text}"
     assert re.search(r"interrupts of CPU 1: requested: .*; in no PVH guest; flags: GIF", text), text
     wait.until("dom0 answers", lab.answers)
 
