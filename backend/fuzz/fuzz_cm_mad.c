@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "modules/xen-ibgsi/cm_mad.c"
+#include "modules/xen-ibgsi/cm_mad.h"
 
 static void expect(int condition)
 {

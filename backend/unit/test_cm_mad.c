@@ -5,9 +5,8 @@
  */
 #include <string.h>
 
+#include "modules/xen-ibgsi/cm_mad.h"
 #include "unit/fakes/fixture.h"
-
-#include "modules/xen-ibgsi/cm_mad.c"
 
 static const struct cm_own own = {
 	.gid = { 0xfe, 0x80, [15] = 7 },
