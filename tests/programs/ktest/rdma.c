@@ -239,7 +239,7 @@ static int send_with_inv(struct region *region, const struct buffer *buffer)
 	return -EIO;
 }
 
-static int remote_inv(struct region *region, const struct buffer *buffer)
+static int remote_inv(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	int i, err;
 
@@ -260,7 +260,7 @@ static int remote_inv(struct region *region, const struct buffer *buffer)
 
 int case_reg_remote_inv(struct ib_device *dev)
 {
-	return with_both(dev, 5, true, remote_inv);
+	return with_both(dev, 5, true, remote_inv, NULL);
 }
 
 /* One region again and again, of more and of fewer pieces: nothing of an earlier list is left. */

@@ -11,36 +11,26 @@
 #include "region.h"
 
 /* It is registered with these rights, and the operation is refused. */
-static int is_refused(struct ib_device *dev, int access, enum ib_wr_opcode opcode, u64 at)
+struct use {
+	int access;
+	enum ib_wr_opcode opcode;
+	u64 at;
+};
+
+static int is_refused(struct region *region, const struct buffer *buffer, const void *arg)
 {
-	struct buffer buffer;
-	struct region region;
-	struct pair pair;
+	const struct use *use = arg;
 	int err;
 
-	err = pair_make(&pair, dev, IB_QPT_RC, IB_POLL_DIRECT);
-	if (err)
-		return err;
-	err = region_make(&region, &pair, 5, true);
-	if (err)
-		goto end_pair;
-	err = buffer_make(&buffer, &pair, SMALL);
-	if (err)
-		goto end_region;
-	err = region_set(&region, 0) ?: region_register(&region, access, IB_WC_SUCCESS);
+	err = region_set(region, 0) ?: region_register(region, use->access, IB_WC_SUCCESS);
 	if (!err)
-		err = region_rdma(&region, opcode, region.mr->rkey, at, &buffer,
+		err = region_rdma(region, use->opcode, region->mr->rkey, use->at, buffer,
 				  IB_WC_REM_ACCESS_ERR);
-	region_unmap(&region);
-	if (!err && memchr_inv(region.memory, 0, region.count * PAGE_SIZE)) {
-		pr_err("ktest: operation %u is refused, and has written\n", opcode);
+	region_unmap(region);
+	if (!err && memchr_inv(region->memory, 0, region->count * PAGE_SIZE)) {
+		pr_err("ktest: operation %u is refused, and has written\n", use->opcode);
 		err = -EIO;
 	}
-	buffer_end(&buffer, &pair);
-end_region:
-	region_end(&region);
-end_pair:
-	pair_end(&pair);
 	return err;
 }
 
@@ -48,11 +38,7 @@ end_pair:
 int case_reg_access(struct ib_device *dev)
 {
 	const u64 bytes = 5 * 2000 + 10 * (1 + 2 + 3 + 4);
-	const struct {
-		int access;
-		enum ib_wr_opcode opcode;
-		u64 at;
-	} uses[] = {
+	const struct use uses[] = {
 		{ IB_ACCESS_REMOTE_READ, IB_WR_RDMA_WRITE, 0 },
 		{ 0, IB_WR_RDMA_READ, 0 },
 		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, IB_WR_RDMA_READ, 0 },
@@ -63,7 +49,7 @@ int case_reg_access(struct ib_device *dev)
 	int err = 0;
 
 	for (i = 0; !err && i < ARRAY_SIZE(uses); i++)
-		err = is_refused(dev, uses[i].access, uses[i].opcode, uses[i].at);
+		err = with_both(dev, 5, true, is_refused, &uses[i]);
 	return err;
 }
 
@@ -72,7 +58,7 @@ static int begin(struct region *region)
 	return region_set(region, 0) ?: region_register(region, REGION_ALL, IB_WC_SUCCESS);
 }
 
-static int after_invalidation(struct region *region, const struct buffer *buffer)
+static int after_invalidation(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	u32 rkey;
 	int err;
@@ -102,7 +88,7 @@ static int begin_again(struct region *region, u32 *old)
 	return err;
 }
 
-static int with_old_key(struct region *region, const struct buffer *buffer)
+static int with_old_key(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	u32 old;
 	int err;
@@ -113,7 +99,7 @@ static int with_old_key(struct region *region, const struct buffer *buffer)
 	return err;
 }
 
-static int invalidate_old_key(struct region *region, const struct buffer *buffer)
+static int invalidate_old_key(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	u32 old;
 	int err;
@@ -125,7 +111,7 @@ static int invalidate_old_key(struct region *region, const struct buffer *buffer
 }
 
 /* What is registered cannot be registered once more. */
-static int twice(struct region *region, const struct buffer *buffer)
+static int twice(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	return begin(region) ?: region_register(region, REGION_ALL, IB_WC_MW_BIND_ERR);
 }
@@ -133,14 +119,23 @@ static int twice(struct region *region, const struct buffer *buffer)
 /* What is invalidated stays so, and what is registered is so by its latest key alone. */
 int case_reg_stale(struct ib_device *dev)
 {
-	return with_both(dev, 5, true, after_invalidation)         ?:
-		       with_both(dev, 5, true, with_old_key)       ?:
-		       with_both(dev, 5, true, invalidate_old_key) ?:
-								     with_both(dev, 2, true, twice);
+	static int (*const cases[])(struct region *region, const struct buffer *buffer,
+				    const void *arg) = {
+		after_invalidation,
+		with_old_key,
+		invalidate_old_key,
+		twice,
+	};
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < ARRAY_SIZE(cases); i++)
+		err = with_both(dev, 5, true, cases[i], NULL);
+	return err;
 }
 
 /* By a QP of another PD, which neither registers it nor reaches it. */
-static int with_other_pd(struct region *region, const struct buffer *buffer)
+static int with_other_pd(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	struct pair other, *pair = region->pair;
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = region->mr, .access = REGION_ALL };
@@ -170,7 +165,7 @@ static int with_other_pd(struct region *region, const struct buffer *buffer)
 
 int case_reg_pd(struct ib_device *dev)
 {
-	return with_both(dev, 5, true, with_other_pd);
+	return with_both(dev, 5, true, with_other_pd, NULL);
 }
 
 /* An entry that no frontend writes is put in the place of another. */
@@ -207,36 +202,21 @@ static int use_entry(struct region *region, const struct buffer *buffer, const s
 	return err;
 }
 
-static int lie_in(struct ib_device *dev, const struct lie *lie, int count)
+static int lie_in(struct region *region, const struct buffer *buffer, const void *arg)
 {
-	struct buffer buffer;
-	struct region region;
-	struct pair pair;
+	const struct lie *lie = arg;
+	struct pair *pair = region->pair;
 	int err;
 
-	err = pair_make(&pair, dev, IB_QPT_RC, IB_POLL_DIRECT);
-	if (err)
-		return err;
-	err = region_make(&region, &pair, count, true);
-	if (err)
-		goto end_pair;
-	err = buffer_make(&buffer, &pair, SMALL);
-	if (err)
-		goto end_region;
-	memset(buffer.memory, 0, SMALL);
-	ib_dma_sync_single_for_device(dev, buffer.addr, SMALL, DMA_BIDIRECTIONAL);
-	err = region_set(&region, 0) ?: use_entry(&region, &buffer, lie, 0);
-	ib_drain_qp(pair.a.qp);
-	ib_dma_sync_single_for_cpu(dev, buffer.addr, SMALL, DMA_BIDIRECTIONAL);
-	if (!err && memchr_inv(buffer.memory, 0, SMALL)) {
+	memset(buffer->memory, 0, SMALL);
+	ib_dma_sync_single_for_device(pair->dev, buffer->addr, SMALL, DMA_BIDIRECTIONAL);
+	err = region_set(region, 0) ?: use_entry(region, buffer, lie, 0);
+	ib_drain_qp(pair->a.qp);
+	ib_dma_sync_single_for_cpu(pair->dev, buffer->addr, SMALL, DMA_BIDIRECTIONAL);
+	if (!err && memchr_inv(buffer->memory, 0, SMALL)) {
 		pr_err("ktest: %s was read\n", lie->what);
 		err = -EIO;
 	}
-	buffer_end(&buffer, &pair);
-end_region:
-	region_end(&region);
-end_pair:
-	pair_end(&pair);
 	return err;
 }
 
@@ -253,7 +233,8 @@ static int lie_of_pd(struct ib_device *dev, const struct pair *other, u64 addr)
 	int err = 0;
 
 	for (i = 0; !err && i < ARRAY_SIZE(lies); i++)
-		err = lie_in(dev, &lies[i], 3) ?: lie_in(dev, &lies[i], 20);
+		err = with_both(dev, 3, true, lie_in, &lies[i]) ?:
+			      with_both(dev, 20, true, lie_in, &lies[i]);
 	return err;
 }
 

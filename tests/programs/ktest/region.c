@@ -209,7 +209,8 @@ void buffer_end(struct buffer *buffer, struct pair *pair)
 }
 
 int with_both(struct ib_device *dev, int count, bool apart,
-	      int (*run)(struct region *region, const struct buffer *buffer))
+	      int (*run)(struct region *region, const struct buffer *buffer, const void *arg),
+	      const void *arg)
 {
 	struct buffer buffer = {};
 	struct region region;
@@ -224,7 +225,7 @@ int with_both(struct ib_device *dev, int count, bool apart,
 		goto end_pair;
 	err = buffer_make(&buffer, &pair, SMALL);
 	if (!err)
-		err = run(&region, &buffer);
+		err = run(&region, &buffer, arg);
 	region_end(&region);
 	if (buffer.memory)
 		buffer_end(&buffer, &pair);

@@ -63,6 +63,7 @@ void buffer_end(struct buffer *buffer, struct pair *pair);
 /* A pair, a region that is not registered, and a buffer of SMALL octets; and their end. */
 #define SMALL 2048
 int with_both(struct ib_device *dev, int count, bool apart,
-	      int (*run)(struct region *region, const struct buffer *buffer));
+	      int (*run)(struct region *region, const struct buffer *buffer, const void *arg),
+	      const void *arg);
 
 #endif
