@@ -298,7 +298,7 @@ int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *from)
 	struct rdma_ah_attr attr;
 	int err;
 
-	/* Paths that are loaded later would have to be watched as well. */
+	/* Whoever may load an alternate path needs a check of it, which is not written. */
 	if (kind == CM_NONE || kind == CM_LAP || kind == CM_APR)
 		return -EOPNOTSUPP;
 	if (send.pkey_index >= XEN_IBGSI_PKEYS ||

@@ -13,7 +13,7 @@
  *            ENODEV      the HCA is gone
  *   write()  of a struct xen_ibgsi_addr: the guest has an IP address, by which others ask for
  *            it, or has it no more. EBUSY: it is another's; EAGAIN: there are too many
- *   write()  of XEN_IBGSI_RESET: the guest's kernel begins anew. Its groups are left, its
+ *   write()  of XEN_IBGSI_RESET: the guest's kernel starts over. Its groups are left, its
  *            connections and addresses forgotten, answers that are under way are dropped.
  *   read()   of one struct xen_ibgsi_mad: what has come. EAGAIN: nothing has.
  *   read()   of one struct xen_ibgsi_stats: how much that was.

@@ -56,7 +56,7 @@ def test_many():
 
 
 def test_client_killed():
-    """The connection of a program that is killed ends for its peer as well."""
+    """When a program is killed, its peer hears that the connection ended."""
     port = next(cm.PORTS)
     address = ipoib.ADDRESS["guest2"]
     with lab.running("guest2", f"rping -s -a {address} -p {port} -V") as server:
