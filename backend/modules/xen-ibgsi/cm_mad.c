@@ -9,6 +9,7 @@
 #endif
 
 #include "cm_mad.h"
+#include "mad_bytes.h"
 
 #define CM_CLASS 7
 #define CM_CLASS_VERSION 2
@@ -45,24 +46,6 @@ enum {
 };
 
 #define LID_ANY 0xffff
-
-static __u16 get_16(const __u8 *at)
-{
-	return at[0] << 8 | at[1];
-}
-
-static __u32 get_32(const __u8 *at)
-{
-	return (__u32)get_16(at) << 16 | get_16(at + 2);
-}
-
-static void put_32(__u8 *at, __u32 value)
-{
-	at[0] = value >> 24;
-	at[1] = value >> 16;
-	at[2] = value >> 8;
-	at[3] = value;
-}
 
 enum cm_kind cm_kind(const __u8 *mad)
 {

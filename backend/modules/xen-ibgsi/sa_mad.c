@@ -8,6 +8,7 @@
 #include <string.h>
 #endif
 
+#include "mad_bytes.h"
 #include "sa_mad.h"
 
 enum {
@@ -38,33 +39,6 @@ enum { RMPP_ACTIVE = 1, RMPP_LAST = 4 }; /* flags */
 
 #define VERSION 2
 #define MCMEMBER 0x38
-
-static __u16 get_16(const __u8 *at)
-{
-	return at[0] << 8 | at[1];
-}
-
-static __u32 get_32(const __u8 *at)
-{
-	return (__u32)get_16(at) << 16 | get_16(at + 2);
-}
-
-static __u64 get_64(const __u8 *at)
-{
-	return (__u64)get_32(at) << 32 | get_32(at + 4);
-}
-
-static void put_16(__u8 *at, __u16 value)
-{
-	at[0] = value >> 8;
-	at[1] = value;
-}
-
-static void put_32(__u8 *at, __u32 value)
-{
-	put_16(at, value >> 16);
-	put_16(at + 2, value);
-}
 
 bool sa_is_part(const __u8 *mad)
 {
