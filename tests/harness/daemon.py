@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The daemon xen-ibback in dom0: what it counts, its workers, and the command xen-ib."""
 
+import json
 import re
 
 from harness import lab, wait
@@ -42,6 +43,23 @@ def counted(guest, words, devid=0):
     value = status(guest, words, devid)
     assert value is not None, f"{guest} has no '{words}' in its status:\n{status_file(guest, devid)}"
     return value
+
+
+def until_counted(guest, words, least=1, devid=0):
+    """Waits until the status has that number: what has just happened may not be in it yet."""
+    __tracebackhide__ = True
+    wait.until(f"dom0 counts {least} '{words}' of {guest}", lambda: counted(guest, words, devid) >= least)
+
+
+def until_has_kernel(guest, devid=0):
+    """Waits until the guest's kernel is shown beside its processes."""
+    __tracebackhide__ = True
+
+    def names():
+        vhca = json.loads(xen_ib("show", guest, devid, "--json"))["vhcas"][0]
+        return [process["name"] for process in vhca["processes"]]
+
+    wait.until(f"{guest}'s kernel is one of its contexts", lambda: "kernel" in names())
 
 
 def worker(guest):

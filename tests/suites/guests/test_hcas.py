@@ -104,7 +104,7 @@ def test_pkeys_chosen():
         assert table("dom0", "mlx5_1", "pkeys")[0] == "0:0xffff"
         result = lab.call("guest1", f"{lab.THERE}/neighbour -d xenib1 --count 1 rounds")
         assert result.status, str(result)
-        assert daemon.counted("guest1", "refused QP_MODIFY E_ARG", devid=1) > 0
+        daemon.until_counted("guest1", "refused QP_MODIFY E_ARG", devid=1)
 
 
 def test_pkeys_are_known():
@@ -114,7 +114,7 @@ def test_pkeys_are_known():
         """Asks dom0 for the port; that it was asked is counted, and all before it."""
         before = daemon.counted("guest1", "command PORT_QUERY")
         lab.run("guest1", "cat /sys/class/infiniband/xenib0/ports/1/lid")
-        wait.until("dom0 counts", lambda: daemon.counted("guest1", "command PORT_QUERY") > before)
+        daemon.until_counted("guest1", "command PORT_QUERY", before + 1)
 
     table("guest1", "xenib0", "pkeys")
     ask_port()
