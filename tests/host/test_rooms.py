@@ -60,6 +60,7 @@ def test_fuzz(room, program):
 
 
 @pytest.mark.long
+@pytest.mark.ahead
 @pytest.mark.timeout(240 + 2 * FUZZ_SECONDS)
 @pytest.mark.parametrize("room, program", FUZZ)
 def test_fuzz_long(room, program):
