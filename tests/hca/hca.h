@@ -60,7 +60,8 @@ struct hca_faults {
 	uint32_t drop_permille; /* of packets sent by this port, at random */
 	uint64_t delay_ns;      /* of packets sent by this port */
 	bool link_down;
-	bool fatal; /* the device is dead until cleared */
+	bool fatal;  /* the device is dead until cleared */
+	bool no_odp; /* a device without on-demand paging, which its driver asks for when it comes */
 };
 
 struct hca {

@@ -56,6 +56,7 @@ static void usage(FILE *to)
 	      "                              opcode) with status X (1: internal error); --count 0\n"
 	      "                              takes it back\n"
 	      "  fault fatal on|off          crash the firmware; let it start again\n"
+	      "  fault odp on|off            a driver that comes finds on-demand paging, or none\n"
 	      "  fault clear                 no more faults\n"
 	      "  sm external|built-in        leave LIDs and port states to a subnet manager, for\n"
 	      "                              which there is a managed switch then; or give them\n"

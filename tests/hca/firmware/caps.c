@@ -64,6 +64,7 @@ static void memory(uint8_t *g)
 	GENERAL(log_max_klm_list_size, CAP_MAX_KLM_LIST);
 	GENERAL(umr_ptr_rlky, 1);
 	GENERAL(umr_extended_translation_offset, 1);
+	GENERAL(pg, 1);     /* of no transport: see CAPS_ODP */
 	GENERAL(imaicl, 1); /* memory windows, type 2 */
 }
 
@@ -138,6 +139,12 @@ int caps_query(const struct caps *caps, enum caps_type type, bool current, void 
 		from = current ? caps->general : caps->general_max;
 		size = sizeof(caps->general);
 		break;
+	case CAPS_ODP:
+		/*
+		 * No transport faults a page in. Memory of dma-bufs needs none that does: the driver
+		 * maps all of it before it gives away the key.
+		 */
+		return 0;
 	case CAPS_ATOMIC:
 		from = current ? caps->atomic : caps->atomic_max;
 		size = sizeof(caps->atomic);

@@ -27,7 +27,7 @@
 #define CAP_MAX_INDIRECTION 4 /* levels of memory keys, not log2 */
 #define CAP_MAX_KLM_LIST 16
 
-enum caps_type { CAPS_GENERAL = 0, CAPS_ATOMIC = 3 }; /* as enum mlx5_cap_type */
+enum caps_type { CAPS_GENERAL = 0, CAPS_ODP = 2, CAPS_ATOMIC = 3 }; /* as enum mlx5_cap_type */
 
 struct caps; /* hca->caps */
 
@@ -37,7 +37,7 @@ void caps_free(struct caps *caps);
 /* Forgets what the driver has set. */
 void caps_reset(struct caps *caps);
 
-/* Fills out with the layout of type (cmd_hca_cap, atomic_caps): as set, or the most. -1: no such type. */
+/* Fills out with the layout of type (cmd_hca_cap, odp_cap, atomic_caps): as set, or the most. -1: no such type. */
 int caps_query(const struct caps *caps, enum caps_type type, bool current, void *out, size_t len);
 /* The driver's choice. in: the whole layout. -1: no such type, or more than there is. */
 int caps_set(struct caps *caps, enum caps_type type, const void *in);

@@ -12,6 +12,8 @@
 
 #define EQE_SIZE 64u
 
+#define EVENT_PAGE_FAULT MLX5_EVENT_TYPE_CODING_PAGE_FAULT_EVENT
+
 /* Status and state in the EQ context: 0 and "armed" or "fired". */
 enum { ST_ARMED = 0x9, ST_FIRED = 0xa };
 
@@ -28,6 +30,8 @@ static enum cmd_status fill(struct cmd *cmd, struct eq *eq, const uint8_t *eqc)
 	eq->vector = (uint8_t)IFC_GET(eqc, eqc, intr);
 	for (unsigned int i = 0; i < 4; i++)
 		eq->event_mask[i] = be64_at(IFC_ADDR(create_eq_in, cmd->in, event_bitmask) + 8 * i);
+	if (cmd->hca->faults.no_odp && eq->event_mask[0] >> EVENT_PAGE_FAULT & 1)
+		return cmd_fail(cmd, CMD_BAD_PARAM, "page faults, but no on-demand paging");
 	eq->uar = (struct uar *)cmd_obj(cmd, OBJ_UAR, IFC_GET(eqc, eqc, uar_page), &status);
 	if (!eq->uar)
 		return status;

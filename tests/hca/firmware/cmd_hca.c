@@ -180,9 +180,14 @@ static enum cmd_status query_hca_cap(struct cmd *cmd)
 {
 	uint32_t room = cmd->out_len < CMD_ROOM ? CMD_ROOM : cmd->out_len;
 	uint32_t at = IFC_BYTE(query_hca_cap_out, capability);
+	bool no_odp = cmd->hca->faults.no_odp;
+	unsigned int type = cmd->op_mod >> 1;
 
-	if (caps_query(cmd->hca->caps, cmd->op_mod >> 1, cmd->op_mod & 1, cmd->out + at, room - at))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "no capabilities of type %u", cmd->op_mod >> 1);
+	if ((type == CAPS_ODP && no_odp) ||
+	    caps_query(cmd->hca->caps, type, cmd->op_mod & 1, cmd->out + at, room - at))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "no capabilities of type %u", type);
+	if (type == CAPS_GENERAL && no_odp)
+		IFC_SET(cmd_hca_cap, cmd->out + at, pg, 0);
 	return CMD_OK;
 }
 

@@ -123,7 +123,7 @@ static void check_registers(void)
 /* What the driver has chosen of the capabilities is all that there is again. */
 static void check_caps(void)
 {
-	static const enum caps_type types[] = { CAPS_GENERAL, CAPS_ATOMIC };
+	static const enum caps_type types[] = { CAPS_GENERAL, CAPS_ODP, CAPS_ATOMIC };
 	static uint8_t now[4096], max[4096];
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {

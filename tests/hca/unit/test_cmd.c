@@ -161,6 +161,31 @@ TEST(capabilities)
 	drv_stop();
 }
 
+/* Claimed, but for no transport; or, by a fault, not claimed at all. */
+TEST(on_demand_paging_is_claimed_or_not)
+{
+	const uint8_t *got = IFC_ADDR(query_hca_cap_out, drv.out, capability);
+
+	power_on();
+	CHECK_EQ(enable(), CMD_OK);
+	CHECK_EQ(query_caps(0), CMD_OK);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, pg), 1);
+	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_OK);
+	for (size_t i = 0; i < IFC_SIZE(odp_cap); i++)
+		CHECK_EQ(got[i], 0);
+	drv_begin(set_hca_cap, SET_HCA_CAP);
+	drv_mod(CAPS_ODP << 1);
+	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+
+	drv.hca->faults.no_odp = true;
+	CHECK_EQ(query_caps(0), CMD_OK);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, pg), 0);
+	CHECK_EQ(query_caps(1), CMD_OK);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, pg), 0);
+	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_BAD_PARAM);
+	drv_stop();
+}
+
 TEST(what_the_function_is)
 {
 	drv_start();
@@ -452,6 +477,10 @@ TEST(malformed_event_queues)
 	drv_eq_begin(uar, 0);
 	IN(create_eq, eq_context_entry.log_eq_size, DRV_LOG_EQ + 1);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+	drv.hca->faults.no_odp = true;
+	drv_eq_begin(uar, 1 << MLX5_EVENT_TYPE_CODING_PAGE_FAULT_EVENT);
+	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+	drv.hca->faults.no_odp = false;
 	drv_eq_begin(uar + 1, 0);
 	CHECK_EQ(drv_run(), CMD_BAD_RES);
 	drv_eq_begin(uar, 0);

@@ -345,9 +345,12 @@ TEST(faults_are_set_shown_and_cleared)
 	CHECK_EQ(hcas[0].faults.command[0].count, 3);
 	CHECK_EQ(hcas[0].faults.command[1].opcode, 0x400);
 	CHECK_EQ(hcas[0].faults.command[1].count, 1);
+	ANSWERS("fault odp off --function 0", "ok\n");
+	CHECK(hcas[0].faults.no_odp && !hcas[1].faults.no_odp);
 	ANSWERS("fault show --function 0",
-		"ok\ntable faults\nfunction:d\tlink:s\tfatal:d\tdrop:d\tdrop_permille:d\tdelay_us:d\t"
-		"fail_commands:s\n0\tdown\t1\t0\t100\t250\tCREATE_QP:0xf*3,?:0x1*1\n");
+		"ok\ntable faults\nfunction:d\tlink:s\tfatal:d\todp:s\tdrop:d\tdrop_permille:d\t"
+		"delay_us:d\tfail_commands:s\n"
+		"0\tdown\t1\toff\t0\t100\t250\tCREATE_QP:0xf*3,?:0x1*1\n");
 	ANSWERS("fault fail-command CREATE_QP --count 0 --function 0", "ok\n");
 	CHECK_EQ(hcas[0].faults.command[0].opcode, 0);
 	ANSWERS("fault fail-command 0x400 --count 9 --function 0", "ok\n"); /* where it was */
@@ -359,6 +362,7 @@ TEST(faults_are_set_shown_and_cleared)
 	CHECK_EQ(hcas[0].faults.delay_ns + hcas[0].faults.drop_permille + hcas[1].faults.drop_next +
 			 hcas[0].faults.command[1].opcode,
 		 0);
+	CHECK(!hcas[0].faults.no_odp);
 
 	REFUSES("fault drop");
 	REFUSES("fault drop many");
@@ -367,6 +371,8 @@ TEST(faults_are_set_shown_and_cleared)
 	REFUSES("fault delay 60000001");
 	REFUSES("fault link sideways");
 	REFUSES("fault fatal");
+	REFUSES("fault odp");
+	REFUSES("fault odp maybe");
 	REFUSES("fault fail-command BREW_COFFEE");
 	REFUSES("fault fail-command 0");
 	REFUSES("fault fail-command 0x10000");
