@@ -59,12 +59,12 @@ static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entri
 }
 
 /* Without a completion channel there is nobody to tell. The kernel may ask at any time. */
-static int take_bit(struct xenib_dev *dev, struct xenib_cq *cq)
+static int take_bit(struct xenib_dev *dev, struct xenib_cq *cq, u32 vector)
 {
 	cq->event_bit = XEN_VHCA_NO_EVENT;
 	if (!cq->k && !cq->ibcq.cq_context)
 		return 0;
-	return xenib_events_take_bit(dev->events, &cq->event_bit);
+	return xenib_events_take_bit(dev->events, vector, &cq->event_bit);
 }
 
 /*
@@ -115,11 +115,13 @@ static void put_memory(struct xenib_cq *cq)
 	xenib_queue_mem_put(&cq->mem);
 }
 
-static int make(struct xenib_dev *dev, struct xenib_cq *cq, u32 entries, u32 cqe_size)
+static int make(struct xenib_dev *dev, struct xenib_cq *cq, const struct ib_cq_init_attr *attr,
+		u32 cqe_size)
 {
+	u32 entries = entries_of(attr);
 	int err;
 
-	err = take_bit(dev, cq);
+	err = take_bit(dev, cq, attr->comp_vector);
 	if (err)
 		return err;
 	err = send_create(cq->mem.ctx, cq, entries, cqe_size);
@@ -140,13 +142,12 @@ static void unmake(struct xenib_dev *dev, struct xenib_cq *cq)
 static int create_kernel_cq(struct xenib_dev *dev, struct xenib_cq *cq,
 			    const struct ib_cq_init_attr *attr)
 {
-	u32 entries = entries_of(attr);
 	int err;
 
-	err = xenib_kcq_init(cq, entries);
+	err = xenib_kcq_init(cq, entries_of(attr));
 	if (err)
 		return err;
-	err = make(dev, cq, entries, XENIB_CQE_SIZE);
+	err = make(dev, cq, attr, XENIB_CQE_SIZE);
 	if (err) {
 		put_memory(cq);
 		return err;
@@ -164,7 +165,6 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct xenib_create_cq_req req;
 	struct xenib_cq *cq = to_xcq(ibcq);
 	struct ib_udata *udata;
-	u32 entries;
 	int err;
 
 	err = check_attr(dev, attr);
@@ -180,11 +180,10 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 
-	entries = entries_of(attr);
-	err = get_memory(xenib_udata_ctx(udata), cq, entries, &req);
+	err = get_memory(xenib_udata_ctx(udata), cq, entries_of(attr), &req);
 	if (err)
 		return err;
-	err = make(dev, cq, entries, req.cqe_size);
+	err = make(dev, cq, attr, req.cqe_size);
 	if (err)
 		goto err_put;
 	resp.cqn = cq->cqn;

@@ -175,7 +175,7 @@ static void set_up(struct xenib_dev *dev)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->node_guid = (__force __be64)dev->attr.node_guid;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = 1; /* one event channel */
+	ibdev->num_comp_vectors = xenib_events_vectors(dev->events);
 	ibdev->dev.parent = &dev->xbdev->dev;
 	strscpy(ibdev->node_desc, init_utsname()->nodename, sizeof(ibdev->node_desc));
 

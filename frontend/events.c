@@ -61,6 +61,14 @@ struct port_events {
 	unsigned long since; /* jiffies: when that was so */
 };
 
+/* A completion vector */
+struct channel {
+	struct xenib_events *events;
+	char name[32];
+	evtchn_port_t evtchn;
+	int irq;
+};
+
 struct xenib_events {
 	struct xenbus_device *xbdev;
 	void (*fault)(void *context);
@@ -86,8 +94,8 @@ struct xenib_events {
 
 	atomic64_t counts[XENIB_EVENTS_COUNTS];
 
-	evtchn_port_t evtchn;
-	int irq;
+	unsigned int vectors;
+	struct channel channels[XEN_VHCA_MAX_EVENT_VECTORS];
 };
 
 static void count(struct xenib_events *events, enum xenib_events_count which)
@@ -147,8 +155,8 @@ static bool notify_completion(struct xenib_events *events, u32 bit)
 }
 
 /*
- * One look through the page: clears the bits that are set, and tells their CQs. Why no event is
- * lost is in vhca_event.h; our part of it is
+ * One look through the page, at the words of a vector: clears the bits that are set, and tells
+ * their CQs. Why no event is lost is in vhca_event.h; our part of it is
  *
  * - that the look as a whole comes after the end of the event channel's pending state, which Linux
  *   clears before it calls the handler; a notification from then on brings another look;
@@ -159,13 +167,13 @@ static bool notify_completion(struct xenib_events *events, u32 bit)
  *
  * There is one look, however many bits are set meanwhile: the backend cannot keep us here.
  */
-static bool notify_completions(struct xenib_events *events)
+static bool notify_completions(struct xenib_events *events, unsigned int vector)
 {
 	u32 words = READ_ONCE(events->words), word, bits;
 	bool any = false;
 
 	virt_mb(); /* the pending state, then the bits */
-	for (word = 0; word < words; word++) {
+	for (word = vector; word < words; word += events->vectors) {
 		bits = vhca_bits_take(events->bits.page, word);
 		for (; bits; bits &= bits - 1)
 			any |= notify_completion(events, word * 32 + __ffs(bits));
@@ -173,15 +181,36 @@ static bool notify_completions(struct xenib_events *events)
 	return any;
 }
 
-int xenib_events_take_bit(struct xenib_events *events, u32 *bit)
+unsigned int xenib_events_vectors(const struct xenib_events *events)
 {
-	int err;
+	return events ? events->vectors : 1;
+}
+
+/* With the lock held, which is left meanwhile. */
+static int take_bit_of(struct xenib_events *events, unsigned int vector, u32 *bit)
+{
+	int err = -EBUSY;
+	u32 first;
+
+	for (first = vector * 32; err == -EBUSY && first < XEN_VHCA_EVENT_BITS;
+	     first += events->vectors * 32)
+		err = __xa_alloc(&events->cqs, bit, NULL, XA_LIMIT(first, first + 31), GFP_KERNEL);
+	return err;
+}
+
+int xenib_events_take_bit(struct xenib_events *events, unsigned int vector, u32 *bit)
+{
+	int err = -EBUSY;
 
 	*bit = XEN_VHCA_NO_EVENT;
 	if (!events)
 		return 0;
 	xa_lock_irq(&events->cqs);
-	err = __xa_alloc(&events->cqs, bit, NULL, XA_LIMIT(0, XEN_VHCA_EVENT_BITS - 1), GFP_KERNEL);
+	if (events->vectors > 1)
+		err = take_bit_of(events, vector % events->vectors, bit);
+	if (err == -EBUSY)
+		err = __xa_alloc(&events->cqs, bit, NULL, XA_LIMIT(0, XEN_VHCA_EVENT_BITS - 1),
+				 GFP_KERNEL);
 	if (!err && *bit / 32 >= events->words)
 		WRITE_ONCE(events->words, *bit / 32 + 1);
 	xa_unlock_irq(&events->cqs);
@@ -459,11 +488,14 @@ void xenib_events_stop(struct xenib_events *events)
 
 static irqreturn_t events_interrupt(int irq, void *arg)
 {
-	struct xenib_events *events = arg;
+	struct channel *channel = arg;
+	struct xenib_events *events = channel->events;
+	unsigned int vector = channel - events->channels;
 	bool any;
 
-	any = notify_completions(events);
-	any |= read_ring(events);
+	any = notify_completions(events, vector);
+	if (!vector)
+		any |= read_ring(events);
 	if (!any)
 		count(events, XENIB_EVENTS_SPURIOUS);
 	xen_irq_lateeoi(irq, any ? 0 : XEN_EOI_FLAG_SPURIOUS);
@@ -480,25 +512,43 @@ static void unshare_page(struct shared_page *shared)
 	xenbus_teardown_ring(&shared->page, 1, &shared->ref);
 }
 
-static int bind_channel(struct xenib_events *events)
+static int bind_channel(struct xenib_events *events, unsigned int vector)
 {
+	struct channel *channel = &events->channels[vector];
 	int err;
 
-	err = xenbus_alloc_evtchn(events->xbdev, &events->evtchn);
+	channel->events = events;
+	snprintf(channel->name, sizeof(channel->name), "xen-ibfront-events-%u", vector);
+	err = xenbus_alloc_evtchn(events->xbdev, &channel->evtchn);
 	if (err)
 		return err;
-	events->irq = bind_evtchn_to_irqhandler_lateeoi(events->evtchn, events_interrupt, 0,
-							"xen-ibfront-events", events);
-	if (events->irq < 0) {
-		xenbus_free_evtchn(events->xbdev, events->evtchn);
-		return events->irq;
+	channel->irq = bind_evtchn_to_irqhandler_lateeoi(channel->evtchn, events_interrupt, 0,
+							 channel->name, channel);
+	if (channel->irq < 0) {
+		xenbus_free_evtchn(events->xbdev, channel->evtchn);
+		return channel->irq;
 	}
+	/* An administrator can choose another. A single one is where Xen has put it. */
+	if (events->vectors > 1)
+		irq_set_affinity_and_hint(channel->irq,
+					  cpumask_of(cpumask_local_spread(vector, NUMA_NO_NODE)));
 	return 0;
 }
 
-struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fault)(void *context),
-					 void *context)
+/* Those of the first so many vectors. */
+static void unbind_channels(struct xenib_events *events, unsigned int count)
 {
+	while (count--) {
+		if (events->vectors > 1)
+			irq_update_affinity_hint(events->channels[count].irq, NULL);
+		unbind_from_irqhandler(events->channels[count].irq, &events->channels[count]);
+	}
+}
+
+struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, unsigned int vectors,
+					 void (*fault)(void *context), void *context)
+{
+	unsigned int bound;
 	struct xenib_events *events;
 	int err;
 
@@ -508,6 +558,7 @@ struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fau
 	events->xbdev = xbdev;
 	events->fault = fault;
 	events->context = context;
+	events->vectors = vectors;
 	xa_init_flags(&events->cqs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	INIT_DELAYED_WORK(&events->work, async_work);
 	INIT_DELAYED_WORK(&events->port.work, port_work);
@@ -524,12 +575,15 @@ struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fau
 	if (err)
 		goto err_unshare_bits;
 	vhca_async_front_init(&events->async, events->ring.page);
-	err = bind_channel(events);
-	if (err)
-		goto err_unshare_ring;
+	for (bound = 0; bound < vectors; bound++) {
+		err = bind_channel(events, bound);
+		if (err)
+			goto err_unbind;
+	}
 	return events;
 
-err_unshare_ring:
+err_unbind:
+	unbind_channels(events, bound);
 	unshare_page(&events->ring);
 err_unshare_bits:
 	unshare_page(&events->bits);
@@ -542,7 +596,9 @@ void xenib_events_destroy(struct xenib_events *events)
 {
 	if (!events)
 		return;
-	unbind_from_irqhandler(events->irq, events);
+	unbind_channels(events, events->vectors);
+	/* Another frontend, which may come here next, might not know of it. */
+	xenbus_rm(XBT_NIL, events->xbdev->nodename, XEN_VHCA_FIELD_EVENT_VECTORS);
 	cancel_delayed_work_sync(&events->work);
 	cancel_delayed_work_sync(&events->port.work);
 	unshare_page(&events->ring);
@@ -555,8 +611,11 @@ int xenib_events_publish(struct xenib_events *events, struct xenbus_device *xbde
 			 struct xenbus_transaction xbt)
 {
 	const char *dir = xbdev->nodename;
+	unsigned int vector;
+	char key[32];
 	int err;
 
+	xenbus_rm(xbt, dir, XEN_VHCA_FIELD_EVENT_VECTORS);
 	if (!events) {
 		xenbus_rm(xbt, dir, XEN_VHCA_FIELD_CQ_EVENT_REF);
 		xenbus_rm(xbt, dir, XEN_VHCA_FIELD_ASYNC_EVENT_REF);
@@ -569,6 +628,12 @@ int xenib_events_publish(struct xenib_events *events, struct xenbus_device *xbde
 				    events->ring.ref);
 	if (!err)
 		err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL, "%u",
-				    events->evtchn);
+				    events->channels[0].evtchn);
+	for (vector = 1; !err && vector < events->vectors; vector++) {
+		snprintf(key, sizeof(key), XEN_VHCA_FIELD_EVENT_CHANNEL_OF "%u", vector);
+		err = xenbus_printf(xbt, dir, key, "%u", events->channels[vector].evtchn);
+	}
+	if (!err && events->vectors > 1)
+		err = xenbus_printf(xbt, dir, XEN_VHCA_FIELD_EVENT_VECTORS, "%u", events->vectors);
 	return err;
 }

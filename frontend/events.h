@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * events.h - what the backend tells of CQs, QPs, SRQs, the port and the device: two shared pages
- * and an event channel (vhca.h, "Events").
+ * and event channels (vhca.h, "Events").
  *
  * A pointer to the events of a device may be NULL: the backend has none, or they are not wanted.
  * Then nothing is ever told, and all functions here do nothing.
@@ -22,8 +22,11 @@ struct xenib_events;
  * Pages and event channel, shared with the backend of this device. fault is called when the backend
  * breaks the protocol; nothing is told any more then. Returns an ERR_PTR.
  */
-struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, void (*fault)(void *context),
-					 void *context);
+struct xenib_events *xenib_events_create(struct xenbus_device *xbdev, unsigned int vectors,
+					 void (*fault)(void *context), void *context);
+
+/* How many completion vectors there are, each with an event channel, served by a CPU of its own. */
+unsigned int xenib_events_vectors(const struct xenib_events *events);
 
 /* Ends the grants (pages still in use by the peer are never reused) and frees. */
 void xenib_events_destroy(struct xenib_events *events);
@@ -40,9 +43,9 @@ void xenib_events_stop(struct xenib_events *events);
 
 /*
  * A bit for a CQ that is going to be made, or XEN_VHCA_NO_EVENT. It is given back when the backend
- * does not have the CQ any more. -ENOMEM.
+ * does not have the CQ any more. It is of this vector, unless all of that one are taken. -ENOMEM.
  */
-int xenib_events_take_bit(struct xenib_events *events, u32 *bit);
+int xenib_events_take_bit(struct xenib_events *events, unsigned int vector, u32 *bit);
 void xenib_events_give_bit(struct xenib_events *events, u32 bit);
 
 struct xenib_cq;

@@ -163,11 +163,14 @@ static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring,
 static struct xenib_events *create_events(struct xenib_hca *hca)
 {
 	struct xenbus_device *xbdev = hca->xbdev;
+	unsigned int vectors;
 
 	if (!want_events ||
 	    !xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_EVENTS, 0))
 		return NULL;
-	return xenib_events_create(xbdev, events_fault, hca);
+	vectors = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, 1);
+	vectors = min3(vectors, num_online_cpus(), (unsigned int)XEN_VHCA_MAX_EVENT_VECTORS);
+	return xenib_events_create(xbdev, max(vectors, 1U), events_fault, hca);
 }
 
 /* InitWait -> Initialised. */

@@ -68,6 +68,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-kernel = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mw-entries = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
+ * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
  * /local/domain/5/device/vhca/0/backend-id = "0"
@@ -84,6 +85,8 @@
  * /local/domain/5/device/vhca/0/cq-event-ref = "869"
  * /local/domain/5/device/vhca/0/async-event-ref = "870"
  * /local/domain/5/device/vhca/0/event-event-channel = "16"
+ * /local/domain/5/device/vhca/0/event-vectors = "2"
+ * /local/domain/5/device/vhca/0/event-event-channel-1 = "17"
  * /local/domain/5/device/vhca/0/doorbell-gfn = "1048576"
  * /local/domain/5/device/vhca/0/doorbell-gfns = "512"
  *
@@ -118,6 +121,8 @@
  *      does not know it answers E_RESERVED.
  * feature-mads
  *      "1": GSI_OPEN and the commands that follow it are supported.
+ * max-event-vectors
+ *      How many event channels there may be for completion events, 1 to 8. Without it: 1.
  * error
  *      Why the backend closed the device or refused the frontend's parameters: one
  *      line for people.
@@ -141,6 +146,11 @@
  *      With feature-events only, and then all of them or none: the page of completion
  *      event bits, the page of the asynchronous event ring, and the event channel of
  *      both (backend to frontend). Without them there are no events.
+ * event-vectors, event-event-channel-<n>
+ *      With events only. Completion events have so many vectors, 1 to max-event-vectors, each
+ *      with an event channel of its own (see "Events"): that of vector 0 is
+ *      event-event-channel, those of the others are here, n being their number. Without
+ *      event-vectors there is one.
  * doorbell-gfn, doorbell-gfns
  *      Of an auto-translated guest: the first of the frames that it has reserved for
  *      doorbell pages, and how many there are. Written before its first UAR_ALLOC,
@@ -161,6 +171,7 @@
 #define XEN_VHCA_FIELD_FEATURE_KERNEL "feature-kernel"
 #define XEN_VHCA_FIELD_FEATURE_MW_ENTRIES "feature-mw-entries"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
+#define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
 
 /* In the frontend's directory. References and channels are 32-bit numbers. */
@@ -172,6 +183,8 @@
 #define XEN_VHCA_FIELD_CQ_EVENT_REF "cq-event-ref"
 #define XEN_VHCA_FIELD_ASYNC_EVENT_REF "async-event-ref"
 #define XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL "event-event-channel"
+#define XEN_VHCA_FIELD_EVENT_VECTORS "event-vectors"     /* 1 to max-event-vectors */
+#define XEN_VHCA_FIELD_EVENT_CHANNEL_OF "event-event-channel-" /* with the vector's number behind it */
 #define XEN_VHCA_FIELD_DOORBELL_GFN "doorbell-gfn"       /* 64 bits */
 #define XEN_VHCA_FIELD_DOORBELL_GFNS "doorbell-gfns"     /* 32 bits */
 
@@ -809,8 +822,14 @@ enum xen_vhca_family { XEN_VHCA_FAMILY_MLX5 = 1 };
  * other accesses. Bits coalesce, and cannot be lost. The backend need not notify for a bit that was
  * set before, because the one who set it does. Once CQ_DESTROY has succeeded its bit is not set any
  * more: clear it, and it can be used for another CQ. A bit that is no CQ's means nothing.
+ *
+ * With several event vectors, each 32 bits belong to one of them in turn: bit n to the vector
+ * n / 32 % event-vectors. The backend notifies the event channel of that vector, and the frontend
+ * looks there at the bits of that one alone. So each vector can be served by a CPU of its own.
+ * Asynchronous events are notified by the channel of vector 0.
  */
 #define XEN_VHCA_EVENT_BITS (XEN_VHCA_PAGE_SIZE * 8)
+#define XEN_VHCA_MAX_EVENT_VECTORS 8
 
 /*
  * Asynchronous events: a ring in a page of its own, written by the backend, read by the frontend.

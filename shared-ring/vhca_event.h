@@ -34,6 +34,12 @@
 
 #define VHCA_EVENT_WORDS (XEN_VHCA_EVENT_BITS / 32)
 
+/* vhca_event_vector - which one of so many vectors a bit belongs to. */
+static inline uint32_t vhca_event_vector(uint32_t bit, uint32_t vectors)
+{
+	return bit / 32 % vectors;
+}
+
 /* What an asynchronous event is about. */
 enum vhca_async_kind {
 	VHCA_ASYNC_UNKNOWN,

@@ -40,6 +40,8 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 
 	if (attr.events && !events_told(cmd->v->events))
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "events were not negotiated");
+	if (attr.events)
+		attr.vector = events_vector(cmd->v->events, a->event_bit);
 	status = find_parts(cmd, &attr);
 	if (status)
 		return status;

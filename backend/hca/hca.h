@@ -45,7 +45,8 @@ struct hca_cq_attr {
 	uint64_t buf, dbr;
 	uint32_t cqes, cqe_size;
 	uint32_t uar_index;
-	bool events; /* completion events; of a context that has events */
+	uint32_t vector; /* those of different ones have different event queues, if it has several */
+	bool events;     /* completion events; of a context that has events */
 };
 
 struct hca_srq_attr {

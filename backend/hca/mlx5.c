@@ -424,7 +424,8 @@ static int mlx5_open(const char *name, unsigned int port, uint32_t spread, struc
 		goto err_free;
 	}
 	m->info = info.driver;
-	m->vector = info.vectors ? spread % info.vectors : 0;
+	m->vectors = info.vectors ?: 1;
+	m->vector = spread % m->vectors;
 	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);
 	if (m->events < 0) {
 		err = m->events;

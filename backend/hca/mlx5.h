@@ -17,9 +17,9 @@ struct mlx5 {
 	struct hca hca;
 	char name[UVERBS_NAME_MAX];
 	unsigned int port;
-	int queries;     /* a context of the daemon's own, for queries, */
-	int events;      /* and what its port and device have to say */
-	uint32_t vector; /* which of the HCA's event queues serves the completion events */
+	int queries;              /* a context of the daemon's own, for queries, */
+	int events;               /* and what its port and device have to say */
+	uint32_t vector, vectors; /* which of the HCA's event queues serves vector 0, of how many */
 	struct mlx5_ib_alloc_ucontext_resp info;
 };
 

@@ -31,16 +31,22 @@ static struct xen_vhca_async_page *async_page(struct fixture *fix)
 	return shm_page(fix->shm, FIXTURE_ASYNC_REF);
 }
 
-/* Waits for a notification. False: none within ms. */
-static bool notified(struct fixture *fix, int ms)
+/* Waits for a notification of a vector. False: none within ms. */
+static bool notified_of(struct fixture *fix, uint32_t vector, int ms)
 {
-	struct pollfd channel = { .fd = fix->shm->to_front[CHANNEL_EVENTS], .events = POLLIN };
+	struct pollfd channel = { .fd = fix->shm->to_front[CHANNEL_EVENTS + vector],
+				  .events = POLLIN };
 	eventfd_t count;
 
 	if (poll(&channel, 1, ms) != 1)
 		return false;
 	eventfd_read(channel.fd, &count);
 	return true;
+}
+
+static bool notified(struct fixture *fix, int ms)
+{
+	return notified_of(fix, 0, ms);
 }
 
 static bool take_bit(struct fixture *fix, uint32_t bit)
@@ -69,14 +75,20 @@ static void make_processes(struct fixture *fix, struct fixture_process p[], unsi
 	}
 }
 
-static void start(struct fixture *fix)
+static void start_with(struct fixture *fix, uint32_t event_vectors)
 {
 	struct quota quota;
 
 	quota_setup(&quota, NULL, NULL);
 	quota.bytes.limit = 1 << 30; /* for many processes */
 	fixture_init(fix, false, &quota);
+	fix->vectors = event_vectors;
 	fixture_events(fix);
+}
+
+static void start(struct fixture *fix)
+{
+	start_with(fix, 1);
 }
 
 /* Completion events */
@@ -160,6 +172,32 @@ static void only_who_is_there(void)
 		CHECK(!fixture_process(&fix, &p[0]));
 		CHECK(!take_bit(&fix, bit_of(0)));
 	}
+	fixture_fini(&fix);
+}
+
+#define VECTORS 3
+
+/* Each vector has every third 32 bits: its channel rings for these, and for no others. */
+static void vectors(void)
+{
+	static const uint32_t bits[] = { 0, 31, 32, 65, 96, 97, XEN_VHCA_EVENT_BITS - 1 };
+	static const uint32_t of[] = { 0, 0, 1, 2, 0, 0, 1023 % VECTORS };
+	struct fixture_process p;
+	uint32_t i, vector;
+	struct fixture fix;
+
+	start_with(&fix, VECTORS);
+	for (i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+		fix.event_bit = bits[i];
+		CHECK(!fixture_process(&fix, &p));
+		CHECK(fake_complete(&fix.fake, p.cq));
+		CHECK(notified_of(&fix, of[i], 10000) && take_bit(&fix, bits[i]));
+		for (vector = 0; vector < VECTORS; vector++)
+			CHECK(!notified_of(&fix, vector, 0));
+		CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	}
+	events_port(fix.v.events, XEN_VHCA_ASYNC_SM_CHANGE);
+	CHECK(notified_of(&fix, 0, 10000));
 	fixture_fini(&fix);
 }
 
@@ -586,9 +624,10 @@ static void hostile_guest(void)
 static void bad_parameters(void)
 {
 	const struct events_params bad[] = {
-		{ SHM_PAGES, FIXTURE_ASYNC_REF, 10 },
-		{ FIXTURE_BITS_REF, ~0u, 10 },
-		{ FIXTURE_BITS_REF, FIXTURE_ASYNC_REF, 0 },
+		{ SHM_PAGES, FIXTURE_ASYNC_REF, 1, { 10 } },
+		{ FIXTURE_BITS_REF, ~0u, 1, { 10 } },
+		{ FIXTURE_BITS_REF, FIXTURE_ASYNC_REF, 1, { 0 } },
+		{ FIXTURE_BITS_REF, FIXTURE_ASYNC_REF, 2, { 10, 0 } },
 	};
 	struct fixture fix;
 	char why[96];
@@ -605,6 +644,7 @@ int main(void)
 	bad_parameters();
 	not_negotiated();
 	only_who_is_there();
+	vectors();
 	no_completion_is_lost();
 	closing();
 	counted();

@@ -43,6 +43,7 @@ static const struct ratelimit_rate read_rate = { .burst = 64, .interval_ms = 1, 
 struct events {
 	struct vhca *v;
 	void *bits, *ring; /* the guest's pages; NULL: it wants to hear of nothing */
+	uint32_t vectors;
 	int epoll, wake, flood, counted;
 	pthread_t thread;
 
@@ -71,9 +72,10 @@ static uint64_t now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-static void notify(struct events *e)
+/* A vector whose bits have news; vector 0 also has the ring. */
+static void notify(struct events *e, uint32_t vector)
 {
-	e->v->t->ops->notify(e->v->t, CHANNEL_EVENTS);
+	e->v->t->ops->notify(e->v->t, CHANNEL_EVENTS + vector);
 }
 
 /* Under the lock. The object's events, as far as there is room. False: some are left. */
@@ -146,7 +148,7 @@ void events_port(struct events *e, uint32_t type)
 	behind = e->behind;
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
-		notify(e);
+		notify(e, 0);
 	if (behind)
 		eventfd_write(e->wake, 1);
 }
@@ -169,16 +171,18 @@ void events_mads(struct events *e)
 {
 	const uint64_t begun = clock_ns();
 	struct vhca_mads *mads = &e->v->mads;
+	uint32_t vector;
 	bool news;
 
 	pthread_mutex_lock(&e->v->lock);
 	mads->told = true;
 	news = mads->ctx && vhca_bit_set(e->bits, mads->event_bit);
+	vector = events_vector(e, mads->event_bit);
 	if (news)
 		count_notify(e, begun);
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
-		notify(e);
+		notify(e, vector);
 }
 
 /* Reading what a context has */
@@ -191,26 +195,34 @@ static struct object *find(struct events *e, uint64_t user, enum obj_type type)
 	return obj && !obj->ctx->obj.dying ? obj : NULL;
 }
 
+/* Under the lock. Returns the vector to notify, as a bit; 0: none. */
+static uint32_t set_bit(struct events *e, uint32_t bit)
+{
+	if (bit == XEN_VHCA_NO_EVENT || !vhca_bit_set(e->bits, bit))
+		return 0;
+	return 1u << events_vector(e, bit);
+}
+
 static void notify_completions(struct events *e, const uint64_t *users, unsigned int n,
 			       uint64_t begun)
 {
-	bool news = false;
+	uint32_t news = 0;
 	struct object *obj;
 	unsigned int i;
 
 	pthread_mutex_lock(&e->v->lock);
 	for (i = 0; i < n; i++) {
 		obj = find(e, users[i], OBJ_CQ);
-		if (obj && ((struct cq *)obj)->event_bit != XEN_VHCA_NO_EVENT)
-			news |= vhca_bit_set(e->bits, ((struct cq *)obj)->event_bit);
+		if (obj)
+			news |= set_bit(e, ((struct cq *)obj)->event_bit);
 	}
 	e->v->counters.completions += n;
 	notify_of_counters(e);
 	if (news)
 		count_notify(e, begun);
 	pthread_mutex_unlock(&e->v->lock);
-	if (news)
-		notify(e);
+	for (; news; news &= news - 1)
+		notify(e, __builtin_ctz(news));
 }
 
 static bool read_completions(struct events *e, struct context *ctx)
@@ -278,7 +290,7 @@ static void notify_asyncs(struct events *e, const struct hca_event *events, unsi
 	news = is_news(e, prod, begun);
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
-		notify(e);
+		notify(e, 0);
 	if (vhca_is_faulty(e->v))
 		eventfd_write(e->flood, 1);
 }
@@ -365,7 +377,7 @@ static void retry(struct events *e)
 	news = is_news(e, prod, begun);
 	pthread_mutex_unlock(&e->v->lock);
 	if (news)
-		notify(e);
+		notify(e, 0);
 	e->retry_ms = news ? RETRY_MS : e->retry_ms * 2;
 	if (e->retry_ms > RETRY_MOST_MS)
 		e->retry_ms = RETRY_MOST_MS;
@@ -461,6 +473,11 @@ bool events_told(const struct events *e)
 	return e && e->ring;
 }
 
+uint32_t events_vector(const struct events *e, uint32_t bit)
+{
+	return vhca_event_vector(bit, e->vectors);
+}
+
 int events_flood_fd(const struct events *e)
 {
 	return e->flood;
@@ -531,6 +548,7 @@ static void unmap_page(void *page)
 static int connect_guest(struct events *e, const struct events_params *params, const char **what)
 {
 	struct transport *t = e->v->t;
+	uint32_t i;
 	int err;
 
 	*what = "mapping the page of completion events";
@@ -543,7 +561,8 @@ static int connect_guest(struct events *e, const struct events_params *params, c
 		goto err_bits;
 	vhca_async_back_init(&e->async, e->ring);
 	*what = "binding the event channel of events";
-	err = t->ops->bind(t, CHANNEL_EVENTS, params->channel);
+	for (i = 0; !err && i < params->vectors; i++)
+		err = t->ops->bind(t, CHANNEL_EVENTS + i, params->channels[i]);
 	if (!err)
 		return 0;
 
@@ -563,6 +582,7 @@ struct events *events_new(struct vhca *v, const struct events_params *params, ch
 	if (!e)
 		goto err_why;
 	e->v = v;
+	e->vectors = params ? params->vectors : 1;
 	if (params) {
 		err = connect_guest(e, params, &what);
 		if (err)

@@ -28,7 +28,9 @@ struct events;
 
 /* What the frontend has published; nothing of it has been checked. */
 struct events_params {
-	uint32_t cq_ref, async_ref, channel;
+	uint32_t cq_ref, async_ref;
+	uint32_t vectors; /* 1 to XEN_VHCA_MAX_EVENT_VECTORS: this has been checked */
+	uint32_t channels[XEN_VHCA_MAX_EVENT_VECTORS];
 };
 
 /*
@@ -47,6 +49,9 @@ int events_watch(struct events *events, const struct context *ctx);
 
 /* events_told - whether the guest wants to hear of events. NULL is fine. */
 bool events_told(const struct events *events);
+
+/* events_vector - the event vector that the bit belongs to. */
+uint32_t events_vector(const struct events *events, uint32_t bit);
 
 /*
  * events_look - reads what the context has to say of its queues now, in the caller's thread: before

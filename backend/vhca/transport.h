@@ -18,8 +18,8 @@ struct transport;
 
 enum transport_channel {
 	CHANNEL_COMMANDS, /* both directions */
-	CHANNEL_EVENTS,   /* to the guest; what it sends here is not heard */
-	CHANNELS
+	CHANNEL_EVENTS,   /* to the guest, one for each vector; what it sends here is not heard */
+	CHANNELS = CHANNEL_EVENTS + XEN_VHCA_MAX_EVENT_VECTORS
 };
 
 struct transport_ops {

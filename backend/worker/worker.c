@@ -33,6 +33,7 @@
 #include "util/paths.h"
 #include "util/ratelimit.h"
 #include "vhca/events.h"
+#include "worker/frontend.h"
 #include "worker/mm_pin.h"
 #include "worker/ring.h"
 #include "worker/status_write.h"
@@ -94,52 +95,6 @@ __attribute__((format(printf, 3, 4))) static void fail(struct worker *w, enum wo
 	w->result = result;
 }
 
-/* Reading what the frontend says: once, into our own copy. */
-
-static bool read_u32(struct worker *w, const char *key, uint32_t *value)
-{
-	uint64_t number;
-
-	if (!xb_read_number(w->xs, w->frontend, key, UINT32_MAX, &number))
-		return false;
-	*value = number;
-	return true;
-}
-
-static const char *read_params(struct worker *w, struct ring_params *p)
-{
-	uint32_t version, order, i;
-	char key[24];
-
-	if (!read_u32(w, XEN_VHCA_FIELD_VERSION, &version) || version != XEN_VHCA_VERSION)
-		return XEN_VHCA_FIELD_VERSION;
-	if (!read_u32(w, XEN_VHCA_FIELD_RING_PAGE_ORDER, &order) ||
-	    order > XEN_VHCA_MAX_RING_PAGE_ORDER)
-		return XEN_VHCA_FIELD_RING_PAGE_ORDER;
-	p->ring_order = order;
-	for (i = 0; i < 1u << order; i++) {
-		snprintf(key, sizeof(key), XEN_VHCA_FIELD_RING_REF "%u", i);
-		if (!read_u32(w, key, &p->ring_refs[i]))
-			return XEN_VHCA_FIELD_RING_REF;
-	}
-	if (!read_u32(w, XEN_VHCA_FIELD_DATA_DIR_REF, &p->data_dir_ref))
-		return XEN_VHCA_FIELD_DATA_DIR_REF;
-	return read_u32(w, XEN_VHCA_FIELD_EVENT_CHANNEL, &p->event_channel) ?
-		       NULL :
-		       XEN_VHCA_FIELD_EVENT_CHANNEL;
-}
-
-/* All of it, or none: a frontend that wants no events. */
-static const char *read_event_params(struct worker *w, struct events_params *p, bool *wanted)
-{
-	bool cq = read_u32(w, XEN_VHCA_FIELD_CQ_EVENT_REF, &p->cq_ref);
-	bool async = read_u32(w, XEN_VHCA_FIELD_ASYNC_EVENT_REF, &p->async_ref);
-	bool channel = read_u32(w, XEN_VHCA_FIELD_EVENT_EVENT_CHANNEL, &p->channel);
-
-	*wanted = cq;
-	return cq == async && cq == channel ? NULL : "cq-event-ref and async-event-ref";
-}
-
 /* The state machine */
 
 static bool start_ring(struct worker *w, const struct ring_params *params,
@@ -172,7 +127,8 @@ static void connect_frontend(struct worker *w)
 	const char *bad;
 	int err;
 
-	bad = read_params(w, &params) ?: read_event_params(w, &events, &wants_events);
+	bad = frontend_read_ring(w->xs, w->frontend, &params) ?:
+		      frontend_read_events(w->xs, w->frontend, &events, &wants_events);
 	if (bad) {
 		fail(w, WORKER_FAILED, "frontend gives no valid %s", bad);
 		return;
@@ -508,6 +464,8 @@ static void write_nodes(struct worker *w)
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MW_ENTRIES, "1");
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, "%u",
+		 XEN_VHCA_MAX_EVENT_VECTORS);
 }
 
 /* While it is root. Where dom0 has no such module, guests have no management. */

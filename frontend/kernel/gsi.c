@@ -438,7 +438,7 @@ void xenib_gsi_init(struct xenib_gsi *gsi, struct xenib_kcontext *kernel)
 	mutex_init(&gsi->lock);
 	INIT_WORK(&gsi->receive, receive_work);
 	if (!xenbus_read_unsigned(dev->xbdev->otherend, XEN_VHCA_FIELD_FEATURE_MADS, 0) ||
-	    xenib_events_take_bit(dev->events, &gsi->bit))
+	    xenib_events_take_bit(dev->events, 0, &gsi->bit))
 		return;
 	gsi->event.arm = &gsi->arm;
 	gsi->event.ibcq.comp_handler = mads_came;

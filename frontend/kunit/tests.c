@@ -391,13 +391,13 @@ static void test_events(struct kunit *test)
 	cq->ibcq.comp_handler = count_completion;
 	cq->ibcq.event_handler = count_event;
 	cq->ibcq.cq_context = &completions;
-	events = xenib_events_create(&fixture->xbdev, fault, fixture);
+	events = xenib_events_create(&fixture->xbdev, 1, fault, fixture);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(events));
 	bits = kunit_page(10);
 	page = kunit_page(11);
 	channel = kunit_newest_channel();
 	xenib_events_start(events, &fixture->dev->ibdev);
-	KUNIT_ASSERT_EQ(test, xenib_events_take_bit(events, &bit), 0);
+	KUNIT_ASSERT_EQ(test, xenib_events_take_bit(events, 0, &bit), 0);
 
 	/* No CQ has the bit; then one that is not armed, twice; then one that is armed. */
 	memset(bits, 0xff, PAGE_SIZE);

@@ -31,9 +31,14 @@ void fixture_init(struct fixture *fix, bool auto_translated, const struct quota 
 
 void fixture_events(struct fixture *fix)
 {
-	const struct events_params params = { FIXTURE_BITS_REF, FIXTURE_ASYNC_REF, 10 };
+	struct events_params params = {
+		FIXTURE_BITS_REF, FIXTURE_ASYNC_REF, fix->vectors ?: 1, { 0 }
+	};
 	char why[96];
+	uint32_t i;
 
+	for (i = 0; i < params.vectors; i++)
+		params.channels[i] = 10 + i;
 	fix->v.events = events_new(&fix->v, &params, why, sizeof(why));
 	CHECK(fix->v.events);
 }

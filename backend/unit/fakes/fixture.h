@@ -32,6 +32,7 @@ struct fixture {
 	uint32_t refs[XEN_VHCA_DATA_REFS]; /* the data page of fixture_do() */
 	xen_vhca_handle_t handle;          /* of the last object made */
 	int mads;                          /* of fixture_mads(), or 0 */
+	uint32_t vectors;                  /* of fixture_events(), if it is not one */
 	unsigned int gfns; /* given by fixture_process(), of an auto-translated guest */
 };
 

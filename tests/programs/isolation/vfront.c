@@ -212,6 +212,7 @@ void vf_publish(struct vfront *v)
 	}
 	vf_write(v, XEN_VHCA_FIELD_DATA_DIR_REF, "%u", v->directory.refs[0]);
 	vf_write(v, XEN_VHCA_FIELD_EVENT_CHANNEL, "%u", v->port);
+	vf_remove(v, XEN_VHCA_FIELD_EVENT_VECTORS); /* one */
 	if (!v->wants_events) {
 		vf_remove(v, XEN_VHCA_FIELD_CQ_EVENT_REF);
 		vf_remove(v, XEN_VHCA_FIELD_ASYNC_EVENT_REF);

@@ -121,7 +121,9 @@ static int end_make(struct pair *pair, struct end *end, enum ib_qp_type type,
 		.qp_context = end,
 	};
 
-	end->cq = ib_alloc_cq(pair->dev, NULL, 2 * DEPTH + 2, 0, context);
+	/* Of the last vector: there may be one. */
+	end->cq = ib_alloc_cq(pair->dev, NULL, 2 * DEPTH + 2, pair->dev->num_comp_vectors - 1,
+			      context);
 	if (IS_ERR(end->cq))
 		return PTR_ERR(end->cq);
 	init.send_cq = end->cq;

@@ -33,7 +33,7 @@ static const struct cq_size {
 	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1 },
 	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1u << 15 },
 	{ .cqe = 63, .cqe_size = 64, .reserved = 1 },
-	{ .cqe = 63, .cqe_size = 64, .comp_vector = 1 },
+	{ .cqe = 63, .cqe_size = 64, .comp_vector = 8 },
 	{ .cqe = 63, .cqe_size = 64, .comp_vector = 0xffffffff },
 };
 

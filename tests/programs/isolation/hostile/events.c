@@ -214,6 +214,11 @@ static void spoil_read_only(struct vfront *v, const char *key)
 	vf_write(v, key, "%u", pages.refs[0]);
 }
 
+static void spoil_vectors(struct vfront *v, const char *vectors)
+{
+	vf_write(v, "event-vectors", "%s", vectors);
+}
+
 static void run_connect(const void *arg)
 {
 	struct vfront v;
@@ -229,6 +234,10 @@ static void run_connect(const void *arg)
 	hostile_spoiled(&v, spoil_ref, "event-event-channel", "event channel of events");
 	hostile_spoiled(&v, spoil_read_only, "cq-event-ref", "completion events");
 	hostile_spoiled(&v, spoil_read_only, "async-event-ref", "asynchronous events");
+	hostile_spoiled(&v, spoil_vectors, "0", "event-vectors");
+	hostile_spoiled(&v, spoil_vectors, "9", "event-vectors");
+	hostile_spoiled(&v, spoil_vectors, "all", "event-vectors");
+	hostile_spoiled(&v, spoil_vectors, "2", "event-event-channel-"); /* which there is not */
 	vf_close(&v);
 }
 
