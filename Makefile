@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 # compile for the latter are in build/debug, and nothing of it is installed or packed.
 KERNEL ?= stock
 export KERNEL
-MODULES := frontend backend/modules/xen-ibdma backend/modules/xen-ibgsi tests/programs/ktest
+MODULES := frontend backend/modules/xen-ibdma backend/modules/xen-ibgrant backend/modules/xen-ibgsi tests/programs/ktest
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
 # Where a suite's tests are.
 TESTS_unit := tests/host
