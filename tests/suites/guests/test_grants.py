@@ -110,8 +110,8 @@ def test_refused():
 
 
 @contextlib.contextmanager
-def holder(case, says):
-    """It holds pages, and is killed at the end."""
+def pages_held(case, says):
+    """By a program, which is killed at the end."""
     before = daemon.mapped_grants("guest1")
     with lab.running("dom0", command(case)) as program:
         program.until_says(says)
@@ -124,7 +124,7 @@ def holder(case, says):
 def test_kill_writing():
     """The HCA writes to the guest's pages when the program is killed."""
     with granted() as guest:
-        with holder("hold", "holding"):
+        with pages_held("hold", "holding"):
             assert mapped() == PAGES
         guest.ask(f"fill {FIRST}")
         assert guest.ask(f"check {FIRST}") == "right", "the HCA writes on"
@@ -134,7 +134,7 @@ def test_kill_mapping():
     """In the middle of mapping and unmapping."""
     with granted():
         for _ in range(5):
-            with holder("hold-mapping", "mapping"):
+            with pages_held("hold-mapping", "mapping"):
                 pass
 
 
@@ -142,7 +142,7 @@ def test_taken_back():
     """The guest's program ends while its pages are mapped: they stay, and are the guest's again behind that."""
     with granter() as program:
         Granter(program)
-        with holder("hold", "holding") as holding:
+        with pages_held("hold", "holding") as holding:
             lab.run("guest1", "pkill -9 -x granter")
             assert mapped() == PAGES and holding.process.poll() is None
     with granted():
