@@ -86,7 +86,7 @@ def run(*cases):
     assert mapped() == 0
 
 
-@pytest.mark.parametrize("case", ["data", "local", "ranges"])
+@pytest.mark.parametrize("case", ["data", pytest.param("local", marks=pytest.mark.long), "ranges"])
 def test_data(case):
     with granted() as guest:
         run(case)
@@ -130,6 +130,7 @@ def test_kill_writing():
         assert guest.ask(f"check {FIRST}") == "right", "the HCA writes on"
 
 
+@pytest.mark.long
 def test_kill_mapping():
     """In the middle of mapping and unmapping."""
     with granted():
@@ -138,6 +139,7 @@ def test_kill_mapping():
                 pass
 
 
+@pytest.mark.long
 def test_taken_back():
     """The guest's program ends while its pages are mapped: they stay, and are the guest's again behind that."""
     with granter() as program:
