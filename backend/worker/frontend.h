@@ -14,7 +14,7 @@
 #include "worker/ring.h"
 #include "xen/xenbus.h"
 
-/* frontend_read_ring - the version is checked as well. */
+/* frontend_read_ring - what the ring needs; checks the version, too. */
 const char *frontend_read_ring(struct xs_handle *xs, const char *dir, struct ring_params *params);
 
 /* frontend_read_events - all of it, or none: *wanted is false, for a frontend that wants no events. */
