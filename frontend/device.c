@@ -270,6 +270,7 @@ void xenib_dev_remove(struct xenib_dev *dev)
 {
 	xenib_events_stop(dev->events);
 	xenib_uar_mms_revoke(&dev->uar_mms);
+	xenib_kcontext_settle(dev);
 	ib_unregister_device(&dev->ibdev);
 	xenib_reg_cache_exit(&dev->reg_cache);
 	xenib_kcontext_close(dev);

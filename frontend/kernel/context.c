@@ -45,12 +45,15 @@ static void wake_work(struct work_struct *work)
 
 	xenib_kqps_end(kernel);
 	synchronize_rcu();
+	/* Consumers that poll in a softirq have done so before this returns. */
+	local_bh_disable();
 	spin_lock_irq(&kernel->lock);
 	list_for_each_entry(k, &kernel->cqs, list) {
 		if (xenib_kcq_take_event(k))
 			k->cq->ibcq.comp_handler(&k->cq->ibcq, k->cq->ibcq.cq_context);
 	}
 	spin_unlock_irq(&kernel->lock);
+	local_bh_enable();
 }
 
 void xenib_kcontext_wake(struct xenib_kcontext *kernel)
@@ -111,6 +114,13 @@ err_close:
 err_free:
 	kvfree(kernel);
 	return err;
+}
+
+/* nvme-rdma ends its requests when it hears of an error, but not once it has lost the device. */
+void xenib_kcontext_settle(struct xenib_dev *dev)
+{
+	if (dev->kernel)
+		flush_work(&dev->kernel->wake);
 }
 
 void xenib_kcontext_close(struct xenib_dev *dev)

@@ -48,6 +48,10 @@ static void copy_out(struct xenib_pool *pool, u64 addr, size_t size)
 	memcpy(original(pool, addr), xenib_pool_kva(pool, addr), size);
 }
 
+/*
+ * A consumer to which memory is refused may try again for ever, as nvme-rdma does, and so keep the
+ * device. So that is not refused when the backend is gone, but posting it is.
+ */
 static dma_addr_t map_page(struct device *dev, struct page *page, unsigned long offset, size_t size,
 			   enum dma_data_direction dir, unsigned long attrs)
 {
@@ -56,7 +60,7 @@ static dma_addr_t map_page(struct device *dev, struct page *page, unsigned long 
 
 	addr = xenib_pool_alloc(pool, size, 1);
 	if (!addr)
-		return DMA_MAPPING_ERROR;
+		return xenib_pool_is_dead(pool) ? XENIB_POOL_NOWHERE : DMA_MAPPING_ERROR;
 	note_origin(pool, addr, page_to_phys(page) + offset, size);
 	copy_in(pool, addr, size);
 	return addr;
@@ -67,7 +71,7 @@ static void unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 {
 	struct xenib_pool *pool = pool_of(dev);
 
-	if (WARN_ON_ONCE(!xenib_pool_has(addr)))
+	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
 		return;
 	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
 		copy_out(pool, addr, size);
@@ -78,14 +82,18 @@ static void unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 static void sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
 			 enum dma_data_direction dir)
 {
-	if (!WARN_ON_ONCE(!xenib_pool_has(addr)) && dir != DMA_TO_DEVICE)
+	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
+		return;
+	if (dir != DMA_TO_DEVICE)
 		copy_out(pool_of(dev), addr, size);
 }
 
 static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
 			    enum dma_data_direction dir)
 {
-	if (!WARN_ON_ONCE(!xenib_pool_has(addr)) && dir != DMA_FROM_DEVICE)
+	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
+		return;
+	if (dir != DMA_FROM_DEVICE)
 		copy_in(pool_of(dev), addr, size);
 }
 

@@ -73,6 +73,13 @@ int xenib_kcontext_open(struct xenib_dev *dev);
 void xenib_kcontext_close(struct xenib_dev *dev);
 
 /**
+ * xenib_kcontext_settle() - if there is one, and the backend is gone: its consumers have been told
+ * of all that has ended with the backend. Before they lose the device, as some take what they hear
+ * of after that for the end of something else.
+ */
+void xenib_kcontext_settle(struct xenib_dev *dev);
+
+/**
  * xenib_kcontext_wake() - the backend is gone: who waits for completions has to look for them, as
  * no event will come. In any context.
  */

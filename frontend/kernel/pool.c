@@ -271,6 +271,11 @@ static u64 take(struct xenib_pool *pool, unsigned int index, size_t count, size_
 	return address_of(index) + (at << XENIB_GRANULE_SHIFT);
 }
 
+bool xenib_pool_is_dead(const struct xenib_pool *pool)
+{
+	return xenib_ring_is_dead(pool->ctx->dev->ring);
+}
+
 /* Once the backend is gone, the HCA may be at work still: what is in the pool stays as it is. */
 u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align)
 {
@@ -281,7 +286,7 @@ u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align)
 	u64 addr = 0;
 	bool more;
 
-	if (!count || size > OTHER_SEGMENTS || xenib_ring_is_dead(pool->ctx->dev->ring))
+	if (!count || size > OTHER_SEGMENTS || xenib_pool_is_dead(pool))
 		return 0;
 	spin_lock_irqsave(&pool->space, flags);
 	for (i = 0; i < pool->count && !addr; i++)

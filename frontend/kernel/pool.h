@@ -26,6 +26,9 @@
 #define XENIB_POOL_END (XENIB_POOL_BASE + ((u64)XENIB_MAX_SEGMENTS << XENIB_SEGMENT_SHIFT))
 #define XENIB_POOL_LKEY 0x100
 
+/* What a consumer maps when the backend is gone is here, where nothing is: it cannot be posted. */
+#define XENIB_POOL_NOWHERE XENIB_POOL_END
+
 /* A list is in no more pieces of the pool: as many as a region can have. */
 #define XENIB_MAX_PIECES ((u32)XEN_VHCA_MAX_MW_ENTRIES)
 
@@ -86,6 +89,11 @@ static inline bool xenib_pool_has(u64 addr)
 	return addr >= XENIB_POOL_BASE && addr < XENIB_POOL_END;
 }
 
+static inline bool xenib_pool_is_nowhere(u64 addr)
+{
+	return addr >= XENIB_POOL_NOWHERE && addr - XENIB_POOL_NOWHERE <= U32_MAX;
+}
+
 static inline unsigned int xenib_pool_segment(u64 addr)
 {
 	return (addr - XENIB_POOL_BASE) >> XENIB_SEGMENT_SHIFT;
@@ -103,6 +111,9 @@ static inline size_t xenib_pool_offset(u64 addr)
  * Return: its address to the HCA; 0 if there is no room. Then the pool grows, if it may.
  */
 u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align);
+
+/** xenib_pool_is_dead() - whether the backend is gone, so that nothing is given out any more. */
+bool xenib_pool_is_dead(const struct xenib_pool *pool);
 
 /** xenib_pool_free() - @size is that of xenib_pool_alloc(). */
 void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size);

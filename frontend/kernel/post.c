@@ -15,9 +15,11 @@ static_assert(IB_SEND_FENCE == XENIB_SEND_FENCE);
 static_assert(IB_SEND_SIGNALED == XENIB_SEND_SIGNALED);
 static_assert(IB_SEND_SOLICITED == XENIB_SEND_SOLICITED);
 
-static bool find_key(const struct xenib_pool_keys *keys, const struct ib_sge *sge, u32 *lkey)
+static int find_key(const struct xenib_pool_keys *keys, const struct ib_sge *sge, u32 *lkey)
 {
-	return sge->lkey == XENIB_POOL_LKEY && xenib_pool_lkey(keys, sge->addr, lkey);
+	if (xenib_pool_is_nowhere(sge->addr))
+		return -EIO;
+	return sge->lkey == XENIB_POOL_LKEY && xenib_pool_lkey(keys, sge->addr, lkey) ? 0 : -EINVAL;
 }
 
 static __be32 imm_of(const struct xenib_op *op, const struct ib_send_wr *wr)
@@ -55,12 +57,13 @@ static int put_inline(struct xenib_sq *sq, struct xenib_wqe *wqe, const struct i
 static int put_sges(struct xenib_kqp *kqp, struct xenib_wqe *wqe, const struct ib_send_wr *wr)
 {
 	const struct ib_sge *sge = wr->sg_list;
+	int i, err;
 	u32 lkey;
-	int i;
 
 	for (i = 0; i < wr->num_sge; i++, sge++) {
-		if (!find_key(kqp->keys, sge, &lkey))
-			return -EINVAL;
+		err = find_key(kqp->keys, sge, &lkey);
+		if (err)
+			return err;
 		xenib_put_data(&kqp->q.sq, wqe, sge->addr, sge->length, lkey);
 	}
 	return 0;
@@ -258,11 +261,12 @@ int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg
 	const struct ib_sge *sge = wr->sg_list;
 	u32 used = 0, lkey;
 	u64 bytes = 0;
-	int i;
+	int i, err;
 
 	for (i = 0; i < wr->num_sge; i++, sge++) {
-		if (!find_key(keys, sge, &lkey))
-			return -EINVAL;
+		err = find_key(keys, sge, &lkey);
+		if (err)
+			return err;
 		used = xenib_put_scatter(seg, used, sge->addr, sge->length, lkey);
 		bytes += sge->length;
 	}

@@ -87,6 +87,48 @@ static void check_idle(struct load *load)
 	}
 }
 
+/* A consumer that maps memory goes on, and is told when it posts. */
+static void check_post(struct load *load, u64 addr, u32 bytes)
+{
+	u32 lkey = load->pair.pd->local_dma_lkey;
+	struct work work;
+	int err;
+
+	err = post_send(&load->pair.a, &work, addr, bytes, lkey);
+	if (err != -EIO)
+		pr_err("ktest: a WR is not refused: %d\n", err);
+	err = post_recv(&load->pair.a, &work, addr, bytes, lkey);
+	if (err != -EIO)
+		pr_err("ktest: a receive is not refused: %d\n", err);
+}
+
+/* Not even its own data comes back from there. */
+static void check_mapping(struct load *load)
+{
+	struct ib_device *dev = load->pair.dev;
+	u32 bytes = PAGE_SIZE;
+	u8 *memory;
+	u64 addr;
+
+	memory = kmalloc(bytes, GFP_KERNEL);
+	if (!memory)
+		return;
+	memset(memory, 0x5a, bytes);
+	addr = ib_dma_map_single(dev, memory, bytes, DMA_BIDIRECTIONAL);
+	if (ib_dma_mapping_error(dev, addr)) {
+		pr_err("ktest: memory is not mapped\n");
+	} else {
+		check_post(load, addr, bytes);
+		check_post(load, addr + bytes / 2, bytes / 2);
+		ib_dma_sync_single_for_device(dev, addr, bytes, DMA_BIDIRECTIONAL);
+		ib_dma_sync_single_for_cpu(dev, addr + 8, bytes - 8, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_single(dev, addr, bytes, DMA_BIDIRECTIONAL);
+	}
+	if (memchr_inv(memory, 0x5a, bytes))
+		pr_err("ktest: memory does not stay as it was\n");
+	kfree(memory);
+}
+
 int death_start(struct ib_device *dev)
 {
 	struct load *new;
@@ -148,6 +190,7 @@ void death_end(struct ib_device *dev)
 	if (region_register(&load->region, REGION_ALL, IB_WC_WR_FLUSH_ERR))
 		pr_err("ktest: a region is not flushed\n");
 	region_end(&load->region);
+	check_mapping(load);
 	pair_end(&load->pair);
 	check_idle(load);
 	pair_end(&load->shared);

@@ -4,7 +4,7 @@ target reads and writes."""
 
 import pytest
 
-from harness import hca, ipoib, lab, wait
+from harness import daemon, guest, hca, ipoib, lab, wait
 
 pytestmark = [pytest.mark.usefixtures("served"), pytest.mark.timeout(300), pytest.mark.long]
 
@@ -68,3 +68,37 @@ def test_data(size):
     sums = [lab.run(TARGET, f"{read}/dev/ram0 | sha256sum"), lab.run(INITIATOR, "sha256sum </tmp/written")]
     assert sums[0] == sums[1], sums
     assert hca.total("umr") > before, "no memory was registered for it"
+
+
+BUSY = f"while dd if=/dev/urandom of={DISK} bs=64k count=64 oflag=direct status=none && sync; do echo written; done; echo ended"
+
+
+def kill_worker():
+    worker = daemon.worker(INITIATOR)
+    lab.run("dom0", "kill", "-9", worker)
+    return worker
+
+
+def connect_again(worker):
+    """The disk goes with the device, and nobody waits for it for ever. Then it can be connected again, and is as it was."""
+    guest.until_new_worker(INITIATOR, worker)
+    wait.until("the disk is gone", lambda: not lab.ok(INITIATOR, f"test -b {DISK}"))
+    ipoib.up(INITIATOR)
+    ipoib.ping(INITIATOR, TARGET)
+    connect()
+    read = "dd bs=64k iflag=direct status=none if="
+    sums = [lab.run(TARGET, f"{read}/dev/ram0 | sha256sum"), lab.run(INITIATOR, f"{read}{DISK} | sha256sum")]
+    assert sums[0] == sums[1], sums
+
+
+def test_kill_worker():
+    connect_again(kill_worker())
+
+
+def test_kill_worker_busy():
+    """While the disk is written."""
+    with lab.running(INITIATOR, BUSY) as program:
+        program.until_says("written")
+        worker = kill_worker()
+        program.until_says("ended")
+    connect_again(worker)
