@@ -243,4 +243,24 @@ void metrics_write(FILE *to, const struct listing *listings, unsigned int n, con
 		      "Management datagrams for the guest that it was too slow for.");
 	write_value(&set, STATUS_MAD_GROUPS, "mad_groups", "gauge",
 		    "Multicast groups that the guest's kernel has joined.");
+	write_counter(&set, STATUS_MADS_STRAY, "mads_stray_total",
+		      "Management datagrams for a connection, but not from its peer.");
+	write_counter(&set, STATUS_MADS_REFUSED_KIND, "mads_refused_kind_total",
+		      "Management datagrams of a class, method or attribute that guests lack.");
+	write_counter(&set, STATUS_MADS_REFUSED_CLAIM, "mads_refused_claim_total",
+		      "Management datagrams that claim what is not the guest's.");
+	write_counter(&set, STATUS_MADS_REFUSED_ID, "mads_refused_id_total",
+		      "Management datagrams of connections that the guest does not have.");
+	write_counter(&set, STATUS_MADS_REFUSED_RATE, "mads_refused_rate_total",
+		      "Management datagrams beyond the rate.");
+	write_counter(&set, STATUS_MADS_REFUSED_LIMIT, "mads_refused_limit_total",
+		      "Management datagrams beyond the limits of connections, groups, queries.");
+	write_value(&set, STATUS_CONNS, "connections", "gauge",
+		    "Established connections of the guest's kernel.");
+	write_value(&set, STATUS_CONNS_ASKED, "connections_unanswered", "gauge",
+		    "Connections that the guest was asked for and has not answered.");
+	write_counter(&set, STATUS_CONNS_DENIED, "connections_denied_total",
+		      "Requests for connections dropped because the guest has too many.");
+	write_counter(&set, STATUS_CONNS_AGED, "connections_aged_out_total",
+		      "Connections that ended without an answer.");
 }

@@ -26,6 +26,16 @@ static const char *const counter_keys[STATUS_COUNTERS] = {
 	[STATUS_MADS_RECEIVED] = "mads-received",
 	[STATUS_MADS_DROPPED] = "mads-dropped",
 	[STATUS_MAD_GROUPS] = "mad-groups",
+	[STATUS_MADS_STRAY] = "mads-stray",
+	[STATUS_MADS_REFUSED_KIND] = "mads-refused-kind",
+	[STATUS_MADS_REFUSED_CLAIM] = "mads-refused-claim",
+	[STATUS_MADS_REFUSED_ID] = "mads-refused-id",
+	[STATUS_MADS_REFUSED_RATE] = "mads-refused-rate",
+	[STATUS_MADS_REFUSED_LIMIT] = "mads-refused-limit",
+	[STATUS_CONNS] = "connections",
+	[STATUS_CONNS_ASKED] = "connections-unanswered",
+	[STATUS_CONNS_DENIED] = "connections-denied",
+	[STATUS_CONNS_AGED] = "connections-aged-out",
 };
 
 const char *status_counter_key(enum status_counter counter)

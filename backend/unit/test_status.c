@@ -83,11 +83,18 @@ static void test_management(void)
 		.received = 12,
 		.dropped = 13,
 		.groups = 14,
+		.strays = 15,
+		.conns = 16,
+		.asked = 17,
+		.conns_denied = 18,
+		.conns_aged = 19,
+		.refused = { 20, 21, 22, 23, 24 },
 	};
 	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN };
 	struct status_view view;
 	struct status status;
 	struct fixture fix;
+	unsigned int why;
 	int module;
 
 	fixture_init(&fix, false, NULL);
@@ -101,6 +108,11 @@ static void test_management(void)
 	CHECK(view.n_contexts == 2 && view.counters[STATUS_KERNEL_CONTEXTS] == 1);
 	CHECK(view.counters[STATUS_MADS_SENT] == 11 && view.counters[STATUS_MADS_RECEIVED] == 12);
 	CHECK(view.counters[STATUS_MADS_DROPPED] == 13 && view.counters[STATUS_MAD_GROUPS] == 14);
+	CHECK(view.counters[STATUS_MADS_STRAY] == 15 && view.counters[STATUS_CONNS] == 16);
+	CHECK(view.counters[STATUS_CONNS_ASKED] == 17 && view.counters[STATUS_CONNS_DENIED] == 18);
+	CHECK(view.counters[STATUS_CONNS_AGED] == 19);
+	for (why = 0; why < XEN_IBGSI_REFUSALS; why++)
+		CHECK(view.counters[STATUS_MADS_REFUSED_KIND + why] == 20 + why);
 	status_free(&view);
 	status_remove(&status);
 	fixture_fini(&fix);

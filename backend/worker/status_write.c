@@ -103,6 +103,16 @@ static void write_counters(FILE *file, const struct vhca *v, const struct xen_ib
 		[STATUS_MADS_RECEIVED] = mads->received,
 		[STATUS_MADS_DROPPED] = mads->dropped,
 		[STATUS_MAD_GROUPS] = mads->groups,
+		[STATUS_MADS_STRAY] = mads->strays,
+		[STATUS_MADS_REFUSED_KIND] = mads->refused[XEN_IBGSI_REFUSED_KIND],
+		[STATUS_MADS_REFUSED_CLAIM] = mads->refused[XEN_IBGSI_REFUSED_CLAIM],
+		[STATUS_MADS_REFUSED_ID] = mads->refused[XEN_IBGSI_REFUSED_ID],
+		[STATUS_MADS_REFUSED_RATE] = mads->refused[XEN_IBGSI_REFUSED_RATE],
+		[STATUS_MADS_REFUSED_LIMIT] = mads->refused[XEN_IBGSI_REFUSED_LIMIT],
+		[STATUS_CONNS] = mads->conns,
+		[STATUS_CONNS_ASKED] = mads->asked,
+		[STATUS_CONNS_DENIED] = mads->conns_denied,
+		[STATUS_CONNS_AGED] = mads->conns_aged,
 	};
 	unsigned int op, why, i;
 

@@ -28,6 +28,18 @@
  *   mads-received 11                 and those for it
  *   mads-dropped 0                   others for it, as it had not fetched those before
  *   mad-groups 3                     multicast groups that its kernel has joined, now
+ *   mads-stray 0                     for a connection of its, but not from its peer: dropped
+ *   mads-refused-kind 0              its own that were refused: classes, methods, attributes,
+ *   mads-refused-claim 0             a GID, GUID, LID or P_Key that is not its own, or malformed,
+ *   mads-refused-id 0                of a connection that it does not have, or not in that state,
+ *   mads-refused-rate 0              too many in a second,
+ *   mads-refused-limit 0             too many connections, groups or queries at a time
+ *   connections 2                    established ones of its kernel, now
+ *   connections-unanswered 0         such as others ask for and it has not answered, now
+ *   connections-denied 0             requests of others that were dropped, as it has too many
+ *   connections-aged-out 0           ended without an answer
+ *                                    (aged and dropped ones are shown with the next thing that the
+ *                                    guest does or is told)
  *   context 0x1 1234 ib_send_lat     handle, process and name in the guest
  */
 #ifndef XEN_IB_WORKER_STATUS_WRITE_H

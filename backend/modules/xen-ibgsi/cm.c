@@ -38,6 +38,7 @@ struct gsi_conn {
 	bool by_peer, sidr;
 	bool waits; /* for the guest, that was asked */
 	bool lasts; /* until one of them ends it */
+	bool ended; /* by one of them; kept for what comes late */
 	unsigned long until;
 };
 
@@ -79,9 +80,16 @@ err_id:
 	return err;
 }
 
+static void set_lasts(struct gsi_conn *conn, bool lasts)
+{
+	conn->ep->n_open += lasts;
+	conn->ep->n_open -= conn->lasts;
+	conn->lasts = lasts;
+}
+
 static void stay(struct gsi_conn *conn, unsigned long how_long)
 {
-	conn->lasts = false;
+	set_lasts(conn, false);
 	conn->until = jiffies + how_long;
 }
 
@@ -96,6 +104,7 @@ static void end(struct gsi_conn *conn)
 	struct gsi_endpoint *ep = conn->ep;
 
 	is_answered(conn);
+	set_lasts(conn, false);
 	list_del(&conn->list);
 	ep->n_conns--;
 	hash_del(&conn->asked);
@@ -107,14 +116,22 @@ static void end(struct gsi_conn *conn)
 	kfree(conn);
 }
 
+/* What one of them has ended has only been kept for what comes late. */
+static void end_if_old(struct gsi_conn *conn)
+{
+	if (conn->lasts || !time_after(jiffies, conn->until))
+		return;
+	if (!conn->ended)
+		gsi_count(conn->ep, &conn->ep->stats.conns_aged);
+	end(conn);
+}
+
 static void end_old(struct gsi_endpoint *ep)
 {
 	struct gsi_conn *conn, *next;
 
-	list_for_each_entry_safe(conn, next, &ep->conns, list) {
-		if (!conn->lasts && time_after(jiffies, conn->until))
-			end(conn);
-	}
+	list_for_each_entry_safe(conn, next, &ep->conns, list)
+		end_if_old(conn);
 }
 
 static struct gsi_conn *new_conn(struct gsi_endpoint *ep)
@@ -172,14 +189,14 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 	int err;
 
 	if (!id || !send->dlid || send->dlid >= LID_UNICAST_END)
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	conn = xa_load(&ep->by_guest, id);
 	if (conn && (conn->by_peer || conn->lasts))
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	if (!conn) {
 		conn = new_conn(ep);
 		if (!conn)
-			return -EAGAIN;
+			return gsi_refuse(ep, XEN_IBGSI_REFUSED_LIMIT, -EAGAIN);
 		err = reserve(conn, id);
 		if (err) {
 			end(conn);
@@ -187,6 +204,7 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 		}
 	}
 	conn->sidr = cm_is_sidr(kind);
+	conn->ended = false;
 	if (conn->lid != send->dlid) {
 		conn->lid = send->dlid;
 		conn->peer = 0;
@@ -207,7 +225,7 @@ static int answer(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_i
 	conn = find_asked(ep->hca, ep->port, ep, send->dlid, cm_remote_id(kind, send->mad),
 			  cm_is_sidr(kind));
 	if (!conn || conn->reserved)
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	if (id) {
 		err = reserve(conn, id);
 		if (err)
@@ -248,10 +266,11 @@ static int go_on(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ib
 			return err;
 	}
 	if (!fits(conn, kind, cm_remote_id(kind, send->mad)))
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	is_answered(conn);
+	conn->ended |= cm_ends(kind);
 	if (kind == CM_REP || kind == CM_RTU)
-		conn->lasts = true;
+		set_lasts(conn, true);
 	else if (cm_ends(kind))
 		stay(conn, LATE_FOR);
 	else if (!conn->lasts)
@@ -300,11 +319,11 @@ int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *from)
 
 	/* Whoever may load an alternate path needs a check of it, which is not written. */
 	if (kind == CM_NONE || kind == CM_LAP || kind == CM_APR)
-		return -EOPNOTSUPP;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EOPNOTSUPP);
 	if (send.pkey_index >= XEN_IBGSI_PKEYS ||
 	    !(ep->pkeys[send.pkey_index / 64] >> send.pkey_index % 64 & 1) ||
 	    !claims_only(ep, kind, send.mad))
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	mutex_lock(&ep->hca->cm.lock);
 	err = prepare(ep, kind, &send);
 	mutex_unlock(&ep->hca->cm.lock);
@@ -383,10 +402,12 @@ static bool take_question(const struct incoming *in)
 		conn = new_asked(in, ep, id);
 	else if (!conn->lasts)
 		stay(conn, WAITS_FOR);
-	if (conn)
+	if (conn) {
 		deliver(in, conn);
-	else
-		pr_warn_ratelimited("domain %u has too many connections\n", ep->domid);
+		return true;
+	}
+	gsi_count(ep, &ep->stats.conns_denied);
+	pr_warn_ratelimited("domain %u has too many connections\n", ep->domid);
 	return true;
 }
 
@@ -405,6 +426,7 @@ static void hear(const struct incoming *in, struct gsi_conn *conn)
 
 	if (!conn->by_peer && !conn->peer)
 		conn->peer = id;
+	conn->ended |= cm_ends(in->kind);
 	if (cm_ends(in->kind))
 		stay(conn, LATE_FOR);
 	else if (!conn->lasts)
@@ -424,6 +446,8 @@ static bool take_other(const struct incoming *in)
 	if (conn->lid == in->wc->slid && conn->ep->port == in->port &&
 	    conn->sidr == cm_is_sidr(in->kind))
 		hear(in, conn);
+	else
+		gsi_count(conn->ep, &conn->ep->stats.strays);
 	return true;
 }
 
@@ -470,14 +494,11 @@ static void age_work(struct work_struct *work)
 	int bucket;
 
 	mutex_lock(&cm->lock);
-	hash_for_each_safe(cm->asked, bucket, next, conn, asked) {
-		if (!conn->lasts && time_after(jiffies, conn->until))
-			end(conn);
-	}
+	hash_for_each_safe(cm->asked, bucket, next, conn, asked)
+		end_if_old(conn);
 	xa_for_each(&cm->ids, id, conn)
 	{
-		if (!conn->lasts && time_after(jiffies, conn->until))
-			end(conn);
+		end_if_old(conn);
 	}
 	mutex_unlock(&cm->lock);
 	schedule_delayed_work(&cm->age, AGE_EVERY);

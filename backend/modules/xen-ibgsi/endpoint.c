@@ -18,8 +18,10 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 	struct item *item = kmalloc(sizeof(*item), GFP_KERNEL);
 	bool fits;
 
-	if (!item)
+	if (!item) {
+		gsi_count(ep, &ep->stats.dropped);
 		return;
+	}
 	item->mad = *mad;
 	spin_lock(&ep->queue_lock);
 	fits = ep->n_queued < MAX_WAITING && era == ep->era;
@@ -180,13 +182,21 @@ void gsi_endpoint_stats(struct gsi_endpoint *ep, struct xen_ibgsi_stats *stats)
 	*stats = ep->stats;
 	spin_unlock(&ep->queue_lock);
 	stats->groups = READ_ONCE(ep->n_groups);
+	stats->conns = READ_ONCE(ep->n_open);
+	stats->asked = READ_ONCE(ep->n_asked);
 }
 
-void gsi_endpoint_sent(struct gsi_endpoint *ep)
+void gsi_count(struct gsi_endpoint *ep, u64 *counter)
 {
 	spin_lock(&ep->queue_lock);
-	ep->stats.sent++;
+	(*counter)++;
 	spin_unlock(&ep->queue_lock);
+}
+
+int gsi_refuse(struct gsi_endpoint *ep, enum xen_ibgsi_refusal why, int err)
+{
+	gsi_count(ep, &ep->stats.refused[why]);
+	return err;
 }
 
 int gsi_post(struct gsi_endpoint *ep, struct rdma_ah_attr *to, u16 pkey_index, const u8 *mad,
@@ -225,15 +235,15 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 	if (ep->dead || !ep->agent)
 		return -ENODEV;
 	if (!may_send(ep))
-		return -EAGAIN;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_RATE, -EAGAIN);
 	if (mad[MAD_BASE_VERSION] != IB_MGMT_BASE_VERSION)
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EINVAL);
 	switch (mad[MAD_CLASS]) {
 	case IB_MGMT_CLASS_SUBN_ADM:
 		return gsi_sa_send(ep, mad);
 	case IB_MGMT_CLASS_CM:
 		return gsi_cm_send(ep, send);
 	default:
-		return -EOPNOTSUPP;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EOPNOTSUPP);
 	}
 }

@@ -95,14 +95,14 @@ struct gsi_endpoint {
 
 	/* Under the lock of the HCA's gsi_cm */
 	struct list_head conns; /* struct gsi_conn */
-	unsigned int n_conns, n_asked;
+	unsigned int n_conns, n_open, n_asked;
 	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
 	unsigned int n_addrs;
 
 	spinlock_t queue_lock; /* of what has come */
 	struct list_head queue;
 	unsigned int n_queued;
-	struct xen_ibgsi_stats stats; /* groups: see n_groups */
+	struct xen_ibgsi_stats stats; /* but groups, conns, asked: see n_groups, n_open, n_asked */
 	u32 era;                      /* of RESET: answers to what was sent before it are dropped */
 	wait_queue_head_t readable;
 };
@@ -147,8 +147,11 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 /** gsi_queue_take() - false: there is none. */
 bool gsi_queue_take(struct gsi_endpoint *ep, struct xen_ibgsi_mad *mad);
 
-/** gsi_endpoint_sent() - the guest's MAD went its way. */
-void gsi_endpoint_sent(struct gsi_endpoint *ep);
+/** gsi_count() - adds one to a counter of ep->stats. */
+void gsi_count(struct gsi_endpoint *ep, u64 *counter);
+
+/** gsi_refuse() - counts why a MAD of the guest's is refused, and returns err. */
+int gsi_refuse(struct gsi_endpoint *ep, enum xen_ibgsi_refusal why, int err);
 
 /** gsi_endpoint_stats() - never waits long. */
 void gsi_endpoint_stats(struct gsi_endpoint *ep, struct xen_ibgsi_stats *stats);

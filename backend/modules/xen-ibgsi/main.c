@@ -238,7 +238,7 @@ static ssize_t send(struct gsi_endpoint *ep, const char __user *from)
 	mutex_unlock(&ep->lock);
 	if (err)
 		return err;
-	gsi_endpoint_sent(ep);
+	gsi_count(ep, &ep->stats.sent);
 	return sizeof(send);
 }
 

@@ -122,14 +122,14 @@ static int check(struct gsi_endpoint *ep, const u8 *mad, struct ib_sa_mcmember_r
 	int err;
 
 	if (!sa_group_read(mad, &group))
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	if (group.mask & SA_GROUP_PKEY && !gsi_endpoint_has_pkey(ep, group.pkey))
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	err = rdma_query_gid(ep->ibdev, ep->port, 0, &own);
 	if (err)
 		return err;
 	if (group.mask & SA_GROUP_PORT_GID && memcmp(own.raw, group.port_gid, sizeof(own)))
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	to_rec(rec, &group);
 	rec->port_gid = own;
 	*mask = (__force ib_sa_comp_mask)cpu_to_be64(group.mask | SA_GROUP_PORT_GID);
@@ -161,7 +161,7 @@ int gsi_mcast_join(struct gsi_endpoint *ep, const u8 *mad)
 	if (err)
 		return err;
 	if (ep->n_groups >= MAX_GROUPS)
-		return -EAGAIN;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_LIMIT, -EAGAIN);
 	group = kzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
 		return -ENOMEM;

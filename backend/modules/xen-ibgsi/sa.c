@@ -63,7 +63,8 @@ static int find_number(struct gsi_endpoint *ep, const u8 *mad, bool goes_on, u32
 	spin_unlock(&ep->requests_lock);
 	if (*number)
 		return 0;
-	return goes_on ? -EINVAL : -EAGAIN;
+	return goes_on ? gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL) :
+			 gsi_refuse(ep, XEN_IBGSI_REFUSED_LIMIT, -EAGAIN);
 }
 
 static void end_request(struct gsi_endpoint *ep, u32 number)
@@ -115,9 +116,9 @@ int gsi_sa_send(struct gsi_endpoint *ep, const u8 *mad)
 	case SA_MAD_LEAVES:
 		return gsi_mcast_leave(ep, mad);
 	case SA_MAD_INVALID:
-		return -EINVAL;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	default:
-		return -EOPNOTSUPP;
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EOPNOTSUPP);
 	}
 }
 

@@ -79,11 +79,27 @@ struct xen_ibgsi_mad {
 	__u8 mad[XEN_IBGSI_MAD_SIZE];
 };
 
+/* Why a MAD of the guest's was refused */
+enum xen_ibgsi_refusal {
+	XEN_IBGSI_REFUSED_KIND,  /* a class, method or attribute that guests do not have */
+	XEN_IBGSI_REFUSED_CLAIM, /* not the guest's GID, GUID, LID or P_Key, or malformed */
+	XEN_IBGSI_REFUSED_ID,    /* of a connection that it does not have, or not in that state */
+	XEN_IBGSI_REFUSED_RATE,  /* more in a second than it may send */
+	XEN_IBGSI_REFUSED_LIMIT, /* too many connections, groups or queries at a time */
+	XEN_IBGSI_REFUSALS
+};
+
 struct xen_ibgsi_stats {
-	__u64 sent;     /* MADs that the guest was allowed to */
-	__u64 received; /* MADs for the guest; */
-	__u64 dropped;  /* others, as it had not read those before */
-	__u64 groups;   /* multicast groups that it is in now, or is about to be */
+	__u64 sent;         /* MADs that the guest was allowed to */
+	__u64 received;     /* MADs for the guest; */
+	__u64 dropped;      /* others, as it had not read those before or there was no memory; */
+	__u64 strays;       /* and others for a connection of its, but not from its peer */
+	__u64 groups;       /* multicast groups that it is in now, or is about to be */
+	__u64 conns;        /* connections that are established now */
+	__u64 asked;        /* those that others ask for now, and the guest has not answered */
+	__u64 conns_denied; /* requests of others dropped, as the guest has too many already */
+	__u64 conns_aged;   /* connections that ended without an answer */
+	__u64 refused[XEN_IBGSI_REFUSALS];
 };
 
 #endif

@@ -42,7 +42,9 @@ def test_counted():
     daemon.until_counted("guest1", "mads-received")
     assert daemon.counted("guest1", "kernel-contexts") == 1
     metrics = lab.run("dom0", "xen-ib metrics")
-    for name in ("kernel_contexts", "mads_sent_total", "mads_received_total", "mads_dropped_total", "mad_groups"):
+    for name in ("kernel_contexts", "mads_sent_total", "mads_received_total", "mads_dropped_total", "mads_stray_total", "mad_groups"):
+        assert f"xenib_{name}{{" in metrics, metrics
+    for name in ("mads_refused_kind_total", "connections", "connections_unanswered", "connections_aged_out_total"):
         assert f"xenib_{name}{{" in metrics, metrics
 
 
