@@ -64,6 +64,7 @@ struct gsi_hca {
 	struct list_head list;
 	struct ib_device *ibdev;
 	struct list_head endpoints;
+	unsigned int n_closing; /* in no list, still use it; both under gsi_lock of main.c */
 	struct ib_event_handler events;
 	struct work_struct look;
 	struct gsi_hook hook;
@@ -71,7 +72,8 @@ struct gsi_hca {
 };
 
 struct gsi_endpoint {
-	struct list_head list; /* of the HCA's; under gsi_lock of main.c */
+	struct list_head list; /* of the HCA's; under gsi_lock of main.c, as is */
+	bool closing;          /* in no list, still uses the HCA */
 	u32 domid;
 	__be64 node_guid;
 	u64 pkeys[XEN_IBGSI_PKEYS / 64]; /* bits: the guest's indices */

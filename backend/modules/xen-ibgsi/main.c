@@ -18,6 +18,7 @@ struct ib_sa_client gsi_sa_client;
 
 static DEFINE_MUTEX(gsi_lock); /* of all lists here; outside of an endpoint's */
 static LIST_HEAD(hcas);
+static DECLARE_WAIT_QUEUE_HEAD(closed);
 
 /* A port has changed: where is its SA by now? */
 static void look_work(struct work_struct *work)
@@ -86,21 +87,43 @@ static int add_hca(struct ib_device *ibdev)
 	return 0;
 }
 
+/*
+ * Ends what an endpoint has of its HCA. With the lock held, which it gives up meanwhile: others do
+ * not wait for as much as a guest may have. Neither the endpoint nor the HCA goes before that.
+ */
+static void detach(struct gsi_endpoint *ep)
+{
+	struct gsi_hca *hca = ep->hca;
+
+	list_del_init(&ep->list);
+	hca->n_closing++;
+	ep->closing = true;
+	/* Its addresses are free for whoever attaches next. */
+	gsi_cm_forget(ep);
+	mutex_unlock(&gsi_lock);
+	gsi_endpoint_detach(ep);
+	mutex_lock(&gsi_lock);
+	WRITE_ONCE(hca->n_closing, hca->n_closing - 1);
+	WRITE_ONCE(ep->closing, false);
+	wake_up_all(&closed);
+}
+
 static void remove_hca(struct ib_device *ibdev, void *data)
 {
 	struct gsi_hca *hca = data;
-	struct gsi_endpoint *ep, *next;
+	struct gsi_endpoint *ep;
 
 	ib_unregister_event_handler(&hca->events);
 	cancel_work_sync(&hca->look);
 	mutex_lock(&gsi_lock);
 	list_del(&hca->list);
-	gsi_hook_remove(hca);
-	list_for_each_entry_safe(ep, next, &hca->endpoints, list) {
-		list_del_init(&ep->list);
-		gsi_endpoint_detach(ep);
-	}
 	mutex_unlock(&gsi_lock);
+	gsi_hook_remove(hca);
+	mutex_lock(&gsi_lock);
+	while ((ep = list_first_entry_or_null(&hca->endpoints, struct gsi_endpoint, list)))
+		detach(ep);
+	mutex_unlock(&gsi_lock);
+	wait_event(closed, !READ_ONCE(hca->n_closing));
 	gsi_cm_exit(&hca->cm);
 	kfree(hca);
 }
@@ -138,11 +161,11 @@ static int gsi_release(struct inode *inode, struct file *file)
 	struct gsi_endpoint *ep = file->private_data;
 
 	mutex_lock(&gsi_lock);
-	if (!list_empty(&ep->list)) {
-		list_del(&ep->list);
-		gsi_endpoint_detach(ep);
-	}
+	if (!list_empty(&ep->list))
+		detach(ep);
 	mutex_unlock(&gsi_lock);
+	/* Its HCA may be about to go. */
+	wait_event(closed, !READ_ONCE(ep->closing));
 	/* A reset of one that is not attached, or no longer. */
 	flush_work(&ep->leave);
 	kfree(ep);
