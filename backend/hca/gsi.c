@@ -97,8 +97,10 @@ int gsi_receive(int fd, struct xen_vhca_mad *mad)
 
 int gsi_stats(int fd, struct xen_ibgsi_stats *stats)
 {
-	ssize_t got = read(fd, stats, sizeof(*stats));
+	ssize_t got;
 
+	memset(stats, 0, sizeof(*stats));
+	got = read(fd, stats, sizeof(*stats));
 	if (got == sizeof(*stats))
 		return 0;
 	return got < 0 ? -errno : -EPROTO;

@@ -32,7 +32,10 @@ int gsi_receive(int fd, struct xen_vhca_mad *mad);
 
 struct xen_ibgsi_stats;
 
-/* gsi_stats - how much there was so far. 0 or -errno. */
+/*
+ * gsi_stats - how much there was so far. 0 or -errno; -EPROTO: the module is older, and does not know
+ * of the last of them, which are 0.
+ */
 int gsi_stats(int fd, struct xen_ibgsi_stats *stats);
 
 /* gsi_reset - the guest has no part in the fabric's management any more. 0 or -errno. */

@@ -2,6 +2,7 @@
 /*
  * test_status.c - what a worker writes of a vHCA is what is read of it; and files that no worker of ours wrote.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "admin/status_read.h"
+#include "hca/gsi.h"
 #include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "unit/fakes/fixture.h"
 #include "worker/status_write.h"
@@ -91,6 +93,7 @@ static void test_management(void)
 		.refused = { 20, 21, 22, 23, 24 },
 	};
 	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN };
+	struct xen_ibgsi_stats less;
 	struct status_view view;
 	struct status status;
 	struct fixture fix;
@@ -114,6 +117,10 @@ static void test_management(void)
 	for (why = 0; why < XEN_IBGSI_REFUSALS; why++)
 		CHECK(view.counters[STATUS_MADS_REFUSED_KIND + why] == 20 + why);
 	status_free(&view);
+
+	/* An older module counts less. */
+	CHECK(write(module, &stats, 5 * sizeof(stats.sent)) == 5 * sizeof(stats.sent));
+	CHECK(gsi_stats(fix.v.mads.fd, &less) == -EPROTO && less.groups == 14 && !less.conns);
 	status_remove(&status);
 	fixture_fini(&fix);
 }

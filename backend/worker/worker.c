@@ -27,6 +27,7 @@
 #include "hca/dma_check.h"
 #include "hca/gsi.h"
 #include "hca/uverbs.h"
+#include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "sandbox/sandbox.h"
 #include "shared-ring/vhca_event.h"
 #include "util/clock.h"
@@ -471,9 +472,14 @@ static void write_nodes(struct worker *w)
 /* While it is root. Where dom0 has no such module, guests have no management. */
 static void open_gsi(struct worker *w)
 {
+	struct xen_ibgsi_stats stats;
+
 	w->gsi = gsi_open(w->hca_name, w->port, w->domid, w->guid, &w->pkeys);
 	if (w->gsi < 0 && w->gsi != -ENOENT)
 		log_warning("no management for the guest's kernel: %s", strerror(-w->gsi));
+	if (w->gsi >= 0 && gsi_stats(w->gsi, &stats))
+		log_warning(
+			"xen-ibgsi is older than this daemon, which shows some of its counters as 0");
 }
 
 static void offer_kernel(struct worker *w)

@@ -281,22 +281,27 @@ static ssize_t gsi_write(struct file *file, const char __user *from, size_t size
 	}
 }
 
-static ssize_t read_stats(struct gsi_endpoint *ep, char __user *to)
+static_assert(XEN_IBGSI_REFUSALS <= XEN_IBGSI_REFUSALS_MAX);
+static_assert(sizeof(struct xen_ibgsi_stats) < sizeof(struct xen_ibgsi_mad));
+
+/* A daemon of another version knows of more of them, or of fewer. */
+static ssize_t read_stats(struct gsi_endpoint *ep, char __user *to, size_t size)
 {
 	struct xen_ibgsi_stats stats;
 
+	if (!size || size % sizeof(u64))
+		return -EINVAL;
+	size = min(size, sizeof(stats));
 	gsi_endpoint_stats(ep, &stats);
-	return copy_to_user(to, &stats, sizeof(stats)) ? -EFAULT : sizeof(stats);
+	return copy_to_user(to, &stats, size) ? -EFAULT : size;
 }
 
 static ssize_t gsi_read(struct file *file, char __user *to, size_t size, loff_t *at)
 {
 	struct xen_ibgsi_mad mad;
 
-	if (size == sizeof(struct xen_ibgsi_stats))
-		return read_stats(file->private_data, to);
 	if (size != sizeof(mad))
-		return -EINVAL;
+		return read_stats(file->private_data, to, size);
 	if (!gsi_queue_take(file->private_data, &mad))
 		return -EAGAIN;
 	return copy_to_user(to, &mad, sizeof(mad)) ? -EFAULT : sizeof(mad);

@@ -16,7 +16,8 @@
  *   write()  of XEN_IBGSI_RESET: the guest's kernel starts over. Its groups are left, its
  *            connections and addresses forgotten, answers that are under way are dropped.
  *   read()   of one struct xen_ibgsi_mad: what has come. EAGAIN: nothing has.
- *   read()   of one struct xen_ibgsi_stats: how much that was.
+ *   read()   of any other number of u64: how much that was, by the first of struct
+ *            xen_ibgsi_stats; as many of it as there are.
  *   poll()   POLLIN: something has come; POLLHUP: the HCA is gone
  *   close()  as XEN_IBGSI_RESET
  */
@@ -89,6 +90,12 @@ enum xen_ibgsi_refusal {
 	XEN_IBGSI_REFUSALS
 };
 
+#define XEN_IBGSI_REFUSALS_MAX 8
+
+/*
+ * Grows at its end alone: an older daemon asks for less of it, an older module gives less. Smaller
+ * than a struct xen_ibgsi_mad.
+ */
 struct xen_ibgsi_stats {
 	__u64 sent;         /* MADs that the guest was allowed to */
 	__u64 received;     /* MADs for the guest; */
@@ -99,7 +106,7 @@ struct xen_ibgsi_stats {
 	__u64 asked;        /* those that others ask for now, and the guest has not answered */
 	__u64 conns_denied; /* requests of others dropped, as the guest has too many already */
 	__u64 conns_aged;   /* connections that ended without an answer */
-	__u64 refused[XEN_IBGSI_REFUSALS];
+	__u64 refused[XEN_IBGSI_REFUSALS_MAX];
 };
 
 #endif

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, ipoib, lab, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, process, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -65,3 +65,47 @@ def test_client_killed():
             client.until_says("ping data")
             lab.run("guest1", "killall -KILL rping")
         server.process.wait()
+
+
+def connections():
+    return [daemon.counted(name, "connections") for name in ipoib.GUESTS]
+
+
+def test_counted():
+    """dom0 tells how many connections each guest has, while they last."""
+    port = next(cm.PORTS)
+    address = ipoib.ADDRESS["guest2"]
+    before = wait.settled(connections)
+    with lab.running("guest2", f"rping -s -a {address} -p {port} -P") as server:
+        wait.until("it listens", cm.listens("guest2", port))
+        with lab.running("guest1", f"rping -c -a {address} -p {port} -V -v") as client:
+            client.until_says("ping data")
+            wait.until("both have one more", lambda: connections() == [n + 1 for n in before])
+            lab.run("guest1", "killall -KILL rping")
+        wait.until("both have as many as before", lambda: connections() == before)
+        lab.run("guest2", "killall -KILL rping")
+        server.process.wait()
+
+
+@contextlib.contextmanager
+def silent_sa():
+    """The subnet's administration does not answer, though somebody is there."""
+    lab.run("dom0", "kill -STOP $(cat /run/opensm/pid)")
+    try:
+        yield
+    finally:
+        lab.run("dom0", "kill -CONT $(cat /run/opensm/pid)")
+
+
+def test_destroyed_without_sa():
+    """A guest whose groups cannot be left is destroyed, and another's vHCA is attached meanwhile: neither waits for the SA."""
+    with silent_sa():
+        lab.run("dom0", "xl destroy guest2")
+        ipoib.again("guest1")
+    process.check(lab.LAB, "guest", "start", "guest2", merge=True)
+    guest.start_again("guest2")
+    for name in ipoib.GUESTS:
+        ktest.reload(name, "kverbs=1")
+        ipoib.up(name)
+    ipoib.ping("guest1", "guest2")
+    ipoib.ping("guest2", "dom0")
