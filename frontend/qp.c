@@ -176,7 +176,7 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	struct xenib_create_qp_req req;
 	int err;
 
-	if (init->qp_type == IB_QPT_GSI && !udata)
+	if ((init->qp_type == IB_QPT_GSI || init->qp_type == IB_QPT_SMI) && !udata)
 		return xenib_gsi_create_qp(qp, init);
 	err = check_init(dev, init);
 	if (err)

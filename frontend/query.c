@@ -245,10 +245,11 @@ int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 }
 
 /*
- * Linux makes a QP 1 only for ports that have connections, so this says that they do. The backend
- * refuses the datagrams of these.
+ * Linux makes a QP 1 only for ports that have connections, so this says that they do, and
+ * programs ask for a QP 0 before that, so it says that there is one (kernel/gsi.h).
  */
-#define CAPS_OF_MANAGEMENT (RDMA_CORE_CAP_IB_MAD | RDMA_CORE_CAP_IB_SA | RDMA_CORE_CAP_IB_CM)
+#define CAPS_OF_MANAGEMENT \
+	(RDMA_CORE_CAP_IB_MAD | RDMA_CORE_CAP_IB_SMI | RDMA_CORE_CAP_IB_SA | RDMA_CORE_CAP_IB_CM)
 
 /*
  * InfiniBand; management datagrams if the kernel may exchange them with the fabric. Without them

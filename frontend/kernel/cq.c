@@ -238,23 +238,48 @@ static int poll_soft(struct xenib_kcq *k, int entries, struct ib_wc *wc)
 	return n;
 }
 
-int xenib_kcq_make_soft(struct xenib_kcq *k, u32 count)
+/* Under the lock: those that wait are in a larger ring. Returns the one that is to be freed. */
+static struct ib_wc *replace_soft(struct xenib_kcq *k, struct ib_wc *soft, u32 mask)
 {
-	u32 entries = roundup_pow_of_two(count);
-	struct ib_wc *soft;
+	struct ib_wc *old = k->soft;
+	u32 i;
 
-	soft = kvcalloc(entries, sizeof(*soft), GFP_KERNEL);
-	if (!soft)
-		return -ENOMEM;
+	if (old && k->soft_mask >= mask)
+		return soft;
+	for (i = k->soft_tail; i != k->soft_head; i++)
+		soft[i & mask] = old[i & k->soft_mask];
+	k->soft = soft;
+	k->soft_mask = mask;
+	return old;
+}
+
+/* Whoever has counted last makes a ring that is large enough for all. */
+int xenib_kcq_add_soft(struct xenib_kcq *k, u32 count)
+{
+	struct ib_wc *soft;
+	u32 entries;
+
 	spin_lock_irq(&k->q.lock.spin);
-	if (!k->soft) {
-		k->soft = soft;
-		k->soft_mask = entries - 1;
-		soft = NULL;
+	k->soft_count += count;
+	entries = roundup_pow_of_two(k->soft_count);
+	spin_unlock_irq(&k->q.lock.spin);
+	soft = kvcalloc(entries, sizeof(*soft), GFP_KERNEL);
+	if (!soft) {
+		xenib_kcq_drop_soft(k, count);
+		return -ENOMEM;
 	}
+	spin_lock_irq(&k->q.lock.spin);
+	soft = replace_soft(k, soft, entries - 1);
 	spin_unlock_irq(&k->q.lock.spin);
 	kvfree(soft);
 	return 0;
+}
+
+void xenib_kcq_drop_soft(struct xenib_kcq *k, u32 count)
+{
+	spin_lock_irq(&k->q.lock.spin);
+	k->soft_count -= count;
+	spin_unlock_irq(&k->q.lock.spin);
 }
 
 /* Nobody else tells of it: the HCA does not know of it. */

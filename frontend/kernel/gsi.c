@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gsi.c - the kernel's QP 1: see gsi.h.
+ * gsi.c - the kernel's QPs 1 and 0: see gsi.h.
+ *
+ * perfquery and others register for the class of QP 0 before that which they use, and do not start
+ * without. No MAD of it gets to the backend, which would refuse it.
  *
  * Posting copies the MAD, as it may be done where nothing can sleep; a work item sends one after
  * the other, and their completions come in that order. Another one fetches what has come when the
@@ -20,6 +23,12 @@
 
 /* What ib_mad does with the CQ fits: it makes one for all of its WRs. */
 #define MOST_WRS 4096U
+
+/* QP 0: nothing gets out of it, nor in. */
+static bool is_dead(const struct xenib_gsi_qp *q)
+{
+	return !q->qp->ibqp.qp_num;
+}
 
 /* Completions */
 
@@ -46,9 +55,9 @@ static bool take_send(struct xenib_gsi_qp *q, struct xenib_gsi_send *send)
 	return any;
 }
 
-static enum ib_wc_status send_mad(struct xenib_gsi *gsi, const struct xenib_gsi_send *send)
+static enum ib_wc_status send_mad(struct xenib_gsi_qp *q, const struct xenib_gsi_send *send)
 {
-	struct xenib_context *ctx = &gsi->kernel->ctx;
+	struct xenib_context *ctx = &q->gsi->kernel->ctx;
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_MAD_SEND,
 		.req.u.mad_send = send->way,
@@ -57,6 +66,8 @@ static enum ib_wc_status send_mad(struct xenib_gsi *gsi, const struct xenib_gsi_
 	};
 
 	cmd.req.u.mad_send.ctx = ctx->handle;
+	if (is_dead(q))
+		return IB_WC_LOC_QP_OP_ERR;
 	xenib_cmd_send(ctx->dev->ring, &cmd, false);
 	if (!xenib_cmd_wait(ctx->dev->ring, &cmd))
 		return IB_WC_SUCCESS;
@@ -73,7 +84,7 @@ static void send_work(struct work_struct *work)
 	while (take_send(q, &send)) {
 		flush = READ_ONCE(q->state) != IB_QPS_RTS;
 		wc.wr_id = send.wr_id;
-		wc.status = flush ? IB_WC_WR_FLUSH_ERR : send_mad(q->gsi, &send);
+		wc.status = flush ? IB_WC_WR_FLUSH_ERR : send_mad(q, &send);
 		complete_wr(q, q->send_cq, &wc);
 	}
 }
@@ -204,7 +215,7 @@ static bool take_recv(struct xenib_gsi_qp *q, struct xenib_gsi_recv *recv, bool 
 /* What the backend says of it is taken as it would be from the fabric: ib_mad trusts none of it. */
 static void deliver(struct xenib_gsi *gsi, const struct xen_vhca_mad *mad)
 {
-	struct xenib_gsi_qp *q = gsi->qp;
+	struct xenib_gsi_qp *q = gsi->qps[1];
 	struct xenib_gsi_recv recv;
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV,
@@ -314,7 +325,7 @@ int xenib_gsi_query_qp(struct xenib_qp *qp, struct ib_qp_attr *attr, struct ib_q
 	attr->qkey = IB_QP1_QKEY;
 	attr->cap = qp->cap;
 	init->cap = qp->cap;
-	init->qp_type = IB_QPT_GSI;
+	init->qp_type = qp->ibqp.qp_type;
 	init->send_cq = qp->ibqp.send_cq;
 	init->recv_cq = qp->ibqp.recv_cq;
 	init->port_num = XENIB_PORT;
@@ -346,26 +357,52 @@ static struct xenib_gsi_qp *alloc_qp(const struct ib_qp_cap *cap)
 
 static int begin(struct xenib_gsi *gsi, struct xenib_gsi_qp *q)
 {
+	struct xenib_gsi_qp **place = &gsi->qps[q->qp->ibqp.qp_num];
 	int err = -EBUSY;
 
 	mutex_lock(&gsi->lock);
-	if (!gsi->qp) {
-		gsi->qp = q;
+	if (!*place) {
+		*place = q;
 		err = 0;
 	}
 	mutex_unlock(&gsi->lock);
 	return err;
 }
 
-static int make_soft_queues(struct xenib_gsi_qp *q)
+static void end(struct xenib_gsi *gsi, struct xenib_gsi_qp *q)
 {
-	u32 sends = q->send_mask + 1, recvs = q->recv_mask + 1;
-	int err;
+	mutex_lock(&gsi->lock);
+	gsi->qps[q->qp->ibqp.qp_num] = NULL;
+	mutex_unlock(&gsi->lock);
+}
 
-	if (q->send_cq == q->recv_cq)
-		return xenib_kcq_make_soft(q->send_cq, 2 * (sends + recvs));
-	err = xenib_kcq_make_soft(q->send_cq, 2 * sends);
-	return err ? err : xenib_kcq_make_soft(q->recv_cq, 2 * recvs);
+/* WRs whose completions were not polled may be followed by as many. */
+static u32 soft_sends(const struct xenib_gsi_qp *q)
+{
+	return 2 * (q->send_mask + 1);
+}
+
+static u32 soft_recvs(const struct xenib_gsi_qp *q)
+{
+	return 2 * (q->recv_mask + 1);
+}
+
+static int add_soft(struct xenib_gsi_qp *q)
+{
+	int err = xenib_kcq_add_soft(q->send_cq, soft_sends(q));
+
+	if (err)
+		return err;
+	err = xenib_kcq_add_soft(q->recv_cq, soft_recvs(q));
+	if (err)
+		xenib_kcq_drop_soft(q->send_cq, soft_sends(q));
+	return err;
+}
+
+static void drop_soft(struct xenib_gsi_qp *q)
+{
+	xenib_kcq_drop_soft(q->send_cq, soft_sends(q));
+	xenib_kcq_drop_soft(q->recv_cq, soft_recvs(q));
 }
 
 int xenib_gsi_create_qp(struct xenib_qp *qp, struct ib_qp_init_attr *init)
@@ -387,32 +424,35 @@ int xenib_gsi_create_qp(struct xenib_qp *qp, struct ib_qp_init_attr *init)
 	q->recv_cq = to_xcq(init->recv_cq)->k;
 	spin_lock_init(&q->lock);
 	INIT_WORK(&q->send, send_work);
-	err = make_soft_queues(q);
-	if (!err)
-		err = begin(&kernel->gsi, q);
-	if (err) {
-		free_qp(q);
-		return err;
-	}
-	qp->ibqp.qp_num = 1;
+	qp->ibqp.qp_num = init->qp_type == IB_QPT_GSI;
+	err = begin(&kernel->gsi, q);
+	if (err)
+		goto err_free;
+	err = add_soft(q);
+	if (err)
+		goto err_end;
 	qp->cap = init->cap;
 	qp->gsi = q;
 	return 0;
+
+err_end:
+	end(&kernel->gsi, q);
+err_free:
+	free_qp(q);
+	return err;
 }
 
 /* What has completed for it and was not polled goes with it. */
 void xenib_gsi_destroy_qp(struct xenib_qp *qp)
 {
 	struct xenib_gsi_qp *q = qp->gsi;
-	struct xenib_gsi *gsi = q->gsi;
 
-	mutex_lock(&gsi->lock);
-	gsi->qp = NULL;
-	mutex_unlock(&gsi->lock);
+	end(q->gsi, q);
 	WRITE_ONCE(q->state, IB_QPS_ERR);
 	cancel_work_sync(&q->send);
 	xenib_kcq_clean_soft(q->send_cq, &qp->ibqp);
 	xenib_kcq_clean_soft(q->recv_cq, &qp->ibqp);
+	drop_soft(q);
 	free_qp(q);
 	qp->gsi = NULL;
 }

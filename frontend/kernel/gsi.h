@@ -3,7 +3,10 @@
  * gsi.h - the kernel's QP 1, by which it takes part in the management of the fabric. The HCA knows
  * nothing of it: MADs pass through commands to the backend, which decides on them.
  *
- * Completions of this QP are written by us to the CQ's soft queue (kverbs.h).
+ * There is a QP 0 as well, for programs that want there to be one. It is dead: what is posted to it
+ * to be sent fails, and nothing is received by it.
+ *
+ * Completions of these QPs are written by us to the CQ's soft queue (kverbs.h).
  */
 #ifndef XENIB_GSI_H
 #define XENIB_GSI_H
@@ -29,7 +32,7 @@ struct xenib_gsi_recv {
 	u8 *at; /* in the pool: room for a GRH and a MAD */
 };
 
-/* QP 1. Both queues are rings with free running indices. */
+/* QP 1 or 0. Both queues are rings with free running indices. */
 struct xenib_gsi_qp {
 	struct xenib_qp *qp;
 	struct xenib_gsi *gsi;
@@ -52,9 +55,9 @@ struct xenib_gsi {
 	u32 bit;
 	struct work_struct receive;
 	struct xen_vhca_mad mads[XEN_VHCA_MADS];
-	struct mutex lock;       /* of the QP's being there, while MADs are given to it */
-	struct xenib_gsi_qp *qp; /* or NULL */
-	atomic64_t dropped;      /* MADs that nobody had a buffer for */
+	struct mutex lock;           /* of the QPs' being there, while MADs are given to one */
+	struct xenib_gsi_qp *qps[2]; /* by their numbers; or NULL */
+	atomic64_t dropped;          /* MADs that nobody had a buffer for */
 	struct xenib_addrs addrs;
 };
 
@@ -62,7 +65,7 @@ struct xenib_gsi {
 void xenib_gsi_init(struct xenib_gsi *gsi, struct xenib_kcontext *kernel);
 void xenib_gsi_exit(struct xenib_gsi *gsi);
 
-/* Verbs of QP 1 */
+/* Verbs of these QPs */
 int xenib_gsi_create_qp(struct xenib_qp *qp, struct ib_qp_init_attr *init);
 int xenib_gsi_modify_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask);
 int xenib_gsi_query_qp(struct xenib_qp *qp, struct ib_qp_attr *attr, struct ib_qp_init_attr *init);

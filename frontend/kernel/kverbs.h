@@ -104,6 +104,7 @@ struct xenib_kcq {
 	/* Completions that we write (gsi.h): a ring with free running indices, under q.lock */
 	struct ib_wc *soft; /* NULL: none */
 	u32 soft_mask, soft_head, soft_tail;
+	u32 soft_count; /* that may wait at most */
 };
 
 /**
@@ -122,10 +123,13 @@ void xenib_kcq_publish(struct xenib_cq *cq);
 void xenib_kcq_withdraw(struct xenib_cq *cq);
 
 /**
- * xenib_kcq_make_soft() - from now on there may be completions that we write.
- * @count: that may wait to be polled
+ * xenib_kcq_add_soft() - from now on there may be completions that we write.
+ * @count: more of them than before may wait to be polled
  */
-int xenib_kcq_make_soft(struct xenib_kcq *k, u32 count);
+int xenib_kcq_add_soft(struct xenib_kcq *k, u32 count);
+
+/** xenib_kcq_drop_soft() - so many fewer. The ring stays as it is. */
+void xenib_kcq_drop_soft(struct xenib_kcq *k, u32 count);
 
 /** xenib_kcq_complete() - one of them. Where one can sleep. */
 void xenib_kcq_complete(struct xenib_kcq *k, const struct ib_wc *wc);

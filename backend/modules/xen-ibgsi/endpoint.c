@@ -241,6 +241,8 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 	switch (mad[MAD_CLASS]) {
 	case IB_MGMT_CLASS_SUBN_ADM:
 		return gsi_sa_send(ep, mad);
+	case IB_MGMT_CLASS_PERF_MGMT:
+		return gsi_pma_send(ep, send);
 	case IB_MGMT_CLASS_CM:
 		return gsi_cm_send(ep, send);
 	default:

@@ -191,6 +191,9 @@ void gsi_mcast_work(struct work_struct *work);
 
 extern struct ib_sa_client gsi_sa_client;
 
+/** gsi_pma_send() - pma.c: the guest asks for its port's counters. With ep->lock held. */
+int gsi_pma_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
+
 /* hook.c: MADs that come pass by here, before this domain looks at them. */
 
 /** gsi_hook_add(), gsi_hook_remove() - after the latter nobody is in here, and nobody will be. */

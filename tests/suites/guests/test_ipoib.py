@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """IPoIB in guests: their kernels join the broadcast group and find paths by dom0's xen-ibgsi, and send by their own QPs."""
 
+import re
+
 import pytest
 
 from harness import cm, daemon, guest, ipoib, ktest, lab, leftovers, wait
@@ -28,6 +30,42 @@ def test_saquery():
     """A program of the guest asks the SA, which answers with a table."""
     said = lab.run("guest1", "saquery", "-C", "xenib0", "-N")
     assert "NodeRecord" in said, said
+
+
+def packets(where, command, pattern):
+    """How many the port has sent."""
+    return int(re.search(pattern, lab.run(where, command))[1])
+
+
+def test_perfquery():
+    """The counters are those that dom0 has of the port."""
+
+    def in_dom0():
+        return packets("dom0", "cat /sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_packets", r"(\d+)")
+
+    least = in_dom0()
+    wait.until("guest2 answers guest1", ipoib.answers("guest1", "guest2"))
+    assert least < packets("guest1", "perfquery -C xenib0 -x", r"PortXmitPkts:\.*(\d+)") <= in_dom0()
+    lab.run("guest1", "perfquery -C xenib0")
+
+
+@pytest.mark.long
+def test_perfquery_refused():
+    """A guest does not clear what others count by, and does not ask for another node or port."""
+    lid = int(lab.run("guest1", "cat /sys/class/infiniband/xenib0/ports/1/lid"), 0)
+
+    def refused(why):
+        return daemon.status("guest1", f"refused MAD_SEND {why}") or 0
+
+    for words, why in (("-R", "E_UNSUPPORTED"), (lid + 40, "E_UNSUPPORTED"), (f"{lid} 2", "E_ARG")):
+        before = refused(why)
+
+        def is_refused():
+            """Before what is to be refused it asks for something else, whose answer may be too late for it."""
+            lab.run("guest1", f"! perfquery -C xenib0 -t 200 {words}")
+            return refused(why) > before
+
+        wait.until("dom0 has refused it", is_refused)
 
 
 def groups(name):
