@@ -77,10 +77,21 @@ static void test_round_trip(void)
 	fixture_fini(&fix);
 }
 
+static uint64_t received(void)
+{
+	struct status_view view;
+	uint64_t count;
+
+	CHECK(status_load(&view, dir, 5, 1));
+	count = view.counters[STATUS_MADS_RECEIVED];
+	status_free(&view);
+	return count;
+}
+
 /* What the module has counted, where there is one; and the kernel's contexts are not a process's. */
 static void test_management(void)
 {
-	const struct xen_ibgsi_stats stats = {
+	struct xen_ibgsi_stats stats = {
 		.sent = 11,
 		.received = 12,
 		.dropped = 13,
@@ -117,6 +128,15 @@ static void test_management(void)
 	for (why = 0; why < XEN_IBGSI_REFUSALS; why++)
 		CHECK(view.counters[STATUS_MADS_REFUSED_KIND + why] == 20 + why);
 	status_free(&view);
+
+	/* What it alone counts is written once somebody says that there is something. */
+	stats.received = 112;
+	CHECK(write(module, &stats, sizeof(stats)) == sizeof(stats));
+	CHECK(status_update(&status, &fix.v) == -1 && received() == 12);
+	status.stale = true;
+	CHECK(status_update(&status, &fix.v) > 0 && received() == 12);
+	status.last_ms -= STATUS_INTERVAL_MS;
+	CHECK(status_update(&status, &fix.v) == -1 && !status.stale && received() == 112);
 
 	/* An older module counts less. */
 	CHECK(write(module, &stats, 5 * sizeof(stats.sent)) == 5 * sizeof(stats.sent));

@@ -192,16 +192,19 @@ int status_update(struct status *status, struct vhca *v)
 {
 	uint64_t now = now_ms(), number;
 	bool early = status->written && now - status->last_ms < STATUS_INTERVAL_MS;
+	bool is_new;
 
 	pthread_mutex_lock(&v->lock);
 	number = changes(v);
-	if (!early || number == status->written)
+	is_new = status->stale || number != status->written;
+	if (!early || !is_new)
 		v->counted = false;
 	pthread_mutex_unlock(&v->lock);
-	if (number == status->written)
+	if (!is_new)
 		return -1;
 	if (early)
 		return STATUS_INTERVAL_MS - (now - status->last_ms);
+	status->stale = false;
 	write_file(status, v);
 	status->written = number;
 	status->last_ms = now;

@@ -38,8 +38,6 @@
  *   connections-unanswered 0         such as others ask for and it has not answered, now
  *   connections-denied 0             requests of others that were dropped, as it has too many
  *   connections-aged-out 0           ended without an answer
- *                                    (aged and dropped ones are shown with the next thing that the
- *                                    guest does or is told)
  *   context 0x1 1234 ib_send_lat     handle, process and name in the guest
  */
 #ifndef XEN_IB_WORKER_STATUS_WRITE_H
@@ -57,6 +55,7 @@ struct status {
 	uint32_t domid, devid;
 	char hca[64];
 	uint64_t written; /* of changes() */
+	bool stale;       /* something else has changed: set by whoever knows */
 	uint64_t last_ms;
 
 	/*

@@ -258,6 +258,7 @@ enum {
 	POLL_FLOOD,
 	POLL_COUNTED,
 	POLL_MADS,
+	POLL_STATS,
 	POLL_RING,
 	POLLS = POLL_RING + RING_FDS
 };
@@ -302,6 +303,7 @@ static void loop(struct worker *w)
 		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
 		[POLL_COUNTED] = { .fd = -1, .events = POLLIN },
 		[POLL_MADS] = { .fd = -1, .events = POLLIN },
+		[POLL_STATS] = { .fd = -1, .events = POLLPRI },
 	};
 	int fds[RING_FDS] = { -1, -1 }, timeout, i;
 	eventfd_t count;
@@ -318,6 +320,8 @@ static void loop(struct worker *w)
 			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
 			polls[POLL_MADS].fd = events_mads_fd(w->v.events);
 			ratelimit_sooner(&timeout, status_update(&w->status, &w->v));
+			/* Not again before these are in the status. */
+			polls[POLL_STATS].fd = w->status.stale ? -1 : w->gsi;
 			ratelimit_sooner(&timeout, ring_timeout_ms(w->ring));
 		}
 		for (i = 0; i < RING_FDS; i++)
@@ -332,6 +336,8 @@ static void loop(struct worker *w)
 			w->stop = true;
 		if (polls[POLL_MADS].revents)
 			events_mads(w->v.events);
+		if (polls[POLL_STATS].revents)
+			w->status.stale = true;
 		if (polls[POLL_COUNTED].revents)
 			eventfd_read(polls[POLL_COUNTED].fd, &count);
 		if (!w->stop && polls[POLL_FLOOD].revents)

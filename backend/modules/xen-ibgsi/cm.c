@@ -82,9 +82,12 @@ err_id:
 
 static void set_lasts(struct gsi_conn *conn, bool lasts)
 {
+	if (lasts == conn->lasts)
+		return;
 	conn->ep->n_open += lasts;
 	conn->ep->n_open -= conn->lasts;
 	conn->lasts = lasts;
+	gsi_changed(conn->ep);
 }
 
 static void stay(struct gsi_conn *conn, unsigned long how_long)
@@ -95,8 +98,11 @@ static void stay(struct gsi_conn *conn, unsigned long how_long)
 
 static void is_answered(struct gsi_conn *conn)
 {
-	conn->ep->n_asked -= conn->waits;
+	if (!conn->waits)
+		return;
+	conn->ep->n_asked--;
 	conn->waits = false;
+	gsi_changed(conn->ep);
 }
 
 static void end(struct gsi_conn *conn)
@@ -380,6 +386,7 @@ static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint
 	conn->sidr = cm_is_sidr(in->kind);
 	conn->waits = true;
 	ep->n_asked++;
+	gsi_changed(ep);
 	hash_add(in->hca->cm.asked, &conn->asked, peer_key(conn->lid, id));
 	return conn;
 }

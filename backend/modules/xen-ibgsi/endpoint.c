@@ -2,6 +2,7 @@
 /*
  * endpoint.c - what one vHCA has of the fabric's management: see gsi.h.
  */
+#include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 #include <rdma/ib_cache.h>
@@ -12,6 +13,12 @@ struct item {
 	struct list_head list;
 	struct xen_ibgsi_mad mad;
 };
+
+void gsi_changed(struct gsi_endpoint *ep)
+{
+	if (!atomic_xchg(&ep->news, true))
+		wake_up_interruptible_poll(&ep->readable, EPOLLPRI);
+}
 
 void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32 era)
 {
@@ -33,8 +40,9 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 		ep->stats.dropped++;
 	}
 	spin_unlock(&ep->queue_lock);
+	gsi_changed(ep);
 	if (fits)
-		wake_up_interruptible(&ep->readable);
+		wake_up_interruptible_poll(&ep->readable, EPOLLIN);
 	else
 		kfree(item);
 }
@@ -178,6 +186,8 @@ static bool may_send(struct gsi_endpoint *ep)
 
 void gsi_endpoint_stats(struct gsi_endpoint *ep, struct xen_ibgsi_stats *stats)
 {
+	/* What changes from now on may not be among them. */
+	atomic_xchg(&ep->news, false);
 	spin_lock(&ep->queue_lock);
 	*stats = ep->stats;
 	spin_unlock(&ep->queue_lock);
@@ -191,6 +201,7 @@ void gsi_count(struct gsi_endpoint *ep, u64 *counter)
 	spin_lock(&ep->queue_lock);
 	(*counter)++;
 	spin_unlock(&ep->queue_lock);
+	gsi_changed(ep);
 }
 
 int gsi_refuse(struct gsi_endpoint *ep, enum xen_ibgsi_refusal why, int err)

@@ -105,6 +105,7 @@ struct gsi_endpoint {
 	struct list_head queue;
 	unsigned int n_queued;
 	struct xen_ibgsi_stats stats; /* but groups, conns, asked: see n_groups, n_open, n_asked */
+	atomic_t news;                /* of what was counted: the stats have not been read since */
 	u32 era;                      /* of RESET: answers to what was sent before it are dropped */
 	wait_queue_head_t readable;
 };
@@ -148,6 +149,9 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 
 /** gsi_queue_take() - false: there is none. */
 bool gsi_queue_take(struct gsi_endpoint *ep, struct xen_ibgsi_mad *mad);
+
+/** gsi_changed() - there is another number in the stats than when they were read. */
+void gsi_changed(struct gsi_endpoint *ep);
 
 /** gsi_count() - adds one to a counter of ep->stats. */
 void gsi_count(struct gsi_endpoint *ep, u64 *counter);

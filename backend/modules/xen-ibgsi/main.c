@@ -313,7 +313,7 @@ static __poll_t gsi_poll(struct file *file, poll_table *table)
 
 	poll_wait(file, &ep->readable, table);
 	return EPOLLOUT | (READ_ONCE(ep->n_queued) ? EPOLLIN : 0) |
-	       (READ_ONCE(ep->dead) ? EPOLLHUP : 0);
+	       (atomic_read(&ep->news) ? EPOLLPRI : 0) | (READ_ONCE(ep->dead) ? EPOLLHUP : 0);
 }
 
 static const struct file_operations gsi_fops = {

@@ -181,6 +181,7 @@ int gsi_mcast_join(struct gsi_endpoint *ep, const u8 *mad)
 	group->join = join;
 	list_add(&group->list, &ep->groups);
 	ep->n_groups++;
+	gsi_changed(ep);
 	if (before)
 		end(before);
 	return 0;
@@ -233,6 +234,7 @@ void gsi_mcast_work(struct work_struct *work)
 		if (READ_ONCE(group->over)) {
 			list_move(&group->list, &over);
 			ep->n_groups--;
+			gsi_changed(ep);
 		}
 	}
 	mutex_unlock(&ep->lock);

@@ -18,7 +18,8 @@
  *   read()   of one struct xen_ibgsi_mad: what has come. EAGAIN: nothing has.
  *   read()   of any other number of u64: how much that was, by the first of struct
  *            xen_ibgsi_stats; as many of it as there are.
- *   poll()   POLLIN: something has come; POLLHUP: the HCA is gone
+ *   poll()   POLLIN: something has come; POLLPRI: struct xen_ibgsi_stats has changed since it was
+ *            read; POLLHUP: the HCA is gone
  *   close()  as XEN_IBGSI_RESET
  */
 #ifndef XEN_IBGSI_H
