@@ -24,8 +24,6 @@
 #define LATE_FOR (30 * HZ)
 #define AGE_EVERY (10 * HZ)
 
-#define LID_UNICAST_END 0xc000
-
 /* One connection, or one exchange about datagrams. */
 struct gsi_conn {
 	struct list_head list;   /* of the endpoint's */
@@ -194,7 +192,7 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 	struct gsi_conn *conn;
 	int err;
 
-	if (!id || !send->dlid || send->dlid >= LID_UNICAST_END)
+	if (!id || !gsi_is_unicast(send->dlid))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	conn = xa_load(&ep->by_guest, id);
 	if (conn && (conn->by_peer || conn->lasts))
@@ -300,22 +298,6 @@ static int prepare(struct gsi_endpoint *ep, enum cm_kind kind, struct xen_ibgsi_
 	return 0;
 }
 
-static void fill_attr(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send,
-		      struct rdma_ah_attr *attr)
-{
-	union ib_gid dgid;
-
-	*attr = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
-	rdma_ah_set_dlid(attr, send->dlid);
-	rdma_ah_set_sl(attr, send->sl & 0xf);
-	rdma_ah_set_port_num(attr, ep->port);
-	if (!send->has_grh)
-		return;
-	memcpy(dgid.raw, send->dgid, sizeof(dgid));
-	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff, 0, send->hop_limit,
-			send->traffic_class);
-}
-
 int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *from)
 {
 	struct xen_ibgsi_send send = *from;
@@ -326,16 +308,14 @@ int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *from)
 	/* Whoever may load an alternate path needs a check of it, which is not written. */
 	if (kind == CM_NONE || kind == CM_LAP || kind == CM_APR)
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EOPNOTSUPP);
-	if (send.pkey_index >= XEN_IBGSI_PKEYS ||
-	    !(ep->pkeys[send.pkey_index / 64] >> send.pkey_index % 64 & 1) ||
-	    !claims_only(ep, kind, send.mad))
+	if (!gsi_endpoint_may_use(ep, send.pkey_index) || !claims_only(ep, kind, send.mad))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	mutex_lock(&ep->hca->cm.lock);
 	err = prepare(ep, kind, &send);
 	mutex_unlock(&ep->hca->cm.lock);
 	if (err)
 		return err;
-	fill_attr(ep, &send, &attr);
+	gsi_fill_attr(ep, &send, &attr);
 	return gsi_post(ep, &attr, send.pkey_index, send.mad, 0, 0);
 }
 
@@ -352,18 +332,9 @@ struct incoming {
 
 static void deliver(const struct incoming *in, struct gsi_conn *conn)
 {
-	struct xen_ibgsi_mad to = {
-		.src_qpn = in->wc->src_qp,
-		.slid = in->wc->slid,
-		.pkey_index = in->wc->pkey_index,
-		.sl = in->wc->sl,
-		.path_bits = in->wc->dlid_path_bits,
-		.has_grh = in->grh && in->wc->wc_flags & IB_WC_GRH,
-	};
+	struct xen_ibgsi_mad to;
 
-	memcpy(to.mad, in->mad, sizeof(to.mad));
-	if (to.has_grh)
-		memcpy(to.grh, in->grh, sizeof(to.grh));
+	gsi_fill_mad(&to, in->wc, in->grh, in->mad);
 	if (cm_remote_id(in->kind, to.mad))
 		cm_set_remote_id(in->kind, to.mad, conn->guest);
 	gsi_queue_put(conn->ep, &to, READ_ONCE(conn->ep->era));

@@ -88,6 +88,16 @@ static u16 find_pkey(struct gsi_endpoint *ep)
 	return ib_find_cached_pkey(ep->ibdev, ep->port, IB_DEFAULT_PKEY_FULL, &index) ? 0 : index;
 }
 
+bool gsi_is_unicast(u16 lid)
+{
+	return lid && lid < be16_to_cpu(IB_MULTICAST_LID_BASE);
+}
+
+bool gsi_endpoint_may_use(const struct gsi_endpoint *ep, u16 pkey_index)
+{
+	return pkey_index < XEN_IBGSI_PKEYS && ep->pkeys[pkey_index / 64] >> pkey_index % 64 & 1;
+}
+
 /* Full and limited members are of one partition. */
 #define PARTITION 0x7fff
 
@@ -96,7 +106,7 @@ bool gsi_endpoint_has_pkey(const struct gsi_endpoint *ep, u16 pkey)
 	u16 index, entry;
 
 	for (index = 0; index < XEN_IBGSI_PKEYS; index++) {
-		if (ep->pkeys[index / 64] >> index % 64 & 1 &&
+		if (gsi_endpoint_may_use(ep, index) &&
 		    !ib_get_cached_pkey(ep->ibdev, ep->port, index, &entry) && entry & PARTITION &&
 		    !((entry ^ pkey) & PARTITION))
 			return true;
@@ -210,6 +220,38 @@ int gsi_refuse(struct gsi_endpoint *ep, enum xen_ibgsi_refusal why, int err)
 	return err;
 }
 
+void gsi_fill_attr(const struct gsi_endpoint *ep, const struct xen_ibgsi_send *send,
+		   struct rdma_ah_attr *attr)
+{
+	union ib_gid dgid;
+
+	*attr = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
+	rdma_ah_set_dlid(attr, send->dlid);
+	rdma_ah_set_sl(attr, send->sl & 0xf);
+	rdma_ah_set_port_num(attr, ep->port);
+	if (!send->has_grh)
+		return;
+	memcpy(dgid.raw, send->dgid, sizeof(dgid));
+	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff, 0, send->hop_limit,
+			send->traffic_class);
+}
+
+void gsi_fill_mad(struct xen_ibgsi_mad *to, const struct ib_wc *wc, const struct ib_grh *grh,
+		  const u8 *mad)
+{
+	*to = (struct xen_ibgsi_mad){
+		.src_qpn = wc->src_qp,
+		.slid = wc->slid,
+		.pkey_index = wc->pkey_index,
+		.sl = wc->sl,
+		.path_bits = wc->dlid_path_bits,
+		.has_grh = grh && wc->wc_flags & IB_WC_GRH,
+	};
+	memcpy(to->mad, mad, sizeof(to->mad));
+	if (to->has_grh)
+		memcpy(to->grh, grh, sizeof(to->grh));
+}
+
 int gsi_post(struct gsi_endpoint *ep, struct rdma_ah_attr *to, u16 pkey_index, const u8 *mad,
 	     u32 id, unsigned int answer_ms)
 {
@@ -256,6 +298,8 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 		return gsi_pma_send(ep, send);
 	case IB_MGMT_CLASS_CM:
 		return gsi_cm_send(ep, send);
+	case GSI_CLASS_PING:
+		return gsi_ping_send(ep, send);
 	default:
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EOPNOTSUPP);
 	}

@@ -135,6 +135,20 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 int gsi_post(struct gsi_endpoint *ep, struct rdma_ah_attr *to, u16 pkey_index, const u8 *mad,
 	     u32 id, unsigned int answer_ms);
 
+/** gsi_fill_attr() - where the guest sends it to. */
+void gsi_fill_attr(const struct gsi_endpoint *ep, const struct xen_ibgsi_send *send,
+		   struct rdma_ah_attr *attr);
+
+/** gsi_fill_mad() - what has come, for the guest. */
+void gsi_fill_mad(struct xen_ibgsi_mad *to, const struct ib_wc *wc, const struct ib_grh *grh,
+		  const u8 *mad);
+
+/** gsi_is_unicast() - whether it is one port's. */
+bool gsi_is_unicast(u16 lid);
+
+/** gsi_endpoint_may_use() - whether the guest has the P_Key there. */
+bool gsi_endpoint_may_use(const struct gsi_endpoint *ep, u16 pkey_index);
+
 /** gsi_endpoint_look() - the port may have changed: finds its SA. */
 void gsi_endpoint_look(struct gsi_endpoint *ep);
 
@@ -162,7 +176,21 @@ int gsi_refuse(struct gsi_endpoint *ep, enum xen_ibgsi_refusal why, int err);
 /** gsi_endpoint_stats() - never waits long. */
 void gsi_endpoint_stats(struct gsi_endpoint *ep, struct xen_ibgsi_stats *stats);
 
-/* sa.c: transactions with the subnet's administration. All with ep->lock held but the handlers. */
+/*
+ * sa.c: transactions with the subnet's administration, and others of a question and an answer. All
+ * with ep->lock held but the handlers.
+ */
+
+struct gsi_question {
+	const u8 *mad;
+	struct rdma_ah_attr to;
+	u16 pkey_index;
+	bool whole;             /* the answer has no parts */
+	unsigned int answer_ms; /* as in gsi_post() */
+};
+
+/** gsi_ask() - the answer gets to the guest, if it comes from where the question goes. */
+int gsi_ask(struct gsi_endpoint *ep, struct gsi_question *question);
 
 /** gsi_sa_send() - what the guest asks of it, as far as that goes there. */
 int gsi_sa_send(struct gsi_endpoint *ep, const u8 *mad);
@@ -197,6 +225,12 @@ extern struct ib_sa_client gsi_sa_client;
 
 /** gsi_pma_send() - pma.c: the guest asks for its port's counters. With ep->lock held. */
 int gsi_pma_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
+
+/* ping.c: the class that ibping uses. */
+#define GSI_CLASS_PING 0x32
+
+/** gsi_ping_send() - the guest asks whether somebody is there. With ep->lock held. */
+int gsi_ping_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
 
 /* hook.c: MADs that come pass by here, before this domain looks at them. */
 

@@ -73,8 +73,11 @@ int gsi_pma_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send)
 
 	memcpy(&mad, send->mad, sizeof(mad));
 	err = check(ep, send, &mad);
-	if (!err)
-		err = ask_driver(ep, &mad);
+	if (err)
+		return gsi_refuse(ep,
+				  err == -EINVAL ? XEN_IBGSI_REFUSED_CLAIM : XEN_IBGSI_REFUSED_KIND,
+				  err);
+	err = ask_driver(ep, &mad);
 	if (err)
 		return err;
 	memcpy(answer.mad, &mad, sizeof(answer.mad));

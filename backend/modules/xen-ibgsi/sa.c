@@ -18,22 +18,16 @@
 /* and how long after the end of that, if it has to say it again. */
 #define END_FOR (2 * HZ)
 
-static void fill_answer(struct xen_ibgsi_mad *to, const struct gsi_endpoint *ep, const u8 *mad)
+void gsi_sa_answer(struct gsi_endpoint *ep, const u8 *mad, u32 era)
 {
-	*to = (struct xen_ibgsi_mad){
+	struct xen_ibgsi_mad answer = {
 		.src_qpn = 1,
 		.slid = ep->sa.lid,
 		.pkey_index = ep->sa.pkey_index,
 		.sl = ep->sa.sl,
 	};
-	memcpy(to->mad, mad, sizeof(to->mad));
-}
 
-void gsi_sa_answer(struct gsi_endpoint *ep, const u8 *mad, u32 era)
-{
-	struct xen_ibgsi_mad answer;
-
-	fill_answer(&answer, ep, mad);
+	memcpy(answer.mad, mad, sizeof(answer.mad));
 	gsi_queue_put(ep, &answer, era);
 }
 
@@ -45,26 +39,36 @@ void gsi_sa_forget(struct gsi_endpoint *ep)
 	spin_unlock(&ep->requests_lock);
 }
 
-/* The number of a new transaction, or of one that goes on. */
-static int find_number(struct gsi_endpoint *ep, const u8 *mad, bool goes_on, u32 *number)
+/* The number of a new transaction. */
+static int new_number(struct gsi_endpoint *ep, const struct gsi_question *question, u32 *number)
+{
+	u64 tid = get_unaligned_be64(question->mad + MAD_TID), now = get_jiffies_64();
+	struct sa_request *request;
+
+	spin_lock(&ep->requests_lock);
+	*number = sa_table_add(&ep->requests, tid, ep->era, now);
+	request = sa_table_find(&ep->requests, *number);
+	if (request) {
+		request->lid = rdma_ah_get_dlid(&question->to);
+		request->whole = question->whole;
+	}
+	spin_unlock(&ep->requests_lock);
+	return *number ? 0 : gsi_refuse(ep, XEN_IBGSI_REFUSED_LIMIT, -EAGAIN);
+}
+
+/* That of one that goes on. */
+static int old_number(struct gsi_endpoint *ep, const u8 *mad, u32 *number)
 {
 	u64 tid = get_unaligned_be64(mad + MAD_TID), now = get_jiffies_64();
 	struct sa_request *request;
 
 	spin_lock(&ep->requests_lock);
-	if (!goes_on) {
-		*number = sa_table_add(&ep->requests, tid, ep->era, now);
-	} else {
-		request = sa_table_in_parts(&ep->requests, tid, now);
-		*number = request ? request->number : 0;
-		if (request)
-			request->until = now + (sa_ends(mad, request->last) ? END_FOR : PARTS_FOR);
-	}
+	request = sa_table_in_parts(&ep->requests, tid, now);
+	*number = request ? request->number : 0;
+	if (request)
+		request->until = now + (sa_ends(mad, request->last) ? END_FOR : PARTS_FOR);
 	spin_unlock(&ep->requests_lock);
-	if (*number)
-		return 0;
-	return goes_on ? gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL) :
-			 gsi_refuse(ep, XEN_IBGSI_REFUSED_LIMIT, -EAGAIN);
+	return *number ? 0 : gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 }
 
 static void end_request(struct gsi_endpoint *ep, u32 number)
@@ -74,34 +78,48 @@ static void end_request(struct gsi_endpoint *ep, u32 number)
 	spin_unlock(&ep->requests_lock);
 }
 
-/* expects: an answer */
-static int post(struct gsi_endpoint *ep, const u8 *from, u32 id, bool expects)
+static int post(struct gsi_endpoint *ep, struct gsi_question *question, u32 id)
 {
-	struct rdma_ah_attr to = { .type = RDMA_AH_ATTR_TYPE_IB };
 	u8 mad[XEN_IBGSI_MAD_SIZE];
 
-	rdma_ah_set_dlid(&to, ep->sa.lid);
-	rdma_ah_set_sl(&to, ep->sa.sl);
-	rdma_ah_set_port_num(&to, ep->port);
-	memcpy(mad, from, sizeof(mad));
+	memcpy(mad, question->mad, sizeof(mad));
 	put_unaligned_be64((u64)ep->agent->hi_tid << 32 | id, mad + MAD_TID);
-	return gsi_post(ep, &to, ep->sa.pkey_index, mad, id, expects ? ANSWER_MS : 0);
+	return gsi_post(ep, &question->to, question->pkey_index, mad, id, question->answer_ms);
+}
+
+int gsi_ask(struct gsi_endpoint *ep, struct gsi_question *question)
+{
+	u32 number;
+	int err = new_number(ep, question, &number);
+
+	if (err)
+		return err;
+	err = post(ep, question, number);
+	if (err)
+		end_request(ep, number);
+	return err;
 }
 
 static int relay(struct gsi_endpoint *ep, const u8 *mad, bool goes_on)
 {
+	struct gsi_question question = {
+		.mad = mad,
+		.to = { .type = RDMA_AH_ATTR_TYPE_IB },
+		.pkey_index = ep->sa.pkey_index,
+		.answer_ms = goes_on ? 0 : ANSWER_MS,
+	};
 	u32 number;
 	int err;
 
 	if (!ep->sa.lid)
 		return -ENETDOWN;
-	err = find_number(ep, mad, goes_on, &number);
-	if (err)
-		return err;
-	err = post(ep, mad, number, !goes_on);
-	if (err && !goes_on)
-		end_request(ep, number);
-	return err;
+	rdma_ah_set_dlid(&question.to, ep->sa.lid);
+	rdma_ah_set_sl(&question.to, ep->sa.sl);
+	rdma_ah_set_port_num(&question.to, ep->port);
+	if (!goes_on)
+		return gsi_ask(ep, &question);
+	err = old_number(ep, mad, &number);
+	return err ? err : post(ep, &question, number);
 }
 
 int gsi_sa_send(struct gsi_endpoint *ep, const u8 *mad)
@@ -133,12 +151,14 @@ void gsi_send_handler(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 }
 
 /* Of the guest's transaction that the MAD answers; false: of none. */
-static bool find_asked(struct gsi_endpoint *ep, const u8 *mad, u64 *tid, u32 *era)
+static bool find_asked(struct gsi_endpoint *ep, u16 lid, const u8 *mad, u64 *tid, u32 *era)
 {
 	struct sa_request *request;
 
 	spin_lock(&ep->requests_lock);
 	request = sa_table_find(&ep->requests, lower_32_bits(get_unaligned_be64(mad + MAD_TID)));
+	if (request && (request->lid != lid || (request->whole && sa_is_part(mad))))
+		request = NULL;
 	if (request) {
 		*tid = request->tid;
 		*era = request->era;
@@ -162,8 +182,8 @@ void gsi_recv_handler(struct ib_mad_agent *agent, struct ib_mad_send_buf *sent,
 	u64 tid;
 	u32 era;
 
-	if (wc->wc->slid == ep->sa.lid && find_asked(ep, mad, &tid, &era)) {
-		fill_answer(&answer, ep, mad);
+	if (find_asked(ep, wc->wc->slid, mad, &tid, &era)) {
+		gsi_fill_mad(&answer, wc->wc, wc->recv_buf.grh, mad);
 		put_unaligned_be64(tid, answer.mad + MAD_TID);
 		gsi_queue_put(ep, &answer, era);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * sa_table.h - a guest's transactions with the subnet's administration, those that an answer may
- * come for. On the wire each has a number of ours, which leads back to the guest's transaction id.
+ * sa_table.h - a guest's transactions with the subnet's administration and others, those that an
+ * answer may come for. On the wire each has a number of ours, which leads back to the guest's
+ * transaction id.
  *
  * One that is answered in parts lives on for some time after its first part, as the guest then says
  * which have come. Times are of any clock that does not go backwards. The caller has a lock.
@@ -25,6 +26,10 @@ struct sa_request {
 	bool in_parts;
 	__u32 last;  /* number of the last part; 0: it has not come */
 	__u64 until; /* in parts: when it ends */
+
+	/* The caller's */
+	__u16 lid;  /* whose answer it waits for */
+	bool whole; /* which has no parts */
 };
 
 struct sa_table {

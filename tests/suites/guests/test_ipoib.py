@@ -68,6 +68,17 @@ def test_perfquery_refused():
         wait.until("dom0 has refused it", is_refused)
 
 
+@pytest.mark.long
+def test_ibping():
+    """A guest asks dom0's program whether it is there. The other way nothing would tell which guest is asked: the program there waits."""
+    lid = lab.run("guest1", "cat /sys/class/infiniband/xenib0/ports/1/lid")
+    ask = f"ibping -C xenib0 -c 1 -t 1000 -L {lid}"
+    assert "Pong" not in lab.call("guest1", ask).out
+    with lab.running("dom0", f"ibping -S -C {ipoib.HCA['dom0']}"):
+        wait.until("dom0 answers guest1", lambda: "Pong from" in lab.call("guest1", ask).out)
+        lab.run("dom0", "killall ibping")
+
+
 def groups(name):
     """How many multicast groups the guest's kernel has joined, as dom0 sees it."""
     return daemon.counted(name, "mad-groups")
