@@ -13,10 +13,14 @@
 #include "vhca.h"
 #include "xenib.h"
 
+bool xenib_addrs_are_of(const struct net_device *netdev, const struct xenib_dev *dev)
+{
+	return netdev->type == ARPHRD_INFINIBAND && netdev->dev.parent == &dev->xbdev->dev;
+}
+
 static bool is_ours(const struct xenib_addrs *addrs, const struct net_device *netdev)
 {
-	return netdev->type == ARPHRD_INFINIBAND &&
-	       netdev->dev.parent == &addrs->ctx->dev->xbdev->dev;
+	return xenib_addrs_are_of(netdev, addrs->ctx->dev);
 }
 
 /* What is there */
@@ -46,7 +50,6 @@ static void add_inet(struct list *list, const struct net_device *netdev)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* Addresses of a link are not told: with one GID for all, all have the same. */
 static void add_inet6(struct list *list, const struct net_device *netdev)
 {
 	struct inet6_dev *in6 = __in6_dev_get(netdev);
@@ -55,10 +58,8 @@ static void add_inet6(struct list *list, const struct net_device *netdev)
 	if (!in6)
 		return;
 	read_lock_bh(&in6->lock);
-	list_for_each_entry(ifa, &in6->addr_list, if_list) {
-		if (!(ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL))
-			add(list, 6, &ifa->addr, sizeof(ifa->addr));
-	}
+	list_for_each_entry(ifa, &in6->addr_list, if_list)
+		add(list, 6, &ifa->addr, sizeof(ifa->addr));
 	read_unlock_bh(&in6->lock);
 }
 #else

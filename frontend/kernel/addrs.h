@@ -15,7 +15,9 @@
 /* Of one device. Those beyond it are not told. */
 #define XENIB_ADDRS 64
 
+struct net_device;
 struct xenib_context;
+struct xenib_dev;
 
 struct xenib_addr {
 	u8 family; /* 4 or 6; 0: none */
@@ -29,6 +31,9 @@ struct xenib_addrs {
 	/* The work's */
 	struct xenib_addr told[XENIB_ADDRS], now[XENIB_ADDRS];
 };
+
+/** xenib_addrs_are_of() - whether the interface is one that the device has. */
+bool xenib_addrs_are_of(const struct net_device *netdev, const struct xenib_dev *dev);
 
 /** xenib_addrs_init() - before the device has interfaces. */
 void xenib_addrs_init(struct xenib_addrs *addrs, struct xenib_context *ctx);

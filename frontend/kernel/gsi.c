@@ -491,6 +491,7 @@ void xenib_gsi_init(struct xenib_gsi *gsi, struct xenib_kcontext *kernel)
 		return;
 	}
 	xenib_addrs_init(&gsi->addrs, &kernel->ctx);
+	xenib_inet6_init(&gsi->inet6, dev);
 }
 
 void xenib_gsi_exit(struct xenib_gsi *gsi)
@@ -499,6 +500,7 @@ void xenib_gsi_exit(struct xenib_gsi *gsi)
 
 	if (!gsi->open)
 		return;
+	xenib_inet6_exit(&gsi->inet6);
 	xenib_addrs_exit(&gsi->addrs);
 	xenib_events_set_cq(dev->events, gsi->bit, NULL);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_GSI_CLOSE, gsi->kernel->ctx.handle);

@@ -17,6 +17,7 @@
 #include <rdma/ib_mad.h>
 
 #include "kernel/addrs.h"
+#include "kernel/inet6.h"
 #include "vhca.h"
 #include "xenib.h"
 
@@ -59,6 +60,7 @@ struct xenib_gsi {
 	struct xenib_gsi_qp *qps[2]; /* by their numbers; or NULL */
 	atomic64_t dropped;          /* MADs that nobody had a buffer for */
 	struct xenib_addrs addrs;
+	struct xenib_inet6 inet6;
 };
 
 /** xenib_gsi_init() - opens it, if the backend has any. Without that there is no management. */

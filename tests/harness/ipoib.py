@@ -2,11 +2,13 @@
 """IPoIB in dom0 and in guests, whose kernels use their vHCAs; opensm in dom0 is the subnet manager."""
 
 import contextlib
+import re
 
 from harness import guest, ktest, lab, wait
 
 GUESTS = ["guest1", "guest2"]
 ADDRESS = {"dom0": "10.9.0.1", "guest1": "10.9.0.11", "guest2": "10.9.0.12", "guest3": "10.9.0.13"}
+ADDRESS_6 = {where: address.replace("10.9.0.", "fd09::") for where, address in ADDRESS.items()}
 HCA = {"dom0": "mlx5_0"}  # of guests: guest.DEVICE
 
 
@@ -23,7 +25,7 @@ def up(where):
     lab.run(where, "modprobe ib_ipoib")
     wait.until(f"{where} has an IPoIB interface", lambda: lab.ok(where, f"ls {interfaces(where)}/*"))
     name = interface(where)
-    lab.run(where, f"ip address replace {ADDRESS[where]}/24 dev {name} && ip link set {name} up")
+    lab.run(where, f"ip address replace {ADDRESS[where]}/24 dev {name} && ip address replace {ADDRESS_6[where]}/64 dev {name} && ip link set {name} up")
     wait.until(f"{where} has joined", lambda: lab.ok(where, f"ip -o link show {name} | grep -q LOWER_UP"))
 
 
@@ -42,8 +44,15 @@ def again(where):
     lab.lab("attach", where)
 
 
-def answers(where, other):
-    return lambda: lab.ok(where, "ping", "-c", "1", "-W", "1", ADDRESS[other])
+def answers(where, other, addresses=ADDRESS):
+    return lambda: lab.ok(where, "ping", "-c", "1", "-W", "1", addresses[other])
+
+
+def link_address(where):
+    """The one that IPv6 has made by itself, which is nobody else's."""
+    show = f"ip -o -6 address show dev {interface(where)} scope link -tentative -dadfailed"
+    wait.until(f"{where} has an address of its link", lambda: lab.run(where, show))
+    return re.search(r"inet6 ([0-9a-f:]+)/", lab.run(where, show))[1]
 
 
 def ping(where, other, *options):

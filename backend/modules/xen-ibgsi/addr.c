@@ -47,7 +47,7 @@ static bool is_unicast(const struct cm_addr *addr)
 	}
 	memcpy(&six, addr->at, sizeof(six));
 	return (ipv6_addr_type(&six) & IPV6_ADDR_UNICAST) &&
-	       !(ipv6_addr_type(&six) & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK));
+	       !(ipv6_addr_type(&six) & IPV6_ADDR_LOOPBACK);
 }
 
 static struct gsi_addr *find(struct gsi_hca *hca, u32 port, const struct cm_addr *addr)

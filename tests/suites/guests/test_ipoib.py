@@ -26,6 +26,16 @@ def test_ping(where, other):
     ipoib.ping(where, other, "-s", "8000")
 
 
+@pytest.mark.parametrize("where, other", PAIRS)
+def test_ipv6(where, other):
+    """By an address that was given, and by that which IPv6 has made by itself: each machine has another one, though all have one GID."""
+    wait.until(f"{other} answers {where}", ipoib.answers(where, other, ipoib.ADDRESS_6))
+    own, others = (ipoib.link_address(name) for name in (where, other))
+    assert own != others
+    by_itself = {other: f"{others}%{ipoib.interface(where)}"}
+    wait.until(f"{other} answers {where} in the link", ipoib.answers(where, other, by_itself))
+
+
 def test_saquery():
     """A program of the guest asks the SA, which answers with a table."""
     said = lab.run("guest1", "saquery", "-C", "xenib0", "-N")

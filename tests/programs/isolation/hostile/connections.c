@@ -231,8 +231,8 @@ static void run_addresses(const void *arg)
 	req.op = XEN_VHCA_OP_ADDR_ADD;
 	req.u.addr = (struct xen_vhca_addr){ .ctx = c.ctx,
 					     .family = 6,
-					     .addr = { 0xfe, 0x80, [15] = 1 } };
-	REFUSED(&c.h.v, &req, E_ARG, "the address of a link");
+					     .addr = { 0xff, 0x02, [15] = 1 } };
+	REFUSED(&c.h.v, &req, E_ARG, "the address of a group");
 	for (i = 0; i < ADDRESSES; i++) {
 		req = address(&c, XEN_VHCA_OP_ADDR_ADD, 0x0a5f0001 + i);
 		check(vf_do(&c.h.v, &req)->status == XEN_VHCA_OK, "an address");
