@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import BUILD, TOP, daemon, guest, hca, lab, pairs, process, rdma, wait
+from harness import BUILD, TOP, daemon, guest, hca, ipoib, lab, pairs, process, rdma, wait
 from harness.traffic import between_guests
 
 pytestmark = pytest.mark.timeout(240)
@@ -28,6 +28,7 @@ def service(machine, guests):
         for name in GUESTS:
             lab.lab("detach", name)
         lab.run("dom0", "kill", daemon.supervisor())
+        ipoib.load_gsi()
         lab.run("dom0", INIT, "start", f"{lab.THERE}/{UNIT}", merge=True)
 
     with machine.prepared(start):
@@ -35,6 +36,7 @@ def service(machine, guests):
         for name in GUESTS:
             lab.call("dom0", "xen-ib", "detach", name, 0)
         lab.run("dom0", INIT, "stop")
+        lab.run("dom0", "rmmod", "xen-ibgsi")
         daemon.start()
         for name in GUESTS:
             lab.lab("attach", name)
@@ -78,6 +80,11 @@ def test_start():
 
 def test_traffic(two_served):
     pairs.run("guest2")
+
+
+def test_management(two_served):
+    """The unit's list of devices has what the guests' kernels need: each worker has opened the module's."""
+    assert lab.run("dom0", "cat /sys/module/xen_ibgsi/refcnt").strip() == "2"
 
 
 def goes_on(*words):
