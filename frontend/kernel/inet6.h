@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * inet6.h - addresses that IPv6 makes by itself for the interfaces that a device has (IPoIB).
+ * inet6.h - automatic IPv6 addresses of the IPoIB interfaces of a device.
  *
  * By default they are made of the port's GID, which is that of all guests and of the backend's
  * domain: each but the first would find its address taken.

@@ -49,7 +49,7 @@ def answers(where, other, addresses=ADDRESS):
 
 
 def link_address(where):
-    """The one that IPv6 has made by itself, which is nobody else's."""
+    """The automatic one, which is nobody else's."""
     show = f"ip -o -6 address show dev {interface(where)} scope link -tentative -dadfailed"
     wait.until(f"{where} has an address of its link", lambda: lab.run(where, show))
     return re.search(r"inet6 ([0-9a-f:]+)/", lab.run(where, show))[1]

@@ -36,7 +36,7 @@ struct gsi_conn {
 	bool by_peer, sidr;
 	bool waits; /* for the guest, that was asked */
 	bool lasts; /* until one of them ends it */
-	bool ended; /* by one of them; kept for what comes late */
+	bool ended; /* by one of them; stays for MADs that come late */
 	unsigned long until;
 };
 
@@ -120,7 +120,7 @@ static void end(struct gsi_conn *conn)
 	kfree(conn);
 }
 
-/* What one of them has ended has only been kept for what comes late. */
+/* One that was ended by a MAD does not count as aged out: it only stayed for late MADs. */
 static void end_if_old(struct gsi_conn *conn)
 {
 	if (conn->lasts || !time_after(jiffies, conn->until))

@@ -28,7 +28,7 @@ def test_ping(where, other):
 
 @pytest.mark.parametrize("where, other", PAIRS)
 def test_ipv6(where, other):
-    """By an address that was given, and by that which IPv6 has made by itself: each machine has another one, though all have one GID."""
+    """By a configured address, and by the automatic one, which differs on each machine though all have one GID."""
     wait.until(f"{other} answers {where}", ipoib.answers(where, other, ipoib.ADDRESS_6))
     own, others = (ipoib.link_address(name) for name in (where, other))
     assert own != others
