@@ -57,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		replace(kind, mad);
 		if (cm_asks(kind) && cm_destination(kind, mad, &to))
 			expect(to.family == 4 || to.family == 6);
+		expect(cm_ipoib_asked(kind, mad) < 1u << 24);
+		cm_ipoib_own(kind, mad);
 		memcpy(own.gid, mad + 80, sizeof(own.gid));
 		cm_claims_only(kind, mad, &own);
 	}

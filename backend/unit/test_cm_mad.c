@@ -131,6 +131,27 @@ static void destination_of(enum cm_kind kind, unsigned int data)
 	CHECK(!cm_destination(kind, mad, &to));
 }
 
+static void ipoib(void)
+{
+	static const __u8 service[8] = { 0x10, 0, 0, 0, 0, 0xab, 0xcd, 0xef };
+	__u8 mad[CM_MAD_SIZE];
+	struct cm_addr to;
+	unsigned int i;
+
+	fill(mad, CM_REQ);
+	memcpy(mad + 32, service, sizeof(service));
+	CHECK(cm_ipoib_asked(CM_REQ, mad) == 0xabcdef && !cm_destination(CM_REQ, mad, &to));
+	CHECK(!cm_ipoib_asked(CM_SIDR_REQ, mad) && !cm_ipoib_asked(CM_REP, mad));
+	CHECK(cm_ipoib_own(CM_REQ, mad) == 0xa4a5a6a7 && cm_ipoib_own(CM_REP, mad) == 0x3c3d3e3f);
+	for (i = 32; i < 37; i++) {
+		mad[i]++;
+		CHECK(!cm_ipoib_asked(CM_REQ, mad));
+		mad[i]--;
+	}
+	fill_ip(mad, CM_REQ, 164, 4);
+	CHECK(!cm_ipoib_asked(CM_REQ, mad));
+}
+
 static void fill_own(__u8 *mad, enum cm_kind kind)
 {
 	fill(mad, kind);
@@ -195,6 +216,7 @@ int main(void)
 	ids();
 	destination_of(CM_REQ, 164);
 	destination_of(CM_SIDR_REQ, 40);
+	ipoib();
 	claims();
 	return 0;
 }

@@ -29,6 +29,17 @@ def up(where):
     wait.until(f"{where} has joined", lambda: lab.ok(where, f"ip -o link show {name} | grep -q LOWER_UP"))
 
 
+def set_mode(where, mode):
+    """connected or datagram: packets go by a connection to each peer that takes part in it, or as datagrams."""
+    path = f"/sys/class/net/{interface(where)}/mode"
+    lab.run(where, f"echo {mode} >{path}")
+    assert lab.run(where, f"cat {path}") == mode
+
+
+def mtu(where):
+    return int(lab.run(where, f"cat /sys/class/net/{interface(where)}/mtu"))
+
+
 def down(where):
     lab.call(where, "modprobe -r ib_ipoib")
 

@@ -4,7 +4,8 @@
  *
  * All of a port have its LID, and those at other ports know one connection manager there. So a
  * guest's ids are replaced by ids that this domain's own connection manager has reserved, which
- * lead back to the guest. Who is asked for is decided by the IP address that is asked for.
+ * lead back to the guest. Who is asked for is decided by the IP address that is asked for, or, of
+ * IPoIB's connected mode, by the QP.
  *
  * A guest answers what it was asked, and goes on with what it has begun, with that peer; all else
  * is refused. Entries end by age: those that wait for an answer, and those whose connection has
@@ -32,6 +33,7 @@ struct gsi_conn {
 	struct ib_cm_id *reserved; /* NULL: the guest has named no id yet */
 	u32 wire, guest;           /* the guest's id, as others see it and as it does */
 	u32 peer;                  /* the other's id; 0: not known yet */
+	u32 ipoib;                 /* the guest's QP that the other asked for; 0: for none */
 	u16 lid;                   /* of the other */
 	bool by_peer, sidr;
 	bool waits; /* for the guest, that was asked */
@@ -181,6 +183,8 @@ static bool claims_only(struct gsi_endpoint *ep, enum cm_kind kind, const u8 *ma
 		return false;
 	memcpy(own.gid, gid.raw, sizeof(own.gid));
 	memcpy(own.guid, &ep->node_guid, sizeof(own.guid));
+	if (cm_ipoib_asked(kind, mad) && !gsi_qpn_is_of(ep, cm_ipoib_own(kind, mad)))
+		return false;
 	return cm_claims_only(kind, mad, &own);
 }
 
@@ -271,6 +275,8 @@ static int go_on(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ib
 	}
 	if (!fits(conn, kind, cm_remote_id(kind, send->mad)))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
+	if (kind == CM_REP && conn->ipoib && cm_ipoib_own(kind, send->mad) != conn->ipoib)
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	is_answered(conn);
 	conn->ended |= cm_ends(kind);
 	if (kind == CM_REP || kind == CM_RTU)
@@ -362,17 +368,26 @@ static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint
 	return conn;
 }
 
+static struct gsi_endpoint *find_by_question(const struct incoming *in, u32 *ipoib)
+{
+	struct cm_addr to;
+
+	*ipoib = cm_ipoib_asked(in->kind, in->mad);
+	if (*ipoib)
+		return gsi_qpn_find(in->hca, in->port, *ipoib);
+	if (cm_destination(in->kind, in->mad, &to))
+		return gsi_addr_find(in->hca, in->port, &to);
+	return NULL;
+}
+
 /* Those that ask again are heard again. */
 static bool take_question(const struct incoming *in)
 {
-	u32 id = cm_local_id(in->kind, in->mad);
+	u32 id = cm_local_id(in->kind, in->mad), ipoib;
 	struct gsi_endpoint *ep;
 	struct gsi_conn *conn;
-	struct cm_addr to;
 
-	if (!cm_destination(in->kind, in->mad, &to))
-		return false;
-	ep = gsi_addr_find(in->hca, in->port, &to);
+	ep = find_by_question(in, &ipoib);
 	if (!ep)
 		return false;
 	conn = find_asked(in->hca, in->port, ep, in->wc->slid, id, cm_is_sidr(in->kind));
@@ -381,6 +396,7 @@ static bool take_question(const struct incoming *in)
 	else if (!conn->lasts)
 		stay(conn, WAITS_FOR);
 	if (conn) {
+		conn->ipoib = ipoib;
 		deliver(in, conn);
 		return true;
 	}
@@ -452,11 +468,22 @@ bool gsi_cm_receive(struct gsi_hca *hca, u32 port, const struct ib_wc *wc, const
 
 /* The table */
 
+void gsi_cm_take(struct gsi_endpoint *ep)
+{
+	struct gsi_cm *cm = &ep->hca->cm;
+
+	mutex_lock(&cm->lock);
+	if (list_empty(&ep->takes))
+		list_add_tail(&ep->takes, &cm->takers);
+	mutex_unlock(&cm->lock);
+}
+
 void gsi_cm_forget(struct gsi_endpoint *ep)
 {
 	struct gsi_conn *conn, *next;
 
 	mutex_lock(&ep->hca->cm.lock);
+	list_del_init(&ep->takes);
 	gsi_addr_forget(ep);
 	list_for_each_entry_safe(conn, next, &ep->conns, list)
 		end(conn);
@@ -488,6 +515,7 @@ void gsi_cm_init(struct gsi_cm *cm)
 	xa_init(&cm->ids);
 	hash_init(cm->asked);
 	INIT_LIST_HEAD(&cm->addrs);
+	INIT_LIST_HEAD(&cm->takers);
 	INIT_DELAYED_WORK(&cm->age, age_work);
 	schedule_delayed_work(&cm->age, AGE_EVERY);
 }

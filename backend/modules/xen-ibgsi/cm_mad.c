@@ -37,6 +37,7 @@ enum {
 	PATH_GID = 4,
 	/* REP */
 	REP_GUID = 52,
+	REP_DATA = 60,
 	/* SIDR_REQ */
 	SIDR_DATA = 40,
 	/* rdma_cm's data begins with a version, that of IP in 4 bits, a port, two addresses */
@@ -122,6 +123,21 @@ bool cm_destination(enum cm_kind kind, const __u8 *mad, struct cm_addr *to)
 	default:
 		return false;
 	}
+}
+
+/* Its service ids are 0x10 and the QP, in 5 and 3 bytes. */
+__u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad)
+{
+	static const __u8 prefix[5] = { 0x10 };
+
+	if (kind != CM_REQ || memcmp(mad + SERVICE, prefix, sizeof(prefix)))
+		return 0;
+	return get_32(mad + SERVICE + 4);
+}
+
+__u32 cm_ipoib_own(enum cm_kind kind, const __u8 *mad)
+{
+	return get_32(mad + (kind == CM_REQ ? REQ_DATA : REP_DATA));
 }
 
 /* A path may leave the LID to what the packets have; the other path need not be there. */

@@ -75,6 +75,15 @@ void cm_set_remote_id(enum cm_kind kind, __u8 *mad, __u32 id);
  */
 bool cm_destination(enum cm_kind kind, const __u8 *mad, struct cm_addr *to);
 
+/**
+ * cm_ipoib_asked() - the UD QP of the interface that a REQ of IPoIB's connected mode (RFC 4755)
+ * asks for. 0: no such REQ.
+ */
+__u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad);
+
+/** cm_ipoib_own() - that of its sender's interface, in such a REQ, and in the REP to it. */
+__u32 cm_ipoib_own(enum cm_kind kind, const __u8 *mad);
+
 /** cm_claims_only() - whether all that a message says of its sender's port is true. */
 bool cm_claims_only(enum cm_kind kind, const __u8 *mad, const struct cm_own *own);
 

@@ -291,6 +291,7 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_RATE, -EAGAIN);
 	if (mad[MAD_BASE_VERSION] != IB_MGMT_BASE_VERSION)
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EINVAL);
+	gsi_cm_take(ep);
 	switch (mad[MAD_CLASS]) {
 	case IB_MGMT_CLASS_SUBN_ADM:
 		return gsi_sa_send(ep, mad);

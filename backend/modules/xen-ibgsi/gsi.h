@@ -48,6 +48,7 @@ struct gsi_cm {
 	struct xarray ids;           /* as others see them -> struct gsi_conn */
 	DECLARE_HASHTABLE(asked, 8); /* those that the other side has begun */
 	struct list_head addrs;      /* struct gsi_addr */
+	struct list_head takers;     /* endpoints whose guests have a part in management */
 	struct delayed_work age;
 };
 
@@ -75,6 +76,7 @@ struct gsi_endpoint {
 	struct list_head list; /* of the HCA's; under gsi_lock of main.c, as is */
 	bool closing;          /* in no list, still uses the HCA */
 	u32 domid;
+	struct task_struct *owner; /* who attached, and makes the guest's QPs */
 	__be64 node_guid;
 	u64 pkeys[XEN_IBGSI_PKEYS / 64]; /* bits: the guest's indices */
 
@@ -99,6 +101,7 @@ struct gsi_endpoint {
 	struct list_head conns; /* struct gsi_conn */
 	unsigned int n_conns, n_open, n_asked;
 	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
+	struct list_head takes; /* of the HCA's takers, once the guest has sent something */
 	unsigned int n_addrs;
 
 	spinlock_t queue_lock; /* of what has come */
@@ -252,6 +255,9 @@ int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
 bool gsi_cm_receive(struct gsi_hca *hca, u32 port, const struct ib_wc *wc, const struct ib_grh *grh,
 		    const u8 *mad);
 
+/** gsi_cm_take() - with ep->lock held: what others ask of its QPs is for this one from now on. */
+void gsi_cm_take(struct gsi_endpoint *ep);
+
 /** gsi_cm_forget() - nothing that comes is for this one any more. */
 void gsi_cm_forget(struct gsi_endpoint *ep);
 
@@ -263,5 +269,13 @@ int gsi_addr_change(struct gsi_endpoint *ep, const struct xen_ibgsi_addr *change
 /** gsi_addr_find(), gsi_addr_forget() - with the lock of the HCA's gsi_cm held. */
 struct gsi_endpoint *gsi_addr_find(struct gsi_hca *hca, u32 port, const struct cm_addr *addr);
 void gsi_addr_forget(struct gsi_endpoint *ep);
+
+/* qpn.c: UD QPs of guests, by which IPoIB's connected mode asks for them. */
+
+/** gsi_qpn_is_of() - whether it is the guest's, at its port. With ep->lock held. */
+bool gsi_qpn_is_of(struct gsi_endpoint *ep, u32 qpn);
+
+/** gsi_qpn_find() - whose it is. With the lock of the HCA's gsi_cm held. */
+struct gsi_endpoint *gsi_qpn_find(struct gsi_hca *hca, u32 port, u32 qpn);
 
 #endif

@@ -9,6 +9,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -148,6 +149,7 @@ static int gsi_open(struct inode *inode, struct file *file)
 	INIT_LIST_HEAD(&ep->groups);
 	INIT_WORK(&ep->leave, gsi_mcast_work);
 	INIT_LIST_HEAD(&ep->conns);
+	INIT_LIST_HEAD(&ep->takes);
 	xa_init(&ep->by_guest);
 	spin_lock_init(&ep->queue_lock);
 	INIT_LIST_HEAD(&ep->queue);
@@ -168,6 +170,8 @@ static int gsi_release(struct inode *inode, struct file *file)
 	wait_event(closed, !READ_ONCE(ep->closing));
 	/* A reset of one that is not attached, or no longer. */
 	flush_work(&ep->leave);
+	if (ep->owner)
+		put_task_struct(ep->owner);
 	kfree(ep);
 	return 0;
 }
@@ -195,6 +199,8 @@ static int attach(struct gsi_endpoint *ep, const struct xen_ibgsi_attach *to)
 	if (ep->ibdev)
 		return -EBUSY;
 	ep->domid = to->domid;
+	if (!ep->owner)
+		ep->owner = get_task_struct(current->group_leader);
 	ep->node_guid = to->node_guid;
 	memcpy(ep->pkeys, to->pkeys, sizeof(ep->pkeys));
 	err = gsi_endpoint_attach(ep, hca, to->port);

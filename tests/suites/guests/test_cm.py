@@ -88,6 +88,53 @@ def test_counted():
 
 
 @contextlib.contextmanager
+def connected(*names):
+    try:
+        for name in names:
+            ipoib.set_mode(name, "connected")
+        yield
+    finally:
+        for name in names:
+            ipoib.set_mode(name, "datagram")
+
+
+def test_connected_mode():
+    """IPoIB of both guests in connected mode, by which large packets go whole; dom0, with datagrams, is still there for both."""
+    before = wait.settled(connections)
+    with connected(*ipoib.GUESTS):
+        assert [ipoib.mtu(name) for name in ipoib.GUESTS] == [65520] * 2
+        ipoib.ping("guest1", "guest2")
+        wait.until("both have a connection", lambda: all(now > then for now, then in zip(connections(), before)))
+        ipoib.ping("guest1", "guest2", "-s", "30000", "-M", "do")
+        ipoib.ping("guest2", "guest1", "-s", "65000", "-M", "do")
+        for name in ipoib.GUESTS:
+            ipoib.ping(name, "dom0")
+            ipoib.ping("dom0", name)
+    wait.until("the connections have ended", lambda: connections() == before)
+    ipoib.ping("guest1", "guest2", "-s", "8000")
+
+
+BYTES = 32 << 20
+
+
+def test_connected_file():
+    """A file goes from one to the other by TCP, in connected mode: each byte is right."""
+    address = ipoib.ADDRESS["guest2"]
+    name = ipoib.interface("guest1")
+    with connected(*ipoib.GUESTS):
+        ipoib.ping("guest1", "guest2")
+        expected = lab.run("guest1", f"head -c {BYTES} /dev/urandom >/tmp/sent && md5sum </tmp/sent")
+        packets = f"cat /sys/class/net/{name}/statistics/tx_packets"
+        before = int(lab.run("guest1", packets))
+        with lab.running("guest2", "socat -u TCP-LISTEN:7099,reuseaddr STDOUT | md5sum") as receiver:
+            wait.until("it listens", lambda: lab.ok("guest2", "ss -ltn | grep -q :7099"))
+            lab.run("guest1", f"socat -u /tmp/sent TCP:{address}:7099; rm /tmp/sent")
+            receiver.finish()
+            assert expected in receiver.said()
+        assert int(lab.run("guest1", packets)) - before < BYTES // 16384, "packets are larger than those of datagrams"
+
+
+@contextlib.contextmanager
 def silent_sa():
     """The subnet's administration does not answer, though somebody is there."""
     lab.run("dom0", "kill -STOP $(cat /run/opensm/pid)")

@@ -5,6 +5,7 @@
  *
  * Needs the module xen-ibgsi in the domain with the HCA.
  */
+#include <endian.h>
 #include <string.h>
 
 #include "hostile.h"
@@ -20,11 +21,14 @@ enum {
 	ATTRIBUTE = 17,
 	LOCAL_ID = 24,
 	REMOTE_ID = 28,
+	SERVICE = 32,
 	GUID = 40,
+	REP_QP = 60, /* the interface's, of IPoIB */
 	LID = 76,
 	GID = 80,
 	OTHER_LID = 120,
 	OTHER_GID = 124,
+	REQ_QP = 164,
 };
 
 enum {
@@ -175,9 +179,11 @@ static void run_forged(const void *arg)
 	uint8_t mad[XEN_VHCA_MAD_SIZE];
 	struct caller c;
 	unsigned int i;
+	uint64_t ids;
 
 	(void)arg;
 	begin(&c);
+	ids = hostile_number(&c.h.v, "mads-refused-id");
 	call(&c, REQ, 0x101);
 	call(&c, SIDR_REQ, 0x102);
 	for (i = 0; i < ARRAY_SIZE(attributes); i++) {
@@ -190,6 +196,7 @@ static void run_forged(const void *arg)
 	}
 	fill(&c, mad, REP, 0x101, 0);
 	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "an answer to itself");
+	hostile_rose(&c.h.v, "mads-refused-id", ids, 3 * ARRAY_SIZE(attributes) + 1);
 	for (i = 0; i < 256; i++) {
 		if (i >= REQ && i <= SIDR_REP)
 			continue;
@@ -202,6 +209,103 @@ static void run_forged(const void *arg)
 		if (i != 3)
 			refused(&c, c.lid, mad, XEN_VHCA_E_UNSUPPORTED, "by another method");
 	}
+	end(&c);
+}
+
+/* IPoIB's connected mode asks for a QP, in the name of one. */
+static void fill_ipoib(const struct caller *c, uint8_t mad[XEN_VHCA_MAD_SIZE], uint32_t asked,
+		       uint32_t own)
+{
+	fill(c, mad, REQ, 0x201, 0);
+	mad[SERVICE] = 0x10;
+	put_32(mad + SERVICE + 4, asked);
+	put_32(mad + REQ_QP, own);
+}
+
+static void refused_ipoib(struct caller *c, uint32_t asked, uint32_t own, const char *what)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+
+	fill_ipoib(c, mad, asked, own);
+	refused(c, c->lid, mad, XEN_VHCA_E_ARG, what);
+}
+
+static struct xen_vhca_new_queue make_ud(struct caller *c)
+{
+	struct xen_vhca_req req = vf_create_qp(&c->h.p);
+	const struct xen_vhca_rsp *rsp;
+
+	req.u.qp_create.type = XEN_VHCA_QPT_UD;
+	rsp = vf_do(&c->h.v, &req);
+	require(rsp->status == XEN_VHCA_OK, "a UD QP");
+	return rsp->u.queue;
+}
+
+/* state, P_Key, port, Q_Key */
+static void initialise(struct caller *c, xen_vhca_handle_t qp)
+{
+	const struct xen_vhca_req req = {
+		.op = XEN_VHCA_OP_QP_MODIFY,
+		.u.qp_modify = { .qp = qp,
+				 .mask = 1 | 1 << 4 | 1 << 5 | 1 << 6,
+				 .attr = { .state = 1, .port = 1 } },
+	};
+
+	require(vf_do(&c->h.v, &req)->status == XEN_VHCA_OK, "it gets its port");
+}
+
+/* Takes what comes until there is what it has asked of itself. Returns the id that others see. */
+static uint32_t await_own_question(struct caller *c)
+{
+	const struct xen_vhca_req req = vf_object(XEN_VHCA_OP_MAD_RECV, c->ctx);
+	uint64_t until = now_ms() + opt.deadline_ms;
+	const struct xen_vhca_mad *mads;
+	const struct xen_vhca_rsp *rsp;
+	uint32_t i, id = 0;
+
+	do {
+		rsp = vf_do(&c->h.v, &req);
+		require(rsp->status == XEN_VHCA_OK, "what has come can be read");
+		mads = (const struct xen_vhca_mad *)vf_data(&c->h.v, rsp->id);
+		for (i = 0; i < rsp->u.mads.count; i++)
+			if (mads[i].mad[ATTRIBUTE] == REQ && mads[i].mad[SERVICE] == 0x10)
+				memcpy(&id, mads[i].mad + LOCAL_ID, sizeof(id));
+	} while (!id && now_ms() < until);
+	require(id, "who asks for its QP, asks it");
+	return be32toh(id);
+}
+
+static void run_ipoib(const void *arg)
+{
+	struct xen_vhca_new_queue ud;
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct xen_vhca_req req;
+	struct caller c;
+	uint64_t claims;
+	uint32_t id;
+
+	(void)arg;
+	begin(&c);
+	claims = hostile_number(&c.h.v, "mads-refused-claim");
+	ud = make_ud(&c);
+	refused_ipoib(&c, ud.number, ud.number, "a QP at no port");
+	initialise(&c, ud.handle);
+	fill_ipoib(&c, mad, ud.number, ud.number);
+	check(send(&c, c.lid, mad) == XEN_VHCA_OK, "its own QP");
+	id = await_own_question(&c);
+	refused_ipoib(&c, ud.number, 0, "no QP");
+	refused_ipoib(&c, ud.number, 1, "the port's QP");
+	refused_ipoib(&c, ud.number, ud.number ^ 0x800000, "nobody's QP");
+	refused_ipoib(&c, ud.number, ud.number | 0x1000000, "more than a QP");
+	fill(&c, mad, REP, 0x202, id);
+	put_32(mad + REP_QP, ud.number + 1);
+	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "an answer in the name of another QP");
+	put_32(mad + REP_QP, ud.number);
+	check(send(&c, c.lid, mad) == XEN_VHCA_OK, "an answer");
+	req = vf_object(XEN_VHCA_OP_QP_DESTROY, ud.handle);
+	check(vf_do(&c.h.v, &req)->status == XEN_VHCA_OK, "the QP can be destroyed");
+	refused_ipoib(&c, ud.number, ud.number, "a QP that is gone");
+	hostile_rose(&c.h.v, "mads-refused-claim", claims, 7);
 	end(&c);
 }
 
@@ -249,6 +353,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE("cm-claims", run_claims, "connections asked for in the name of others",
 		   .together = true),
 	CHECK_CASE("cm-forged", run_forged, "messages about connections that it does not have",
+		   .together = true),
+	CHECK_CASE("cm-ipoib", run_ipoib, "connected mode in the name of another's QP",
 		   .together = true),
 	CHECK_CASE("cm-addresses", run_addresses, "IP addresses that a guest cannot have",
 		   .together = true),

@@ -72,6 +72,12 @@ void hostile_works(struct vfront *v);
 /* status.c: the daemon's counters are those of the connection. Asks; without answers it looks at nothing. */
 void hostile_counted(struct vfront *v);
 
+/* A number of the daemon's status file; 0 without answers. */
+uint64_t hostile_number(struct vfront *v, const char *name);
+
+/* It has risen by so much since it was this. Asks as well. */
+void hostile_rose(struct vfront *v, const char *name, uint64_t since, unsigned int by);
+
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants,
 	hostile_ring, hostile_fetch, hostile_connect, hostile_life, hostile_events,
 	hostile_persistent, hostile_mads, hostile_connections;

@@ -2,6 +2,7 @@
 /*
  * The daemon's status file (backend/worker/status_write.h) against what the connection has seen.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,21 +56,28 @@ static void keep_counters(char *text)
 	*to = 0;
 }
 
+static char *ask_status(const struct vfront *v)
+{
+	char question[32];
+
+	snprintf(question, sizeof(question), "status %u", v->devid);
+	return ask(question);
+}
+
 /* The daemon writes the file a few times a second. */
 void hostile_counted(struct vfront *v)
 {
 	uint64_t until = now_ms() + opt.deadline_ms;
-	char question[32], *is = NULL, *should;
+	char *is = NULL, *should;
 	bool same;
 
 	vf_collect(v, 0);
 	if (!ask_possible())
 		return;
 	should = expected_lines(&v->tally);
-	snprintf(question, sizeof(question), "status %u", v->devid);
 	do {
 		free(is);
-		is = ask(question);
+		is = ask_status(v);
 		keep_counters(is);
 		same = !strcmp(is, should);
 	} while (!same && now_ms() < until && !usleep(LOOK_US));
@@ -77,4 +85,34 @@ void hostile_counted(struct vfront *v)
 	      is);
 	free(is);
 	free(should);
+}
+
+uint64_t hostile_number(struct vfront *v, const char *name)
+{
+	uint64_t number = 0;
+	char *text, *line;
+	char key[64];
+
+	if (!ask_possible())
+		return 0;
+	text = ask_status(v);
+	snprintf(key, sizeof(key), "\n%s ", name);
+	line = strstr(text, key);
+	require(line && sscanf(line + strlen(key), "%" SCNu64, &number) == 1,
+		"the daemon counts '%s'\n%s", name, text);
+	free(text);
+	return number;
+}
+
+void hostile_rose(struct vfront *v, const char *name, uint64_t since, unsigned int by)
+{
+	uint64_t until = now_ms() + opt.deadline_ms, is;
+
+	if (!ask_possible())
+		return;
+	do
+		is = hostile_number(v, name);
+	while (is < since + by && now_ms() < until && !usleep(LOOK_US));
+	check(is >= since + by, "%s rose by %u (%" PRIu64 ", then %" PRIu64 ")", name, by, since,
+	      is);
 }
