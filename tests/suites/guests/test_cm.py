@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, ipoib, ktest, lab, process, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, process, programs, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -135,6 +135,33 @@ def test_connected_file():
 
 
 @contextlib.contextmanager
+def again_and_again(where, command):
+    """It runs one time after the other, and may fail."""
+    with lab.running(where, f"rm -f /tmp/enough; until [ -e /tmp/enough ]; do {command} >/dev/null 2>&1; done; true") as loop:
+        try:
+            yield
+        finally:
+            lab.run(where, "touch /tmp/enough; killall -q -KILL rping; true")
+        loop.finish()
+
+
+def test_detached_meanwhile():
+    """A vHCA goes, and comes back, while connections are made to it, by the hundred. The module stays as long as anybody uses it."""
+    port = next(cm.PORTS)
+    command = f"rping %s -a {ipoib.ADDRESS['guest2']} -p {port} -C 2"
+    with again_and_again("guest2", command % "-s"), again_and_again("guest1", command % "-c"):
+        for _ in range(3):
+            before = daemon.counted("guest2", "mads-received")
+            daemon.until_counted("guest2", "mads-received", before + 8)
+            assert not lab.ok("dom0", "rmmod xen-ibgsi")
+            ipoib.again("guest2")
+            ipoib.up("guest2")
+            wait.until("guest2 answers", ipoib.answers("guest1", "guest2"))
+    cm.connect("rping", "guest1", "guest2")
+    wait.until("no connection is left", lambda: connections() == [0, 0])
+
+
+@contextlib.contextmanager
 def silent_sa():
     """The subnet's administration does not answer, though somebody is there."""
     lab.run("dom0", "kill -STOP $(cat /run/opensm/pid)")
@@ -156,3 +183,21 @@ def test_destroyed_without_sa():
         ipoib.up(name)
     ipoib.ping("guest1", "guest2")
     ipoib.ping("guest2", "dom0")
+
+
+def test_flood():
+    """guest2 asks for connections, as fast as it can: others make theirs meanwhile, and the logs stay short."""
+    ipoib.down("guest2")
+    lab.run("guest2", "rmmod xen-ibfront")
+    try:
+        lines = int(lab.run("dom0", f"wc -l <{daemon.LOG}"))
+        with process.running(*programs.answering("guest2", "hostile"), "cm-flood") as flood:
+            for where, other in [("guest1", "dom0"), ("dom0", "guest1")]:
+                cm.connect("rping", where, other)
+            flood.finish()
+            assert "@pass" in flood.said()
+        assert int(lab.run("dom0", f"wc -l <{daemon.LOG}")) - lines <= 200, "a line for each refusal is 20,000"
+    finally:
+        guest.restore_device("guest2")
+        ktest.reload("guest2", "kverbs=1")
+        ipoib.up("guest2")

@@ -38,7 +38,10 @@ def hostile(neighbour, request):
         yield batch
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile", long=["event-connect", "connect-number"]))
+# The flood is for test_cm.py.
+@pytest.mark.parametrize(
+    "program, case", programs.cases("isolation", "hostile", wanted=lambda name: name != "cm-flood", long=["event-connect", "connect-number"])
+)
 def test_hostile(hostile, program, case):
     hostile.run(program, case)
 

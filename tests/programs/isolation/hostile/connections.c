@@ -6,6 +6,8 @@
  * Needs the module xen-ibgsi in the domain with the HCA.
  */
 #include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hostile.h"
@@ -13,6 +15,12 @@
 #define WORDS (XEN_VHCA_MAD_SIZE / 4)
 #define LID_UNICAST_END 0xc000
 #define ADDRESSES 64 /* that a guest may have */
+
+/* How many messages it may send at once, and a second; and how many it tries. */
+#define SEND_BURST 2000
+#define SEND_RATE 1000
+#define FLOOD 20000
+#define FLOOD_IDS 3000
 
 /* Where fields are in a message. */
 enum {
@@ -309,6 +317,39 @@ static void run_ipoib(const void *arg)
 	end(&c);
 }
 
+/* More than it may, of a service that nobody has. */
+static void run_flood(const void *arg)
+{
+	uint64_t sent, refused, from, seconds, most;
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct xen_vhca_req req;
+	uint32_t words[WORDS];
+	unsigned int i, limit;
+	struct caller c;
+
+	(void)arg;
+	begin(&c);
+	sent = hostile_number(&c.h.v, "mads-sent");
+	refused = hostile_number(&c.h.v, "mads-refused-rate");
+	req = to(&c, c.lid);
+	from = now_ms();
+	for (i = 0; i < FLOOD; i++) {
+		fill(&c, mad, REQ, i % FLOOD_IDS + 1, 0);
+		memcpy(words, mad, sizeof(words));
+		vf_send(&c.h.v, &req, words, WORDS);
+	}
+	vf_collect(&c.h.v, 0);
+	seconds = (now_ms() - from) / 1000 + 1;
+	most = SEND_BURST + SEND_RATE * seconds;
+	limit = c.h.v.tally.refused[XEN_VHCA_OP_MAD_SEND][XEN_VHCA_E_LIMIT];
+	printf("%u requests in %" PRIu64 " s, %u refused\n", FLOOD, seconds, limit);
+	check(FLOOD - limit <= most, "%u of %u sent, %" PRIu64 " at most", FLOOD - limit, FLOOD,
+	      most);
+	hostile_rose(&c.h.v, "mads-sent", sent, FLOOD - limit);
+	hostile_rose(&c.h.v, "mads-refused-rate", refused, limit);
+	end(&c);
+}
+
 static struct xen_vhca_req address(const struct caller *c, unsigned int op, uint32_t value)
 {
 	struct xen_vhca_req req = { .op = op, .u.addr = { .ctx = c->ctx, .family = 4 } };
@@ -356,6 +397,8 @@ static const struct check_case cases[] = {
 		   .together = true),
 	CHECK_CASE("cm-ipoib", run_ipoib, "connected mode in the name of another's QP",
 		   .together = true),
+	CHECK_CASE("cm-flood", run_flood, "more requests for connections than it may send",
+		   .seconds = 600, .on_demand = true),
 	CHECK_CASE("cm-addresses", run_addresses, "IP addresses that a guest cannot have",
 		   .together = true),
 };
