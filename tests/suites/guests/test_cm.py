@@ -26,6 +26,17 @@ def test_program(program, where, other):
     cm.connect(program, where, other)
 
 
+@pytest.mark.parametrize("where, other", PAIRS)
+def test_ipv6(where, other):
+    """By an address that was given, and by that which IPv6 has made by itself."""
+    link = ipoib.link_address(other)
+    for here, there in ((ipoib.ADDRESS_6[other],) * 2, (f"{link}%{ipoib.interface(other)}", f"{link}%{ipoib.interface(where)}")):
+        port = next(cm.PORTS)
+        with cm.server("rping", other, port, here) as server:
+            assert cm.client("rping", where, there, port).count("ping data") == 10
+            server.finish()
+
+
 @contextlib.contextmanager
 def moved_to(where):
     command = f"{cm.OTHER}/24 dev {ipoib.interface(where)}"

@@ -38,10 +38,11 @@ def hostile(neighbour, request):
         yield batch
 
 
+LONG = ["event-connect", "connect-number", "mad-sm", "mad-perf", "mad-ping"]
+
+
 # The flood is for test_cm.py.
-@pytest.mark.parametrize(
-    "program, case", programs.cases("isolation", "hostile", wanted=lambda name: name != "cm-flood", long=["event-connect", "connect-number"])
-)
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile", wanted=lambda name: name != "cm-flood", long=LONG))
 def test_hostile(hostile, program, case):
     hostile.run(program, case)
 

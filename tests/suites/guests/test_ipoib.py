@@ -89,6 +89,19 @@ def test_ibping():
         lab.run("dom0", "killall ibping")
 
 
+@pytest.mark.long
+def test_qp_0():
+    """There is one, for programs that want one. What is sent by it does not get to dom0, and no subnet manager can be here."""
+    refused = "refused MAD_SEND E_UNSUPPORTED"
+    before = daemon.status("guest1", refused)
+    sent = daemon.counted("guest1", "command MAD_SEND")
+    for command in ("sminfo -C xenib0 -t 200", "smpquery -C xenib0 -t 200 -D nodeinfo 0", "sh -c ': </dev/infiniband/issm0'"):
+        lab.run("guest1", f"! {command}")
+    lab.run("guest1", "perfquery -C xenib0")
+    daemon.until_counted("guest1", "command MAD_SEND", sent + 2)
+    assert daemon.status("guest1", refused) == before
+
+
 def groups(name):
     """How many multicast groups the guest's kernel has joined, as dom0 sees it."""
     return daemon.counted(name, "mad-groups")
@@ -105,6 +118,23 @@ def test_counted():
         assert f"xenib_{name}{{" in metrics, metrics
     for name in ("mads_refused_kind_total", "connections", "connections_unanswered", "connections_aged_out_total"):
         assert f"xenib_{name}{{" in metrics, metrics
+
+
+@pytest.mark.long
+def test_counted_by_module():
+    """What the module alone counts is told as well: a second MAD for a guest that stands still, and has been told of the first."""
+    ipoib.ping("guest2", "guest1")
+    before = wait.settled(lambda: daemon.counted("guest1", "mads-received"))
+    ask = f"rping -c -a {ipoib.ADDRESS['guest1']} -p"
+    lab.run("dom0", "xl pause guest1")
+    try:
+        for n in (1, 2):
+            with lab.running("guest2", f"{ask} {next(cm.PORTS)}"):
+                daemon.until_counted("guest1", "mads-received", before + n)
+                lab.run("guest2", "killall -KILL rping")
+    finally:
+        lab.run("dom0", "xl unpause guest1")
+    ipoib.ping("guest2", "guest1")
 
 
 MANY = 16  # groups, of which a part of an answer has room for three

@@ -14,15 +14,18 @@
 
 static xen_vhca_handle_t kernel; /* the context that has the GSI */
 
-/* Where fields are in a MAD of the SA. */
+/* Where fields are in a MAD of the SA, or of performance management. */
 enum {
 	BASE_VERSION = 0,
 	CLASS = 1,
 	CLASS_VERSION = 2,
 	METHOD = 3,
 	ATTRIBUTE = 17,
+	RMPP_FLAGS = 26,
 	SM_KEY = 36,
+	OUI = 37,
 	COMP_MASK = 48,
+	PORT_SELECT = 65,
 	MGID = 56,
 	PORT_GID = 72,
 	JOIN_STATE = 104,
@@ -30,13 +33,17 @@ enum {
 };
 
 enum {
+	CLASS_SM = 1,
 	CLASS_SA = 3,
 	CLASS_PERF = 4,
+	CLASS_PING = 0x32,
+	CLASS_SM_DIRECTED = 0x81,
 	GET = 1,
 	SET = 2,
 	TRAP = 5,
 	DELETE = 0x15,
 	NODE_RECORD = 0x11,
+	PORT_COUNTERS = 0x12,
 	SERVICE_RECORD = 0x31,
 	MCMEMBER = 0x38
 };
@@ -125,14 +132,31 @@ static void fill_join(uint8_t mad[XEN_VHCA_MAD_SIZE], unsigned int method)
 	mad[JOIN_STATE] = 1;
 }
 
-static void send(struct hostile *h, const uint8_t *mad, enum xen_vhca_status status,
-		 const char *what)
+static void send_to(struct hostile *h, uint16_t dlid, const uint8_t *mad,
+		    enum xen_vhca_status status, const char *what)
 {
 	struct xen_vhca_req req = of(kernel, XEN_VHCA_OP_MAD_SEND);
 	uint32_t words[WORDS];
 
+	req.u.mad_send.av.dlid = dlid;
+	req.u.mad_send.av.port = 1;
 	memcpy(words, mad, sizeof(words));
 	hostile_refused_at(__FILE__, __LINE__, &h->v, &req, words, WORDS, status, what);
+}
+
+static void send(struct hostile *h, const uint8_t *mad, enum xen_vhca_status status,
+		 const char *what)
+{
+	send_to(h, 0, mad, status, what);
+}
+
+static uint16_t own_lid(struct hostile *h)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PORT_QUERY };
+	const struct xen_vhca_rsp *rsp = vf_do(&h->v, &req);
+
+	require(rsp->status == XEN_VHCA_OK, "the port can be queried");
+	return rsp->u.port.lid;
 }
 
 /* Each class but those that guests have, and of the SA's each method that they do not have. */
@@ -155,6 +179,120 @@ static void run_class(const void *arg)
 		if (i != GET && i != 0x12)
 			send(&h, mad, XEN_VHCA_E_UNSUPPORTED, "a method that guests do not have");
 	}
+	end(&h);
+}
+
+/* By whatever method, to the port itself and by a directed route: a guest's QP 0 has no way out. */
+static void run_sm(const void *arg)
+{
+	static const unsigned int classes[] = { CLASS_SM, CLASS_SM_DIRECTED };
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct hostile h;
+	unsigned int i, j;
+	uint16_t lid;
+
+	(void)arg;
+	begin(&h);
+	lid = own_lid(&h);
+	for (i = 0; i < ARRAY_SIZE(classes); i++) {
+		for (j = 0; j < 256; j++) {
+			fill(mad, j, NODE_RECORD);
+			mad[CLASS] = classes[i];
+			mad[CLASS_VERSION] = 1;
+			send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "of subnet management");
+		}
+		send_to(&h, 0xffff, mad, XEN_VHCA_E_UNSUPPORTED, "of a directed route");
+	}
+	end(&h);
+}
+
+static void fill_perf(uint8_t mad[XEN_VHCA_MAD_SIZE])
+{
+	fill(mad, GET, PORT_COUNTERS);
+	mad[CLASS] = CLASS_PERF;
+	mad[CLASS_VERSION] = 1;
+	mad[PORT_SELECT] = 1;
+}
+
+/* The last one is good. */
+static void run_perf(const void *arg)
+{
+	struct xen_vhca_req req;
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	uint32_t words[WORDS];
+	struct hostile h;
+	unsigned int i;
+	uint16_t lid;
+
+	(void)arg;
+	begin(&h);
+	lid = own_lid(&h);
+	fill_perf(mad);
+	send_to(&h, lid + 1, mad, XEN_VHCA_E_UNSUPPORTED, "of another node");
+	for (i = 0; i < 256; i++) {
+		mad[METHOD] = i;
+		if (i != GET)
+			send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "a change of counters");
+		mad[METHOD] = GET;
+		mad[PORT_SELECT] = i;
+		if (i != 1)
+			send_to(&h, lid, mad, XEN_VHCA_E_ARG, "of another port");
+		mad[PORT_SELECT] = 1;
+	}
+	mad[CLASS_VERSION] = 2;
+	send_to(&h, lid, mad, XEN_VHCA_E_ARG, "of another version");
+	fill_perf(mad);
+	mad[ATTRIBUTE] = NODE_RECORD;
+	send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "of an attribute that guests do not have");
+	fill_perf(mad);
+	memcpy(words, mad, sizeof(words));
+	req = of(kernel, XEN_VHCA_OP_MAD_SEND);
+	req.u.mad_send.av.dlid = lid;
+	req.u.mad_send.av.port = 1;
+	check(vf_do_refs(&h.v, &req, words, WORDS)->status == XEN_VHCA_OK, "its own counters");
+	end(&h);
+}
+
+static void fill_ping(uint8_t mad[XEN_VHCA_MAD_SIZE])
+{
+	fill(mad, GET, 0);
+	mad[CLASS] = CLASS_PING;
+	mad[CLASS_VERSION] = 1;
+	mad[OUI + 1] = 0x14;
+	mad[OUI + 2] = 0x05;
+}
+
+/* Each is good but for one thing. */
+static void run_ping(const void *arg)
+{
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	struct hostile h;
+	unsigned int i;
+	uint16_t lid;
+
+	(void)arg;
+	begin(&h);
+	lid = own_lid(&h);
+	for (i = 0; i < 256; i++) {
+		fill_ping(mad);
+		mad[METHOD] = i;
+		if (i != GET)
+			send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "what is no question");
+	}
+	for (i = 0; i < 3; i++) {
+		fill_ping(mad);
+		mad[OUI + i] ^= 1;
+		send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "of another vendor");
+	}
+	fill_ping(mad);
+	mad[RMPP_FLAGS] = 1;
+	send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "in parts");
+	fill_ping(mad);
+	mad[CLASS_VERSION] = 2;
+	send_to(&h, lid, mad, XEN_VHCA_E_UNSUPPORTED, "of another version");
+	fill_ping(mad);
+	send_to(&h, 0, mad, XEN_VHCA_E_ARG, "to nobody");
+	send_to(&h, 0xc000, mad, XEN_VHCA_E_ARG, "to a group");
 	end(&h);
 }
 
@@ -246,6 +384,10 @@ static void run_owner(const void *arg)
 static const struct check_case cases[] = {
 	CHECK_CASE("mad-class", run_class,
 		   "datagrams of classes and methods that guests do not have", .together = true),
+	CHECK_CASE("mad-sm", run_sm, "datagrams of subnet management", .together = true),
+	CHECK_CASE("mad-perf", run_perf, "counters of others, and changes of the port's own",
+		   .together = true),
+	CHECK_CASE("mad-ping", run_ping, "what ibping does not send", .together = true),
 	CHECK_CASE("mad-sa", run_sa, "questions to the SA that it must not get from a guest",
 		   .together = true),
 	CHECK_CASE("mad-group", run_group, "multicast groups in the name of others",
