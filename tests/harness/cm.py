@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import re
 
-from harness import lab, wait
+from harness import ipoib, lab, wait
 from harness.ipoib import ADDRESS
 
 OTHER = "10.9.0.77"  # that nobody has, unless a test gives it to somebody
@@ -51,6 +51,14 @@ def connect(program, where, other):
         said = client(program, where, ADDRESS[other], port)
         process.finish()
     return said
+
+
+def connect_both_ways(*pairs):
+    """Each of a pair to the other, whom it finds by IPoIB."""
+    __tracebackhide__ = True
+    for where, other in (*pairs, *(pair[::-1] for pair in pairs)):
+        ipoib.ping(where, other)
+        connect("rping", where, other)
 
 
 def connect_all(*pairs):

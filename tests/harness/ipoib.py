@@ -36,6 +36,18 @@ def set_mode(where, mode):
     assert lab.run(where, f"cat {path}") == mode
 
 
+@contextlib.contextmanager
+def connected(*names):
+    """They are in connected mode for as long as this lasts."""
+    try:
+        for name in names:
+            set_mode(name, "connected")
+        yield
+    finally:
+        for name in names:
+            set_mode(name, "datagram")
+
+
 def mtu(where):
     return int(lab.run(where, f"cat /sys/class/net/{interface(where)}/mtu"))
 
@@ -69,6 +81,14 @@ def link_address(where):
 def ping(where, other, *options):
     wait.until(f"{other} answers {where}", answers(where, other))
     return lab.run(where, "ping", "-c", "3", "-W", "20", *options, ADDRESS[other])
+
+
+def connected_ping(where, other):
+    """Packets that are too large for datagrams, in both directions."""
+    with connected(where, other):
+        assert [mtu(name) for name in (where, other)] == [65520] * 2
+        for here, there in ((where, other), (other, where)):
+            ping(here, there, "-s", "30000", "-M", "do")
 
 
 def unload_gsi(*names):

@@ -98,22 +98,10 @@ def test_counted():
         server.process.wait()
 
 
-@contextlib.contextmanager
-def connected(*names):
-    try:
-        for name in names:
-            ipoib.set_mode(name, "connected")
-        yield
-    finally:
-        for name in names:
-            ipoib.set_mode(name, "datagram")
-
-
 def test_connected_mode():
     """IPoIB of both guests in connected mode, by which large packets go whole; dom0, with datagrams, is still there for both."""
     before = wait.settled(connections)
-    with connected(*ipoib.GUESTS):
-        assert [ipoib.mtu(name) for name in ipoib.GUESTS] == [65520] * 2
+    with ipoib.connected(*ipoib.GUESTS):
         ipoib.ping("guest1", "guest2")
         wait.until("both have a connection", lambda: all(now > then for now, then in zip(connections(), before)))
         ipoib.ping("guest1", "guest2", "-s", "30000", "-M", "do")
@@ -132,7 +120,7 @@ def test_connected_file():
     """A file goes from one to the other by TCP, in connected mode: each byte is right."""
     address = ipoib.ADDRESS["guest2"]
     name = ipoib.interface("guest1")
-    with connected(*ipoib.GUESTS):
+    with ipoib.connected(*ipoib.GUESTS):
         ipoib.ping("guest1", "guest2")
         expected = lab.run("guest1", f"head -c {BYTES} /dev/urandom >/tmp/sent && md5sum </tmp/sent")
         packets = f"cat /sys/class/net/{name}/statistics/tx_packets"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import BUILD, daemon, lab, pairs, process, rdma, wait
+from harness import BUILD, cm, daemon, hca, ipoib, ktest, lab, pairs, process, rdma, wait
 from harness.pvh import again_if_it_falls
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480), pytest.mark.long]
@@ -173,6 +173,34 @@ def test_pvh(driver):
     with configured_guest("--type", "pvh"):
         first = int(lab.run("dom0", "xenstore-read /local/domain/$(xl domid guest3)/device/vhca/0/doorbell-gfn"))
         assert first >= 1 << 20, "the guest offers no frames above 4 GiB"
+
+
+@contextlib.contextmanager
+def fabric():
+    """One subnet of both HCAs, each of which has its module; IPoIB in dom0 and in guest1, which has dom0's HCA."""
+    with hca.managed(), ipoib.everywhere("guest1"):
+        wait.until("the driver domain's HCA is active", is_there)
+        lab.run(DRIVER, "modprobe -a ib_cm ib_uverbs && insmod /lib/modules/xen-ibgsi.ko")
+        try:
+            yield
+        finally:
+            wait.until("nobody has the module open", lambda: lab.ok(DRIVER, "rmmod xen-ibgsi"))
+
+
+@again_if_it_falls
+def connections(*options):
+    """Between guest1 and dom0, and a guest of the driver domain: each HCA has a LID and a GID of its own."""
+    with fabric(), configured_guest(*options):
+        ktest.reload("guest3", "kverbs=1")
+        ipoib.up("guest3")
+        cm.connect_both_ways(("guest1", "guest3"), ("dom0", "guest3"))
+        ipoib.connected_ping("guest1", "guest3")
+        ipoib.down("guest3")
+
+
+@pytest.mark.parametrize("kind", ["pv", "pvh"])
+def test_connections(driver, kind):
+    connections("--type", kind)
 
 
 def first_frame(function):

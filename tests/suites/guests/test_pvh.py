@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from harness import daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, pairs, process, rdma, save, wait
+from harness import cm, daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, pairs, process, rdma, save, wait
 from harness.pvh import again_if_it_falls
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
@@ -139,6 +139,15 @@ def test_ipoib():
         ipoib.ping("guest1", GUEST, "-s", "8000")
         said = lab.run(GUEST, "saquery", "-C", guest.DEVICE, "-N")
         assert "NodeRecord" in said, said
+
+
+@pytest.mark.long
+@with_guest
+def test_connections():
+    """By rdma_cm, and those of IPoIB's connected mode."""
+    with ipoib.everywhere("guest1", GUEST):
+        cm.connect_both_ways(("guest1", GUEST), ("dom0", GUEST))
+        ipoib.connected_ping("guest1", GUEST)
 
 
 @pytest.mark.long
