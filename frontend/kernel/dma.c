@@ -2,7 +2,8 @@
 /*
  * dma.c - DMA of the kernel's consumers: data is copied through the pool, as swiotlb does.
  *
- * A mapping that the HCA writes is copied in, too: a message that is shorter than its buffer must
+ * What is mapped to be sent is not copied yet (origin.h). A mapping that the HCA writes is, when it
+ * is mapped: a message that is shorter than its buffer must
  * not show what was in the pool before. A list is in one piece in the pool, or, if there is no such
  * place, in several.
  *
@@ -22,32 +23,6 @@ static struct xenib_pool *pool_of(struct device *dev)
 	return container_of(dev->dma_parms, struct xenib_dma, parms)->pool;
 }
 
-/* Where in the kernel's memory the data is, of which addr is the copy. */
-static void *original(struct xenib_pool *pool, u64 addr)
-{
-	return phys_to_virt(*xenib_pool_origin(pool, addr)) +
-	       (addr & (BIT(XENIB_GRANULE_SHIFT) - 1));
-}
-
-static void note_origin(struct xenib_pool *pool, u64 addr, phys_addr_t phys, size_t size)
-{
-	phys_addr_t *origins = xenib_pool_origin(pool, addr);
-	size_t i;
-
-	for (i = 0; i << XENIB_GRANULE_SHIFT < size; i++)
-		origins[i] = phys + (i << XENIB_GRANULE_SHIFT);
-}
-
-static void copy_in(struct xenib_pool *pool, u64 addr, size_t size)
-{
-	memcpy(xenib_pool_kva(pool, addr), original(pool, addr), size);
-}
-
-static void copy_out(struct xenib_pool *pool, u64 addr, size_t size)
-{
-	memcpy(original(pool, addr), xenib_pool_kva(pool, addr), size);
-}
-
 /*
  * A consumer to which memory is refused may try again for ever, as nvme-rdma does, and so keep the
  * device. So that is not refused when the backend is gone, but posting it is.
@@ -61,8 +36,9 @@ static dma_addr_t map_page(struct device *dev, struct page *page, unsigned long 
 	addr = xenib_pool_alloc(pool, size, 1);
 	if (!addr)
 		return xenib_pool_is_dead(pool) ? XENIB_POOL_NOWHERE : DMA_MAPPING_ERROR;
-	note_origin(pool, addr, page_to_phys(page) + offset, size);
-	copy_in(pool, addr, size);
+	xenib_origin_note(pool, addr, page_address(page) + offset, size, dir == DMA_TO_DEVICE);
+	if (dir != DMA_TO_DEVICE)
+		xenib_origin_copy_in(pool, addr, size);
 	return addr;
 }
 
@@ -74,7 +50,7 @@ static void unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
 		return;
 	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
-		copy_out(pool, addr, size);
+		xenib_origin_copy_out(pool, addr, size);
 	xenib_pool_free(pool, addr, size);
 }
 
@@ -85,7 +61,7 @@ static void sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
 	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
 		return;
 	if (dir != DMA_TO_DEVICE)
-		copy_out(pool_of(dev), addr, size);
+		xenib_origin_copy_out(pool_of(dev), addr, size);
 }
 
 static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
@@ -94,7 +70,7 @@ static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
 	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
 		return;
 	if (dir != DMA_FROM_DEVICE)
-		copy_in(pool_of(dev), addr, size);
+		xenib_origin_copy_in(pool_of(dev), addr, size);
 }
 
 /*
@@ -113,26 +89,15 @@ static size_t bytes_of(struct scatterlist *list, int count)
 	return bytes;
 }
 
-static void copy_list(struct xenib_pool *pool, struct scatterlist *list, int count, bool in)
+/* The copies of the first bytes */
+static void copy_list(struct xenib_pool *pool, struct scatterlist *list, size_t bytes,
+		      void (*copy)(struct xenib_pool *pool, u64 addr, size_t size))
 {
-	struct scatterlist *piece = list, *sg;
-	size_t at = 0;
-	void *kva;
-	int i;
+	size_t part;
 
-	for_each_sg(list, sg, count, i) {
-		if (!sg->length)
-			continue;
-		if (at == sg_dma_len(piece)) {
-			piece = sg_next(piece);
-			at = 0;
-		}
-		kva = xenib_pool_kva(pool, sg_dma_address(piece)) + at;
-		if (in)
-			memcpy(kva, sg_virt(sg), sg->length);
-		else
-			memcpy(sg_virt(sg), kva, sg->length);
-		at += sg->length;
+	for (; bytes; bytes -= part, list = sg_next(list)) {
+		part = min(bytes, sg_dma_len(list));
+		copy(pool, sg_dma_address(list), part);
 	}
 }
 
@@ -217,7 +182,9 @@ static int map_sg(struct device *dev, struct scatterlist *list, int count,
 	pieces = alloc_list(pool, list, count);
 	if (!pieces)
 		return -ENOMEM;
-	copy_list(pool, list, count, true);
+	xenib_origin_note_list(pool, list, pieces, dir == DMA_TO_DEVICE);
+	if (dir != DMA_TO_DEVICE)
+		copy_list(pool, list, bytes_of(list, count), xenib_origin_copy_in);
 	return pieces;
 }
 
@@ -226,26 +193,27 @@ static void unmap_sg(struct device *dev, struct scatterlist *list, int count,
 		     enum dma_data_direction dir, unsigned long attrs)
 {
 	struct xenib_pool *pool = pool_of(dev);
+	size_t bytes = bytes_of(list, count);
 
 	if (!xenib_pool_has(sg_dma_address(list)))
 		return;
 	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
-		copy_list(pool, list, count, false);
-	free_list(pool, list, bytes_of(list, count));
+		copy_list(pool, list, bytes, xenib_origin_copy_out);
+	free_list(pool, list, bytes);
 }
 
 static void sync_sg_for_cpu(struct device *dev, struct scatterlist *list, int count,
 			    enum dma_data_direction dir)
 {
 	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_TO_DEVICE)
-		copy_list(pool_of(dev), list, count, false);
+		copy_list(pool_of(dev), list, bytes_of(list, count), xenib_origin_copy_out);
 }
 
 static void sync_sg_for_device(struct device *dev, struct scatterlist *list, int count,
 			       enum dma_data_direction dir)
 {
 	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_FROM_DEVICE)
-		copy_list(pool_of(dev), list, count, true);
+		copy_list(pool_of(dev), list, bytes_of(list, count), xenib_origin_copy_in);
 }
 
 /* Memory that both use is the pool's own. Its address has the alignment that DMA promises. */

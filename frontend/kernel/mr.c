@@ -4,7 +4,8 @@
  * type 2, and its entries name the keys that the PD has for the pool.
  *
  * A list is in one piece in the pool, or in few (dma.c). Where they lie, and whether they end with
- * a page, does not matter to the HCA.
+ * a page, does not matter to the HCA. Its data is there when the region is told of it (origin.h):
+ * the other end may read it once it is registered.
  */
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -158,6 +159,7 @@ int xenib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *list, int count, uns
 			kmr->count++;
 		}
 		piece_end = end;
+		xenib_origin_fetch(&kmr->mr.ctx->dev->kernel->pool, addr, end - addr);
 		if (!i)
 			ibmr->iova = addr;
 		ibmr->length += end - addr;

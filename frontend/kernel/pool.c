@@ -304,6 +304,7 @@ void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size)
 	size_t count = DIV_ROUND_UP(size, BIT(XENIB_GRANULE_SHIFT));
 	unsigned long flags;
 
+	memset(xenib_pool_origin(pool, addr), 0, count * sizeof(struct xenib_origin));
 	spin_lock_irqsave(&pool->space, flags);
 	bitmap_clear(segment->used, xenib_pool_offset(addr) >> XENIB_GRANULE_SHIFT, count);
 	pool->taken -= count;
@@ -315,7 +316,17 @@ void *xenib_pool_kva(struct xenib_pool *pool, u64 addr)
 	return pool->segments[xenib_pool_segment(addr)]->umem.kva + xenib_pool_offset(addr);
 }
 
-phys_addr_t *xenib_pool_origin(struct xenib_pool *pool, u64 addr)
+bool xenib_pool_has_place(const struct xenib_pool *pool, u64 addr)
+{
+	const struct xenib_segment *segment;
+
+	if (!xenib_pool_has(addr))
+		return false;
+	segment = READ_ONCE(pool->segments[xenib_pool_segment(addr)]);
+	return segment && xenib_pool_offset(addr) < bytes_of(segment);
+}
+
+struct xenib_origin *xenib_pool_origin(struct xenib_pool *pool, u64 addr)
 {
 	struct xenib_segment *segment = pool->segments[xenib_pool_segment(addr)];
 

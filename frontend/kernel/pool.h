@@ -16,6 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "kernel/origin.h"
 #include "umem.h"
 #include "vhca.h"
 
@@ -39,8 +40,8 @@ struct xenib_pd;
 
 struct xenib_segment {
 	struct xenib_umem umem;
-	phys_addr_t *origins; /* of each granule: what dma.c has put there */
-	unsigned long *used;  /* a bit for each granule */
+	struct xenib_origin *origins; /* of each granule */
+	unsigned long *used;          /* a bit for each granule */
 	unsigned int granules;
 };
 
@@ -121,8 +122,11 @@ void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size);
 /** xenib_pool_kva() - where the kernel has what xenib_pool_alloc() has given. */
 void *xenib_pool_kva(struct xenib_pool *pool, u64 addr);
 
-/** xenib_pool_origin() - what is noted of a granule that xenib_pool_alloc() has given. */
-phys_addr_t *xenib_pool_origin(struct xenib_pool *pool, u64 addr);
+/** xenib_pool_has_place() - whether there is memory at an address of a consumer's, any value. */
+bool xenib_pool_has_place(const struct xenib_pool *pool, u64 addr);
+
+/** xenib_pool_origin() - what is noted of a granule of the pool; zero if it is not used. */
+struct xenib_origin *xenib_pool_origin(struct xenib_pool *pool, u64 addr);
 
 /**
  * xenib_pool_lkey() - the key that the HCA is to be told for an address of a consumer's.

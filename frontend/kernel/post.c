@@ -2,6 +2,8 @@
 /*
  * post.c - posting to the kernel's queues.
  *
+ * Before anything is posted the pool has the data that it sends (origin.h).
+ *
  * A consumer's data is in the pool, and its key is the one that means the pool. It is replaced by
  * the key that the QP's PD has for that place. What is not in the pool is refused.
  */
@@ -225,10 +227,35 @@ static void ring(struct xenib_kqp *kqp, u32 count, const struct xenib_ctrl_seg *
 	}
 }
 
+static bool sends_data(const struct ib_send_wr *wr)
+{
+	static const u32 opcodes = BIT(IB_WR_SEND) | BIT(IB_WR_SEND_WITH_IMM) |
+				   BIT(IB_WR_SEND_WITH_INV) | BIT(IB_WR_RDMA_WRITE) |
+				   BIT(IB_WR_RDMA_WRITE_WITH_IMM);
+
+	return wr->opcode < BITS_PER_TYPE(opcodes) && BIT(wr->opcode) & opcodes &&
+	       !(wr->send_flags & IB_SEND_INLINE);
+}
+
+/* Without a lock, as it takes its time. */
+static void fetch_data(struct xenib_kcontext *kernel, const struct ib_send_wr *wr)
+{
+	int i;
+
+	for (; wr; wr = wr->next) {
+		if (!sends_data(wr))
+			continue;
+		for (i = 0; i < wr->num_sge; i++)
+			xenib_origin_fetch(&kernel->pool, wr->sg_list[i].addr,
+					   wr->sg_list[i].length);
+	}
+}
+
 /* WRs before a bad one are posted. */
 int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr)
 {
+	struct xenib_kcontext *kernel = to_xdev(ibqp->device)->kernel;
 	struct xenib_kqp *kqp = to_xqp(ibqp)->k;
 	const struct xenib_ctrl_seg *ctrl = NULL;
 	struct xenib_sq *sq = &kqp->q.sq;
@@ -237,6 +264,9 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	unsigned long flags;
 	int err = 0;
 
+	/* Once the backend is gone, what is in the pool stays as it is. */
+	if (likely(!xenib_kcontext_is_dead(kernel)))
+		fetch_data(kernel, wr);
 	if (unlikely(!kqp))
 		return xenib_gsi_post_send(to_xqp(ibqp), wr, bad_wr);
 	spin_lock_irqsave(&sq->lock.spin, flags);

@@ -47,10 +47,11 @@ void pair_end(struct pair *pair);
 /* The same, and b receives by an SRQ. */
 int pair_make_srq(struct pair *pair, struct ib_device *dev, enum ib_poll_context context);
 
-/* Posts one WR, of the first two with one element, whose completion is noted in work. */
+/* Posts one WR, whose completion is noted in work; where an address is given, with one element. */
 int post_send(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey);
 int post_wr(struct end *end, struct work *work, struct ib_send_wr *wr);
 int post_recv(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey);
+int post_recv_wr(struct end *end, struct work *work, struct ib_recv_wr *wr);
 
 /* Its completion comes, with that status. */
 int await(struct end *end, struct work *work, enum ib_wc_status status);
@@ -58,6 +59,15 @@ int await(struct end *end, struct work *work, enum ib_wc_status status);
 /* The same, and of a WR that was carried out, with that opcode. */
 int await_op(struct end *end, struct work *work, enum ib_wc_status status,
 	     enum ib_wc_opcode opcode);
+
+/*
+ * traffic.c: one message from a to b, whose buffers are mapped already; grh: octets that come
+ * before it
+ */
+int send_mapped(struct pair *pair, u64 from, u64 to, u32 length, u32 room, u32 grh);
+
+/* It says the first octet that is another. */
+int compare(const u8 *want, const u8 *got, size_t length, const char *what);
 
 /* The cases. */
 int case_rc_send(struct ib_device *dev);
@@ -80,6 +90,9 @@ int case_srq(struct ib_device *dev);
 int case_coherent(struct ib_device *dev);
 int case_lie_length(struct ib_device *dev);
 int case_grow(struct ib_device *dev);
+int case_late_rc(struct ib_device *dev);
+int case_late_region(struct ib_device *dev);
+int case_late_sent_on(struct ib_device *dev);
 
 /* A key that is another's, and an address that it is good for: parameters of the module. */
 extern unsigned int foreign_key;

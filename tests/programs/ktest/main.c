@@ -27,6 +27,9 @@ static const struct {
 	{ "srq", case_srq },
 	{ "coherent", case_coherent },
 	{ "lie-length", case_lie_length },
+	{ "late-rc", case_late_rc },
+	{ "late-region", case_late_region },
+	{ "late-sent-on", case_late_sent_on },
 	{ "death", death_start },
 	/* Regions */
 	{ "reg-list", case_reg_list },

@@ -56,12 +56,18 @@ int post_wr(struct end *end, struct work *work, struct ib_send_wr *wr)
 int post_recv(struct end *end, struct work *work, u64 addr, u32 length, u32 lkey)
 {
 	struct ib_sge sge = { .addr = addr, .length = length, .lkey = lkey };
-	struct ib_recv_wr wr = { .wr_cqe = &work->cqe, .sg_list = &sge, .num_sge = 1 };
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
 
+	return post_recv_wr(end, work, &wr);
+}
+
+int post_recv_wr(struct end *end, struct work *work, struct ib_recv_wr *wr)
+{
+	wr->wr_cqe = &work->cqe;
 	begin(work);
 	if (end->qp->srq)
-		return ib_post_srq_recv(end->qp->srq, &wr, NULL);
-	return ib_post_recv(end->qp, &wr, NULL);
+		return ib_post_srq_recv(end->qp->srq, wr, NULL);
+	return ib_post_recv(end->qp, wr, NULL);
 }
 
 int await(struct end *end, struct work *work, enum ib_wc_status status)

@@ -29,7 +29,7 @@ static void unmap_apart(struct region *region, int from)
 	for (i = from; i < region->count; i++) {
 		sg = &region->list[i];
 		ib_dma_unmap_single(region->pair->dev, sg_dma_address(sg), sg->length,
-				    DMA_BIDIRECTIONAL);
+				    region->direction);
 	}
 }
 
@@ -43,7 +43,7 @@ static int map_apart(struct region *region)
 	for (i = region->count - 1; i >= 0; i--) {
 		sg = &region->list[i];
 		sg_dma_address(sg) =
-			ib_dma_map_single(dev, sg_virt(sg), sg->length, DMA_BIDIRECTIONAL);
+			ib_dma_map_single(dev, sg_virt(sg), sg->length, region->direction);
 		if (ib_dma_mapping_error(dev, sg_dma_address(sg))) {
 			unmap_apart(region, i + 1);
 			return 0;
@@ -59,7 +59,7 @@ int region_map(struct region *region)
 		region->pieces = map_apart(region);
 	else
 		region->pieces = ib_dma_map_sg(region->pair->dev, region->list, region->count,
-					       DMA_BIDIRECTIONAL);
+					       region->direction);
 	return region->pieces ? 0 : -ENOMEM;
 }
 
@@ -68,7 +68,7 @@ void region_unmap(struct region *region)
 	if (region->pieces && region->apart)
 		unmap_apart(region, 0);
 	else if (region->pieces)
-		ib_dma_unmap_sg(region->pair->dev, region->list, region->count, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_sg(region->pair->dev, region->list, region->count, region->direction);
 	region->pieces = 0;
 }
 
@@ -81,6 +81,7 @@ int region_make(struct region *region, struct pair *pair, int count, bool apart)
 	region->owner = &pair->b;
 	region->count = count;
 	region->apart = apart;
+	region->direction = DMA_BIDIRECTIONAL;
 	region->memory = kzalloc(count * PAGE_SIZE, GFP_KERNEL);
 	region->list = kcalloc(count, sizeof(*region->list), GFP_KERNEL);
 	if (!region->memory || !region->list)

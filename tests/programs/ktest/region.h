@@ -18,6 +18,7 @@ struct region {
 	int count;  /* of elements */
 	int pieces; /* that the list is in, for the HCA; 0: it is not mapped */
 	bool apart; /* each element was mapped by itself */
+	enum dma_data_direction direction;
 	u32 bytes;
 };
 

@@ -13,7 +13,7 @@
 #define GRH 40 /* what a datagram has before its data */
 #define LARGEST SZ_64K
 
-static int compare(const u8 *want, const u8 *got, size_t length, const char *what)
+int compare(const u8 *want, const u8 *got, size_t length, const char *what)
 {
 	size_t i;
 
@@ -27,8 +27,7 @@ static int compare(const u8 *want, const u8 *got, size_t length, const char *wha
 	return 0;
 }
 
-/* One message from a to b, whose buffers are mapped already. */
-static int send_mapped(struct pair *pair, u64 from, u64 to, u32 length, u32 room, u32 grh)
+int send_mapped(struct pair *pair, u64 from, u64 to, u32 length, u32 room, u32 grh)
 {
 	u32 lkey = pair->pd->local_dma_lkey;
 	struct work sent, received;

@@ -57,6 +57,12 @@ def test_case(loaded, case):
     ktest.run(GUEST, case)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("case", ktest.MORE)
+def test_case_long(loaded, case):
+    ktest.run(GUEST, case)
+
+
 def test_fragments(loaded):
     """A list for which the pool has room, but nowhere in one piece, is registered in several."""
     ktest.set(GUEST, "xen_ibfront", dma_pool=1)  # it does not grow meanwhile

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * origin.h - where in the kernel's memory the data is of which the pool (pool.h) has a copy, and
+ * copying between the two. It is noted for each granule of what is mapped, until it is freed.
+ *
+ * What a consumer has mapped to be sent is copied when it is posted. Some fill their buffers after
+ * they have mapped them, as the NVMe target does: memory is coherent on most machines.
+ */
+#ifndef XENIB_ORIGIN_H
+#define XENIB_ORIGIN_H
+
+#include <linux/scatterlist.h>
+#include <linux/types.h>
+
+struct xenib_pool;
+
+/* Of a granule. All of it is zero for what is not mapped. */
+struct xenib_origin {
+	union {
+		u8 *data;
+		struct scatterlist *element;
+	};
+	u32 offset;    /* in the element */
+	u32 left : 30; /* octets of the mapping, or of this piece of it, from here on */
+	u32 is_list : 1;
+	u32 is_sent : 1; /* mapped to be sent */
+};
+
+/** xenib_origin_note() - a mapping of its own; data: in the kernel's memory. */
+void xenib_origin_note(struct xenib_pool *pool, u64 addr, void *data, size_t size, bool is_sent);
+
+/**
+ * xenib_origin_note_list() - a list, which stays as it is for as long as it is mapped.
+ * @list: with addresses and lengths of its pieces in the pool
+ */
+void xenib_origin_note_list(struct xenib_pool *pool, struct scatterlist *list, int pieces,
+			    bool is_sent);
+
+/** xenib_origin_copy_in() - to the pool, of all that is mapped. In any context. */
+void xenib_origin_copy_in(struct xenib_pool *pool, u64 addr, size_t size);
+
+/** xenib_origin_copy_out() - from the pool. */
+void xenib_origin_copy_out(struct xenib_pool *pool, u64 addr, size_t size);
+
+/**
+ * xenib_origin_fetch() - to the pool, of what is mapped to be sent. Other memory stays as it is,
+ * whatever the address is.
+ */
+void xenib_origin_fetch(struct xenib_pool *pool, u64 addr, size_t size);
+
+#endif
