@@ -41,21 +41,25 @@ static const struct xenib_kwr *sent(struct xenib_kqp *kqp, const struct xenib_cq
 	return complete_sends(kqp, number);
 }
 
-/* The WR that a message was received with: they complete in their order. */
-static bool received(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u64 *wr_id, u32 *room)
+/*
+ * The WR that a message was received with: they complete in their order.
+ * bytes, fits: as xenib_krecvs_take()
+ */
+static bool received(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u32 bytes, u64 *wr_id,
+		     bool *fits)
 {
 	struct xenib_rq *rq = &kqp->q.rq;
 	u32 index;
 
 	if (kqp->q.srq)
-		return xenib_ksrq_take(kqp->q.srq, be16_to_cpu(READ_ONCE(cqe->wqe_counter)), wr_id,
-				       room);
+		return xenib_ksrq_take(kqp->q.srq, be16_to_cpu(READ_ONCE(cqe->wqe_counter)), bytes,
+				       wr_id, fits);
 	/* Pairs with xenib_post_recv(). */
 	if (smp_load_acquire(&rq->head) == rq->tail)
 		return false;
 	index = rq->tail & rq->mask;
 	*wr_id = rq->wr_id[index];
-	*room = kqp->rooms[index];
+	*fits = xenib_krecvs_take(&kqp->recvs, index, bytes);
 	WRITE_ONCE(rq->tail, rq->tail + 1);
 	return true;
 }
@@ -76,12 +80,14 @@ static bool fill_recv(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u8 kin
 {
 	u32 bytes = be32_to_cpu(READ_ONCE(cqe->byte_count));
 	__be32 imm = READ_ONCE(cqe->imm);
-	u32 source, room;
+	u32 source, message;
+	bool fits;
 
-	if (!received(kqp, cqe, &wc->wr_id, &room))
-		return false;
 	/* Consumers believe that it is the length of what is in their buffer, which RDMA is not. */
-	if (kind != XENIB_CQE_RESP_WR_IMM && bytes > room) {
+	message = kind == XENIB_CQE_RESP_WR_IMM ? 0 : bytes;
+	if (!received(kqp, cqe, message, &wc->wr_id, &fits))
+		return false;
+	if (!fits) {
 		wc->status = IB_WC_LOC_LEN_ERR;
 		return true;
 	}
@@ -117,14 +123,14 @@ static bool fill_error(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struc
 		       bool send)
 {
 	const struct xenib_kwr *wr;
-	u32 room;
+	bool fits;
 
 	if (send) {
 		wr = sent(kqp, cqe);
 		if (!wr)
 			return false;
 		wc->wr_id = wr->wr_id;
-	} else if (!received(kqp, cqe, &wc->wr_id, &room)) {
+	} else if (!received(kqp, cqe, 0, &wc->wr_id, &fits)) {
 		return false;
 	}
 	wc->status = (enum ib_wc_status)xenib_error_status(READ_ONCE(cqe->syndrome));

@@ -22,6 +22,7 @@
 #include "kernel/dma.h"
 #include "kernel/gsi.h"
 #include "kernel/pool.h"
+#include "kernel/recv.h"
 #include "kernel/reg.h"
 #include "queue/queues.h"
 #include "queue/size.h"
@@ -175,7 +176,7 @@ struct xenib_kqp {
 	struct xenib_kcontext *kernel;
 	struct xenib_kwr *wrs;
 	u32 wr_mask;
-	u32 *rooms; /* bytes that each receive WR has room for, at the index of its WQE */
+	struct xenib_krecvs recvs;
 	bool error; /* the QP is in that state */
 	const struct xenib_pool_keys *keys;
 	struct list_head senders; /* in the lists of its CQs */
@@ -216,7 +217,7 @@ void xenib_kqps_end(struct xenib_kcontext *kernel);
 struct xenib_ksrq {
 	struct xenib_srq_queue q;
 	spinlock_t lock; /* outside of that of the queue: what is noted of its WQEs */
-	u32 *rooms;      /* as those of a QP */
+	struct xenib_krecvs recvs;
 	const struct xenib_pool_keys *keys;
 };
 
@@ -228,9 +229,10 @@ void xenib_ksrq_exit(struct xenib_srq *srq);
 
 /**
  * xenib_ksrq_take() - xenib_srq_take(), with interrupts off.
- * @room: bytes that the WR had room for
+ * @bytes: of the message, as xenib_krecvs_take()
+ * @fits: as that
  */
-bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u64 *wr_id, u32 *room);
+bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 bytes, u64 *wr_id, bool *fits);
 
 /* mr.c */
 
@@ -266,11 +268,10 @@ int xenib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 
 /**
  * xenib_kput_scatter() - the data segments of a receive WQE.
- * @room: as many bytes as a message may have
  *
  * Return: -EINVAL if they are not in the pool.
  */
 int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
-		       const struct ib_recv_wr *wr, u32 *room);
+		       const struct ib_recv_wr *wr);
 
 #endif

@@ -286,11 +286,10 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 }
 
 int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
-		       const struct ib_recv_wr *wr, u32 *room)
+		       const struct ib_recv_wr *wr)
 {
 	const struct ib_sge *sge = wr->sg_list;
 	u32 used = 0, lkey;
-	u64 bytes = 0;
 	int i, err;
 
 	for (i = 0; i < wr->num_sge; i++, sge++) {
@@ -298,10 +297,8 @@ int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg
 		if (err)
 			return err;
 		used = xenib_put_scatter(seg, used, sge->addr, sge->length, lkey);
-		bytes += sge->length;
 	}
 	xenib_end_scatter(seg, used, max_sge);
-	*room = min_t(u64, bytes, U32_MAX);
 	return 0;
 }
 
@@ -315,10 +312,10 @@ static int build_recv(struct xenib_kqp *kqp, const struct ib_recv_wr *wr, u32 he
 		return -EINVAL;
 	if (xenib_rq_is_full(rq, head))
 		return rq->limit ? -ENOMEM : -EINVAL;
-	err = xenib_kput_scatter(kqp->keys, xenib_rq_segs(rq, index), rq->max_sge, wr,
-				 &kqp->rooms[index]);
+	err = xenib_kput_scatter(kqp->keys, xenib_rq_segs(rq, index), rq->max_sge, wr);
 	if (err)
 		return err;
+	xenib_krecvs_note(&kqp->recvs, index, wr);
 	rq->wr_id[index] = wr->wr_id;
 	return 0;
 }

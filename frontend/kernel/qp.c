@@ -40,9 +40,10 @@ static int alloc_arrays(struct xenib_kqp *kqp, const struct xenib_qp_size *size)
 	}
 	if (size->rq_wqes) {
 		kqp->q.rq.wr_id = kvcalloc(size->rq_wqes, sizeof(*kqp->q.rq.wr_id), GFP_KERNEL);
-		kqp->rooms = kvcalloc(size->rq_wqes, sizeof(*kqp->rooms), GFP_KERNEL);
-		if (!kqp->q.rq.wr_id || !kqp->rooms)
+		if (!kqp->q.rq.wr_id)
 			return -ENOMEM;
+		return xenib_krecvs_alloc(&kqp->recvs, &kqp->kernel->pool, size->rq_wqes,
+					  size->cap.max_recv_sge);
 	}
 	return 0;
 }
@@ -53,7 +54,7 @@ static void free_arrays(struct xenib_kqp *kqp)
 		kvfree(kqp->q.sq.sent);
 	if (kqp->q.rq.wr_id != &kqp->q.rq.none)
 		kvfree(kqp->q.rq.wr_id);
-	kvfree(kqp->rooms);
+	xenib_krecvs_free(&kqp->recvs);
 	kvfree(kqp->wrs);
 }
 

@@ -16,15 +16,16 @@ static struct xenib_ksrq *ksrq_of(struct xenib_srq_queue *q)
 	return container_of(q, struct xenib_ksrq, q);
 }
 
-bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u64 *wr_id, u32 *room)
+bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 bytes, u64 *wr_id, bool *fits)
 {
 	struct xenib_ksrq *k = ksrq_of(q);
 	bool took;
 
-	/* Nobody posts to that WQE before its room is read. */
+	/* Nobody posts to that WQE before its message is copied. */
 	spin_lock(&k->lock);
 	took = xenib_srq_take(q, index, wr_id);
-	*room = k->rooms[index & q->mask];
+	if (took)
+		*fits = xenib_krecvs_take(&k->recvs, index, bytes);
 	spin_unlock(&k->lock);
 	return took;
 }
@@ -39,10 +40,10 @@ static int build(struct xenib_ksrq *k, const struct ib_recv_wr *wr)
 		return -EINVAL;
 	if (q->head == q->tail)
 		return -ENOMEM;
-	err = xenib_kput_scatter(k->keys, xenib_srq_segs(q, q->head), q->max_sge, wr,
-				 &k->rooms[q->head]);
+	err = xenib_kput_scatter(k->keys, xenib_srq_segs(q, q->head), q->max_sge, wr);
 	if (err)
 		return err;
+	xenib_krecvs_note(&k->recvs, q->head, wr);
 	wqe->wr_id = wr->wr_id;
 	wqe->posted = true;
 	q->head = wqe->next;
@@ -74,19 +75,20 @@ int xenib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return err;
 }
 
-static int alloc_arrays(struct xenib_ksrq *k)
+static int alloc_arrays(struct xenib_ksrq *k, struct xenib_pool *pool)
 {
 	u32 wqes = k->q.mask + 1;
 
 	k->q.wqe = kvcalloc(wqes, sizeof(*k->q.wqe), GFP_KERNEL);
-	k->rooms = kvcalloc(wqes, sizeof(*k->rooms), GFP_KERNEL);
-	return k->q.wqe && k->rooms ? 0 : -ENOMEM;
+	if (!k->q.wqe)
+		return -ENOMEM;
+	return xenib_krecvs_alloc(&k->recvs, pool, wqes, k->q.max_sge);
 }
 
 static void free_ksrq(struct xenib_ksrq *k)
 {
 	kvfree(k->q.wqe);
-	kvfree(k->rooms);
+	xenib_krecvs_free(&k->recvs);
 	kfree(k);
 }
 
@@ -111,7 +113,7 @@ int xenib_ksrq_init(struct xenib_srq *srq, const struct ib_srq_attr *attr)
 	err = -EINVAL;
 	if (!xenib_size_srq(&kernel->limits, attr->max_wr, attr->max_sge, &k->q))
 		goto err_free;
-	err = alloc_arrays(k);
+	err = alloc_arrays(k, &kernel->pool);
 	if (err)
 		goto err_free;
 	err = xenib_queue_mem_get_kernel(&kernel->ctx, &srq->mem, NULL,

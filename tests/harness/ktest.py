@@ -9,7 +9,7 @@ MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs"
 TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow", "late-rc"]
 REGIONS = ["reg-list", "reg-pieces", "reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]
 CASES = TRAFFIC + REGIONS
-MORE = ["late-region", "late-sent-on"]  # of what these show, in other ways
+MORE = ["late-region", "late-sent-on", "late-srq", "late-ud"]  # of what these show, in other ways
 
 
 def reload(name, *options):

@@ -93,6 +93,8 @@ int case_grow(struct ib_device *dev);
 int case_late_rc(struct ib_device *dev);
 int case_late_region(struct ib_device *dev);
 int case_late_sent_on(struct ib_device *dev);
+int case_late_srq(struct ib_device *dev);
+int case_late_ud(struct ib_device *dev);
 
 /* A key that is another's, and an address that it is good for: parameters of the module. */
 extern unsigned int foreign_key;

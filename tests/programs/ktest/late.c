@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * late.c - consumers that count on coherent memory: they fill a buffer when it is mapped already.
+ * late.c - consumers that count on coherent memory: they fill a buffer when it is mapped already,
+ * and look for a message in one that is mapped still.
  */
 #include <linux/dma-mapping.h>
 #include <linux/random.h>
@@ -19,6 +20,16 @@ struct sink {
 static int make_rc(struct pair *pair, struct ib_device *dev)
 {
 	return pair_make(pair, dev, IB_QPT_RC, IB_POLL_DIRECT);
+}
+
+static int make_srq(struct pair *pair, struct ib_device *dev)
+{
+	return pair_make_srq(pair, dev, IB_POLL_DIRECT);
+}
+
+static int make_ud(struct pair *pair, struct ib_device *dev)
+{
+	return pair_make(pair, dev, IB_QPT_UD, IB_POLL_DIRECT);
 }
 
 static int with_sink(struct ib_device *dev, int (*make)(struct pair *pair, struct ib_device *dev),
@@ -248,6 +259,80 @@ static int send_coherent(struct pair *pair, const struct sink *sink)
 	return err;
 }
 
+#define GRH 40
+#define HEAD 64
+
+/* Messages to a buffer that stays mapped. What is behind them is as before. */
+static int receive_mapped(struct pair *pair, u8 *memory, u64 addr, const struct sink *source)
+{
+	static const u32 lengths[] = { 100, 1000, 600 };
+	u32 grh = pair->a.qp->qp_type == IB_QPT_UD ? GRH : 0;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < ARRAY_SIZE(lengths); i++) {
+		get_random_bytes(source->memory, lengths[i]);
+		memset(memory, 0x5a, SMALL);
+		err = send_mapped(pair, source->addr, addr + 30, lengths[i], 1000 + grh, grh) ?:
+			      compare(source->memory, memory + 30 + grh, lengths[i],
+				      "message to what is mapped");
+		if (!err && memchr_inv(memory + 30 + grh + lengths[i], 0x5a, 500)) {
+			pr_err("ktest: what is behind the message has changed\n");
+			err = -EIO;
+		}
+	}
+	return err;
+}
+
+/* One message with two places: as the NVMe target receives a command, and data with it. */
+static int receive_parts(struct pair *pair, u8 *memory, u64 addr, const struct sink *source)
+{
+	u32 lkey = pair->pd->local_dma_lkey, bytes = HEAD + 1500;
+	struct ib_sge sges[] = {
+		{ .addr = addr + 1, .length = HEAD, .lkey = lkey },
+		{ .addr = addr + PAGE_SIZE, .length = PAGE_SIZE, .lkey = lkey },
+	};
+	struct ib_recv_wr wr = { .sg_list = sges, .num_sge = ARRAY_SIZE(sges) };
+	struct work sent, received;
+	int err;
+
+	get_random_bytes(source->memory, bytes);
+	err = post_recv_wr(&pair->b, &received, &wr) ?:
+		      post_send(&pair->a, &sent, source->addr, bytes, lkey);
+	if (err)
+		return err;
+	err = await(&pair->a, &sent, IB_WC_SUCCESS) ?: await(&pair->b, &received, IB_WC_SUCCESS);
+	if (err) {
+		ib_drain_qp(pair->a.qp);
+		ib_drain_qp(pair->b.qp);
+		return err;
+	}
+	return compare(source->memory, memory + 1, HEAD, "first part") ?:
+		       compare(source->memory + HEAD, memory + PAGE_SIZE, bytes - HEAD,
+			       "second part");
+}
+
+static int receive_late(struct pair *pair, const struct sink *source)
+{
+	struct ib_device *dev = pair->dev;
+	int err = -ENOMEM;
+	u8 *memory;
+	u64 addr;
+
+	memory = kzalloc(SIZE, GFP_KERNEL);
+	if (!memory)
+		return err;
+	addr = ib_dma_map_single(dev, memory, SIZE, DMA_FROM_DEVICE);
+	if (!ib_dma_mapping_error(dev, addr)) {
+		err = receive_mapped(pair, memory, addr, source);
+		if (!err && pair->a.qp->qp_type == IB_QPT_RC)
+			err = receive_parts(pair, memory, addr, source);
+		ib_dma_unmap_single(dev, addr, SIZE, DMA_FROM_DEVICE);
+	}
+	kfree(memory);
+	return err;
+}
+
 static int all_by_rc(struct pair *pair, const struct sink *sink)
 {
 	int err = send_page(pair, sink);
@@ -256,10 +341,22 @@ static int all_by_rc(struct pair *pair, const struct sink *sink)
 		err = send_list(pair, sink);
 	if (!err)
 		err = send_coherent(pair, sink);
+	if (!err)
+		err = receive_late(pair, sink);
 	return err;
 }
 
 int case_late_rc(struct ib_device *dev)
 {
 	return with_sink(dev, make_rc, all_by_rc);
+}
+
+int case_late_srq(struct ib_device *dev)
+{
+	return with_sink(dev, make_srq, receive_late);
+}
+
+int case_late_ud(struct ib_device *dev)
+{
+	return with_sink(dev, make_ud, receive_late);
 }

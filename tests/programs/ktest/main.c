@@ -30,6 +30,8 @@ static const struct {
 	{ "late-rc", case_late_rc },
 	{ "late-region", case_late_region },
 	{ "late-sent-on", case_late_sent_on },
+	{ "late-srq", case_late_srq },
+	{ "late-ud", case_late_ud },
 	{ "death", death_start },
 	/* Regions */
 	{ "reg-list", case_reg_list },
