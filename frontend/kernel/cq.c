@@ -19,14 +19,19 @@
 XENIB_CHECK_STATUSES(IB_WC_);
 
 /* The WR with that number, and all before it, are done with. */
-static const struct xenib_kwr *complete_sends(struct xenib_kqp *kqp, u32 number)
+static struct xenib_kwr complete_sends(struct xenib_kqp *kqp, u32 number)
 {
-	WRITE_ONCE(kqp->q.sq.tail, number + 1);
-	return &kqp->wrs[number & kqp->wr_mask];
+	struct xenib_kwr wr = kqp->wrs[number & kqp->wr_mask];
+
+	if (xenib_kreads_take(&kqp->reads, number))
+		xenib_kcq_of(kqp->q.sq.cq)->has_copied = true;
+	/* Others may be posted in their place. */
+	smp_store_release(&kqp->q.sq.tail, number + 1);
+	return wr;
 }
 
-/* What the CQE says to have been sent; NULL: nothing that is under way. */
-static const struct xenib_kwr *sent(struct xenib_kqp *kqp, const struct xenib_cqe *cqe)
+/* What the CQE says to have been sent. False: nothing that is under way. */
+static bool sent(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struct xenib_kwr *wr)
 {
 	struct xenib_sq *sq = &kqp->q.sq;
 	u32 number, under_way;
@@ -37,8 +42,9 @@ static const struct xenib_kwr *sent(struct xenib_kqp *kqp, const struct xenib_cq
 	/* Pairs with ring() of post.c. */
 	under_way = smp_load_acquire(&sq->head) - sq->tail;
 	if (number - sq->tail >= under_way)
-		return NULL;
-	return complete_sends(kqp, number);
+		return false;
+	*wr = complete_sends(kqp, number);
+	return true;
 }
 
 /*
@@ -66,13 +72,13 @@ static bool received(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u32 byt
 
 static bool fill_send(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struct ib_wc *wc)
 {
-	const struct xenib_kwr *wr = sent(kqp, cqe);
+	struct xenib_kwr wr;
 
-	if (!wr)
+	if (!sent(kqp, cqe, &wr))
 		return false;
-	wc->wr_id = wr->wr_id;
-	wc->opcode = wr->opcode;
-	wc->byte_len = xenib_cqe_sent_bytes(cqe, wr->opcode);
+	wc->wr_id = wr.wr_id;
+	wc->opcode = wr.opcode;
+	wc->byte_len = xenib_cqe_sent_bytes(cqe, wr.opcode);
 	return true;
 }
 
@@ -122,14 +128,13 @@ static bool fill_recv(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u8 kin
 static bool fill_error(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struct ib_wc *wc,
 		       bool send)
 {
-	const struct xenib_kwr *wr;
+	struct xenib_kwr wr;
 	bool fits;
 
 	if (send) {
-		wr = sent(kqp, cqe);
-		if (!wr)
+		if (!sent(kqp, cqe, &wr))
 			return false;
-		wc->wr_id = wr->wr_id;
+		wc->wr_id = wr.wr_id;
 	} else if (!received(kqp, cqe, 0, &wc->wr_id, &fits)) {
 		return false;
 	}
@@ -175,7 +180,8 @@ static int poll_cqes(struct xenib_kcq *k, int entries, struct ib_wc *wc)
 	int n = 0;
 	u8 own;
 
-	while (n < entries && bad < BAD_CQES) {
+	k->has_copied = false;
+	while (n < entries && bad < BAD_CQES && !k->has_copied) {
 		cqe = xenib_next_cqe(&k->q, &own);
 		if (!cqe)
 			break;
@@ -205,7 +211,7 @@ static int flush_sends(struct xenib_kqp *kqp, int entries, struct ib_wc *wc)
 	int n;
 
 	for (n = 0; n < entries && kqp->q.sq.tail != head; n++)
-		fill_flushed(kqp, complete_sends(kqp, kqp->q.sq.tail)->wr_id, wc + n);
+		fill_flushed(kqp, complete_sends(kqp, kqp->q.sq.tail).wr_id, wc + n);
 	return n;
 }
 
@@ -317,19 +323,33 @@ void xenib_kcq_clean_soft(struct xenib_kcq *k, const struct ib_qp *ibqp)
 	spin_unlock_irq(&k->q.lock.spin);
 }
 
+static int poll(struct xenib_kcq *k, int entries, struct ib_wc *wc)
+{
+	int n;
+
+	n = poll_cqes(k, entries, wc);
+	if (unlikely(k->soft))
+		n += poll_soft(k, entries - n, wc + n);
+	/* Behind all that has been carried out */
+	if (unlikely(n < entries && !k->has_copied && xenib_kcontext_is_dead(k->kernel)))
+		n += flush(k, entries - n, wc + n);
+	return n;
+}
+
+/* What was read may be much: interrupts are off for as long as the data of one completion takes. */
 int xenib_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc)
 {
 	struct xenib_kcq *k = to_xcq(ibcq)->k;
 	unsigned long flags;
-	int n;
+	bool has_copied;
+	int n = 0;
 
-	spin_lock_irqsave(&k->q.lock.spin, flags);
-	n = poll_cqes(k, entries, wc);
-	if (unlikely(k->soft))
-		n += poll_soft(k, entries - n, wc + n);
-	if (unlikely(n < entries && xenib_kcontext_is_dead(k->kernel)))
-		n += flush(k, entries - n, wc + n);
-	spin_unlock_irqrestore(&k->q.lock.spin, flags);
+	do {
+		spin_lock_irqsave(&k->q.lock.spin, flags);
+		n += poll(k, entries - n, wc + n);
+		has_copied = k->has_copied;
+		spin_unlock_irqrestore(&k->q.lock.spin, flags);
+	} while (unlikely(has_copied && n < entries));
 	return n;
 }
 

@@ -22,6 +22,7 @@
 #include "kernel/dma.h"
 #include "kernel/gsi.h"
 #include "kernel/pool.h"
+#include "kernel/reads.h"
 #include "kernel/recv.h"
 #include "kernel/reg.h"
 #include "queue/queues.h"
@@ -101,12 +102,18 @@ struct xenib_kcq {
 	struct list_head senders;   /* QPs that complete here; under q.lock */
 	struct list_head receivers; /* of those, that have a receive queue */
 	bool armed;                 /* the consumer waits for an event; under q.lock */
+	bool has_copied;            /* what was read, as it was polled last; under q.lock */
 
 	/* Completions that we write (gsi.h): a ring with free running indices, under q.lock */
 	struct ib_wc *soft; /* NULL: none */
 	u32 soft_mask, soft_head, soft_tail;
 	u32 soft_count; /* that may wait at most */
 };
+
+static inline struct xenib_kcq *xenib_kcq_of(struct xenib_cq_queue *q)
+{
+	return container_of(q, struct xenib_kcq, q);
+}
 
 /**
  * xenib_kcq_init() - sets cq->k and mem of a CQ that is to be made.
@@ -177,7 +184,8 @@ struct xenib_kqp {
 	struct xenib_kwr *wrs;
 	u32 wr_mask;
 	struct xenib_krecvs recvs;
-	bool error; /* the QP is in that state */
+	struct xenib_kreads reads; /* of an RC QP */
+	bool error;                /* the QP is in that state */
 	const struct xenib_pool_keys *keys;
 	struct list_head senders; /* in the lists of its CQs */
 	struct list_head receivers;

@@ -85,7 +85,9 @@ static void copy_mapped(const struct xenib_origin *origin, size_t skip, void *co
 	}
 }
 
-static void copy_range(struct xenib_pool *pool, u64 addr, size_t size, bool in, bool all)
+/* Of what is mapped to be sent, and of what is mapped to be written */
+static void copy_range(struct xenib_pool *pool, u64 addr, size_t size, bool in, bool sent,
+		       bool written)
 {
 	const struct xenib_origin *origin;
 	size_t skip, part;
@@ -98,22 +100,29 @@ static void copy_range(struct xenib_pool *pool, u64 addr, size_t size, bool in, 
 			continue;
 		}
 		part = min(size, origin->left - skip);
-		if (all || origin->is_sent)
+		if (origin->is_sent ? sent : written)
 			copy_mapped(origin, skip, xenib_pool_kva(pool, addr), part, in);
 	}
 }
 
 void xenib_origin_copy_in(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	copy_range(pool, addr, size, true, true);
+	copy_range(pool, addr, size, true, true, true);
 }
 
 void xenib_origin_copy_out(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	copy_range(pool, addr, size, false, true);
+	copy_range(pool, addr, size, false, false, true);
 }
 
 void xenib_origin_fetch(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	copy_range(pool, addr, size, true, false);
+	copy_range(pool, addr, size, true, true, false);
+}
+
+bool xenib_origin_is_written(struct xenib_pool *pool, u64 addr)
+{
+	const struct xenib_origin *origin = xenib_pool_origin(pool, addr);
+
+	return (addr & (GRANULE - 1)) < origin->left && !origin->is_sent;
 }

@@ -39,7 +39,10 @@ void xenib_origin_note_list(struct xenib_pool *pool, struct scatterlist *list, i
 /** xenib_origin_copy_in() - to the pool, of all that is mapped. In any context. */
 void xenib_origin_copy_in(struct xenib_pool *pool, u64 addr, size_t size);
 
-/** xenib_origin_copy_out() - from the pool. */
+/**
+ * xenib_origin_copy_out() - from the pool, of what is mapped to be written. Other memory stays as
+ * it is.
+ */
 void xenib_origin_copy_out(struct xenib_pool *pool, u64 addr, size_t size);
 
 /**
@@ -47,5 +50,8 @@ void xenib_origin_copy_out(struct xenib_pool *pool, u64 addr, size_t size);
  * whatever the address is.
  */
 void xenib_origin_fetch(struct xenib_pool *pool, u64 addr, size_t size);
+
+/** xenib_origin_is_written() - whether an address there is of what is mapped to be written. */
+bool xenib_origin_is_written(struct xenib_pool *pool, u64 addr);
 
 #endif

@@ -204,6 +204,8 @@ static int build(struct xenib_kqp *kqp, const struct ib_send_wr *wr, u32 number,
 	err = put_rest(kqp, wqe, wr, op);
 	if (err)
 		return err;
+	if (op->opcode == XENIB_OPCODE_RDMA_READ || op->form == XENIB_FORM_ATOMIC)
+		xenib_kreads_note(&kqp->reads, number, wr);
 	kwr->wr_id = wr->wr_id;
 	kwr->opcode = op->wc_opcode;
 	xenib_wqe_remember(sq, number, wr->wr_id, op->wc_opcode);

@@ -29,14 +29,22 @@ static int size_queues(struct xenib_kcontext *kernel, const struct ib_qp_init_at
 	return 0;
 }
 
-static int alloc_arrays(struct xenib_kqp *kqp, const struct xenib_qp_size *size)
+static int alloc_arrays(struct xenib_kqp *kqp, const struct xenib_qp_size *size, bool reads)
 {
+	int err;
+
 	if (size->sq_blocks) {
 		kqp->wr_mask = xenib_round_up_pow2(size->cap.max_send_wr) - 1;
 		kqp->q.sq.sent = kvcalloc(size->sq_blocks, sizeof(*kqp->q.sq.sent), GFP_KERNEL);
 		kqp->wrs = kvcalloc(kqp->wr_mask + 1, sizeof(*kqp->wrs), GFP_KERNEL);
 		if (!kqp->q.sq.sent || !kqp->wrs)
 			return -ENOMEM;
+	}
+	if (size->sq_blocks && reads) {
+		err = xenib_kreads_alloc(&kqp->reads, &kqp->kernel->pool, size->cap.max_send_wr,
+					 size->cap.max_send_sge);
+		if (err)
+			return err;
 	}
 	if (size->rq_wqes) {
 		kqp->q.rq.wr_id = kvcalloc(size->rq_wqes, sizeof(*kqp->q.rq.wr_id), GFP_KERNEL);
@@ -55,6 +63,7 @@ static void free_arrays(struct xenib_kqp *kqp)
 	if (kqp->q.rq.wr_id != &kqp->q.rq.none)
 		kvfree(kqp->q.rq.wr_id);
 	xenib_krecvs_free(&kqp->recvs);
+	xenib_kreads_free(&kqp->reads);
 	kvfree(kqp->wrs);
 }
 
@@ -120,7 +129,7 @@ int xenib_kqp_init(struct xenib_qp *qp, struct ib_qp_init_attr *init,
 	kqp->kernel = kernel;
 	kqp->keys = keys;
 	INIT_LIST_HEAD(&kqp->srq_qps);
-	err = alloc_arrays(kqp, &size);
+	err = alloc_arrays(kqp, &size, init->qp_type == IB_QPT_RC);
 	if (err)
 		goto err_free;
 	err = xenib_queue_mem_get_kernel(&kernel->ctx, &qp->mem, &kernel->uar.uar, size.bytes);
@@ -153,11 +162,6 @@ void xenib_kqp_exit(struct xenib_qp *qp)
 	qp->k = NULL;
 }
 
-static struct xenib_kcq *kcq_of(struct xenib_cq_queue *q)
-{
-	return container_of(q, struct xenib_kcq, q);
-}
-
 /* With both of its CQs locked, always in the same order: not by numbers of the backend's. */
 static void change(struct xenib_kqp *kqp, void (*how)(struct xenib_kqp *kqp))
 {
@@ -179,8 +183,8 @@ static void change(struct xenib_kqp *kqp, void (*how)(struct xenib_kqp *kqp))
 
 static void join_cqs(struct xenib_kqp *kqp)
 {
-	list_add(&kqp->senders, &kcq_of(kqp->q.sq.cq)->senders);
-	list_add(&kqp->receivers, &kcq_of(kqp->q.rq.cq)->receivers);
+	list_add(&kqp->senders, &xenib_kcq_of(kqp->q.sq.cq)->senders);
+	list_add(&kqp->receivers, &xenib_kcq_of(kqp->q.rq.cq)->receivers);
 }
 
 static void clean_cqs(struct xenib_kqp *kqp)
@@ -200,6 +204,7 @@ static void leave_cqs(struct xenib_kqp *kqp)
 static void reset(struct xenib_kqp *kqp)
 {
 	clean_cqs(kqp);
+	xenib_kreads_reset(&kqp->reads);
 	xenib_qp_reset_queues(&kqp->q);
 }
 

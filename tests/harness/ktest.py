@@ -6,9 +6,10 @@ import contextlib
 from harness import BUILD, KERNEL, guest, lab, wait
 
 MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
-TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow", "late-rc"]
+TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
+LATE = ["late-rc", "late-read"]
 REGIONS = ["reg-list", "reg-pieces", "reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]
-CASES = TRAFFIC + REGIONS
+CASES = TRAFFIC + LATE + REGIONS
 MORE = ["late-region", "late-sent-on", "late-srq", "late-ud"]  # of what these show, in other ways
 
 

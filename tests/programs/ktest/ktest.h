@@ -91,6 +91,7 @@ int case_coherent(struct ib_device *dev);
 int case_lie_length(struct ib_device *dev);
 int case_grow(struct ib_device *dev);
 int case_late_rc(struct ib_device *dev);
+int case_late_read(struct ib_device *dev);
 int case_late_region(struct ib_device *dev);
 int case_late_sent_on(struct ib_device *dev);
 int case_late_srq(struct ib_device *dev);

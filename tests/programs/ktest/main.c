@@ -28,6 +28,7 @@ static const struct {
 	{ "coherent", case_coherent },
 	{ "lie-length", case_lie_length },
 	{ "late-rc", case_late_rc },
+	{ "late-read", case_late_read },
 	{ "late-region", case_late_region },
 	{ "late-sent-on", case_late_sent_on },
 	{ "late-srq", case_late_srq },
