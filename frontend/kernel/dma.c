@@ -54,22 +54,21 @@ static void unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 	xenib_pool_free(pool, addr, size);
 }
 
-/* A part of what was mapped: it may begin anywhere there. */
+/*
+ * A part of what was mapped: it may begin anywhere there. The iSER target asks for it before it
+ * maps, too, when the address is 0.
+ */
 static void sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
 			 enum dma_data_direction dir)
 {
-	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
-		return;
-	if (dir != DMA_TO_DEVICE)
+	if (xenib_pool_has(addr) && dir != DMA_TO_DEVICE)
 		xenib_origin_copy_out(pool_of(dev), addr, size);
 }
 
 static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
 			    enum dma_data_direction dir)
 {
-	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
-		return;
-	if (dir != DMA_FROM_DEVICE)
+	if (xenib_pool_has(addr) && dir != DMA_FROM_DEVICE)
 		xenib_origin_copy_in(pool_of(dev), addr, size);
 }
 

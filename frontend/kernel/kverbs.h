@@ -186,7 +186,7 @@ struct xenib_kqp {
 	struct xenib_krecvs recvs;
 	struct xenib_kreads reads; /* of an RC QP */
 	bool error;                /* the QP is in that state */
-	const struct xenib_pool_keys *keys;
+	struct xenib_pool_keys *keys;
 	struct list_head senders; /* in the lists of its CQs */
 	struct list_head receivers;
 	struct list_head srq_qps; /* in kernel->srq_qps, or empty */
@@ -226,7 +226,7 @@ struct xenib_ksrq {
 	struct xenib_srq_queue q;
 	spinlock_t lock; /* outside of that of the queue: what is noted of its WQEs */
 	struct xenib_krecvs recvs;
-	const struct xenib_pool_keys *keys;
+	struct xenib_pool_keys *keys;
 };
 
 /** xenib_ksrq_init() - sets srq->k and mem of an SRQ that is to be made. */
@@ -250,7 +250,8 @@ bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 bytes, u64 *wr_id
 /* A region that a WR registers. */
 struct xenib_kmr {
 	struct xenib_mr mr;
-	const struct xenib_pool_keys *keys;
+	struct rcu_head rcu;
+	struct xenib_pool_keys *keys;
 	u32 max;   /* entries that the HCA's key has room for */
 	u32 count; /* of entries, of the list that was mapped last */
 	struct xenib_klm_seg entries[XENIB_INLINE_ENTRIES];
@@ -262,6 +263,11 @@ struct xenib_kmr {
 struct ib_mr *xenib_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *xenib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg);
 int xenib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *list, int count, unsigned int *offset);
+
+/**
+ * xenib_kmr_has() - whether the key is of a region of the PD that has these keys. In any context.
+ */
+bool xenib_kmr_has(struct xenib_pool_keys *keys, u32 lkey);
 
 /** xenib_kmr_free() - ends what xenib_alloc_mr() has made. */
 void xenib_kmr_free(struct xenib_mr *mr);
@@ -279,7 +285,7 @@ int xenib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
  *
  * Return: -EINVAL if they are not in the pool.
  */
-int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
+int xenib_kput_scatter(struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
 		       const struct ib_recv_wr *wr);
 
 #endif

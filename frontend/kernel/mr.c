@@ -45,7 +45,23 @@ static int alloc_key(struct xenib_dev *dev, struct xenib_kmr *kmr, const struct 
 	kmr->mr.handle = cmd.rsp.u.mr.handle;
 	kmr->mr.ibmr.rkey = cmd.rsp.u.mr.rkey;
 	kmr->mr.ibmr.lkey = cmd.rsp.u.mr.rkey;
-	return 0;
+	err = xa_err(xa_store(&kmr->keys->regions, kmr->mr.ibmr.lkey >> 8, kmr, GFP_KERNEL));
+	if (err)
+		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MW_FREE, kmr->mr.handle);
+	return err;
+}
+
+/* Consumers change the lowest byte of a key each time they register. */
+bool xenib_kmr_has(struct xenib_pool_keys *keys, u32 lkey)
+{
+	const struct xenib_kmr *kmr;
+	bool has;
+
+	rcu_read_lock();
+	kmr = xa_load(&keys->regions, lkey >> 8);
+	has = kmr && kmr->mr.ibmr.lkey == lkey;
+	rcu_read_unlock();
+	return has;
 }
 
 struct ib_mr *xenib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_sg)
@@ -83,10 +99,11 @@ void xenib_kmr_free(struct xenib_mr *mr)
 	struct xenib_kmr *kmr = container_of(mr, struct xenib_kmr, mr);
 	struct xenib_dev *dev = mr->ctx->dev;
 
+	xa_erase(&kmr->keys->regions, mr->ibmr.lkey >> 8);
 	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_MW_FREE, mr->handle);
 	if (kmr->list)
 		xenib_pool_free(&dev->kernel->pool, kmr->list_addr, list_bytes(kmr));
-	kfree(kmr);
+	kfree_rcu(kmr, rcu);
 }
 
 /* More entries than a WQE has are in the pool, where the HCA reads them. */

@@ -199,6 +199,7 @@ static struct xenib_pool_keys *make_keys(struct xenib_pool *pool, const struct x
 	if (!keys)
 		return ERR_PTR(-ENOMEM);
 	keys->pd = pd->handle;
+	xa_init(&keys->regions);
 	for (i = 0; i < pool->count; i++) {
 		err = make_key(pool, keys, i, pool->segments[i]);
 		if (err)

@@ -15,6 +15,7 @@
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "kernel/origin.h"
 #include "umem.h"
@@ -63,6 +64,7 @@ struct xenib_pool_keys {
 	xen_vhca_handle_t pd;
 	u32 lkeys[XENIB_MAX_SEGMENTS]; /* 0: none */
 	xen_vhca_handle_t mrs[XENIB_MAX_SEGMENTS];
+	struct xarray regions; /* mr.c: struct xenib_kmr, by its key without the lowest byte */
 };
 
 /** xenib_pool_init() - an empty pool. */

@@ -5,7 +5,8 @@
  * Before anything is posted the pool has the data that it sends (origin.h).
  *
  * A consumer's data is in the pool, and its key is the one that means the pool. It is replaced by
- * the key that the QP's PD has for that place. What is not in the pool is refused.
+ * the key that the QP's PD has for that place. What is not in the pool is refused. A region has a
+ * key of its own, which the HCA is told as it is.
  */
 #include "kernel/kverbs.h"
 #include "queue/op.h"
@@ -17,11 +18,14 @@ static_assert(IB_SEND_FENCE == XENIB_SEND_FENCE);
 static_assert(IB_SEND_SIGNALED == XENIB_SEND_SIGNALED);
 static_assert(IB_SEND_SOLICITED == XENIB_SEND_SOLICITED);
 
-static int find_key(const struct xenib_pool_keys *keys, const struct ib_sge *sge, u32 *lkey)
+static int find_key(struct xenib_pool_keys *keys, const struct ib_sge *sge, u32 *lkey)
 {
 	if (xenib_pool_is_nowhere(sge->addr))
 		return -EIO;
-	return sge->lkey == XENIB_POOL_LKEY && xenib_pool_lkey(keys, sge->addr, lkey) ? 0 : -EINVAL;
+	if (likely(sge->lkey == XENIB_POOL_LKEY))
+		return xenib_pool_lkey(keys, sge->addr, lkey) ? 0 : -EINVAL;
+	*lkey = sge->lkey;
+	return xenib_kmr_has(keys, sge->lkey) ? 0 : -EINVAL;
 }
 
 static __be32 imm_of(const struct xenib_op *op, const struct ib_send_wr *wr)
@@ -287,7 +291,7 @@ int xenib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
-int xenib_kput_scatter(const struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
+int xenib_kput_scatter(struct xenib_pool_keys *keys, struct xenib_data_seg *seg, u32 max_sge,
 		       const struct ib_recv_wr *wr)
 {
 	const struct ib_sge *sge = wr->sg_list;

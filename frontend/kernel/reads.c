@@ -30,7 +30,8 @@ void xenib_kreads_note(struct xenib_kreads *reads, u32 number, const struct ib_s
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++, sge++)
-		if (xenib_origin_is_written(reads->pool, sge->addr))
+		/* As in xenib_krecvs_note() */
+		if (sge->lkey == XENIB_POOL_LKEY && xenib_origin_is_written(reads->pool, sge->addr))
 			reads->ring[head++ & reads->mask] = (struct xenib_kread){
 				.addr = sge->addr,
 				.length = sge->length,

@@ -31,6 +31,9 @@ void xenib_krecvs_note(struct xenib_krecvs *recvs, u32 index, const struct ib_re
 	memset(sges, 0, recvs->max_sge * sizeof(*sges));
 	for (i = 0; i < wr->num_sge; i++) {
 		sges[i] = wr->sg_list[i];
+		/* A region's addresses are not the pool's. It is copied when its mapping ends. */
+		if (unlikely(sges[i].lkey != XENIB_POOL_LKEY))
+			sges[i].addr = 0;
 		room += sges[i].length;
 	}
 	recvs->rooms[index] = min_t(u64, room, U32_MAX);

@@ -10,7 +10,7 @@ TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "man
 LATE = ["late-rc", "late-read"]
 REGIONS = ["reg-list", "reg-pieces", "reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]
 CASES = TRAFFIC + LATE + REGIONS
-MORE = ["late-region", "late-sent-on", "late-srq", "late-ud"]  # of what these show, in other ways
+MORE = ["reg-local", "late-region", "late-sent-on", "late-srq", "late-ud"]  # of what these show, in other ways
 
 
 def reload(name, *options):

@@ -76,6 +76,7 @@ int case_rc_list(struct ib_device *dev);
 int case_reg_list(struct ib_device *dev);
 int case_reg_pieces(struct ib_device *dev);
 int case_reg_fragments(struct ib_device *dev);
+int case_reg_local(struct ib_device *dev);
 int case_reg_remote_inv(struct ib_device *dev);
 int case_reg_stress(struct ib_device *dev);
 int case_reg_access(struct ib_device *dev);

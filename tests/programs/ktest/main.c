@@ -38,6 +38,7 @@ static const struct {
 	{ "reg-list", case_reg_list },
 	{ "reg-pieces", case_reg_pieces },
 	{ "reg-fragments", case_reg_fragments },
+	{ "reg-local", case_reg_local },
 	{ "reg-remote-inv", case_reg_remote_inv },
 	{ "reg-access", case_reg_access },
 	{ "reg-stale", case_reg_stale },

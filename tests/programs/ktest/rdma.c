@@ -263,6 +263,59 @@ int case_reg_remote_inv(struct ib_device *dev)
 	return with_both(dev, 5, true, remote_inv, NULL);
 }
 
+/* A message of SMALL octets: from comes from there, and goes to the place that to has named. */
+static int message(struct end *from, u64 at, u32 lkey, struct end *to, u64 place, u32 place_lkey)
+{
+	struct work sent, received;
+	int err;
+
+	err = post_recv(to, &received, place, SMALL, place_lkey);
+	if (err)
+		return err;
+	err = post_send(from, &sent, at, SMALL, lkey)   ?:
+		      await(from, &sent, IB_WC_SUCCESS) ?:
+		      await_op(to, &received, IB_WC_SUCCESS, IB_WC_RECV);
+	if (err)
+		ib_drain_qp(to->qp);
+	return err;
+}
+
+/* The region's owner itself sends from it, and receives in it, by the key of the moment. */
+static int by_local_key(struct region *region, const struct buffer *buffer, const void *arg)
+{
+	struct pair *pair = region->pair;
+	u32 lkey = pair->pd->local_dma_lkey;
+	struct ib_mr *mr = region->mr;
+	struct work work;
+	int err;
+
+	region_unmap(region);
+	get_random_bytes(region->memory, region->count * PAGE_SIZE);
+	err = region_map(region)            ?:
+		      region_set(region, 0) ?:
+					      region_register(region, REGION_ALL, IB_WC_SUCCESS);
+	if (!err)
+		err = message(&pair->b, mr->iova, mr->lkey, &pair->a, buffer->addr, lkey);
+	ib_dma_sync_single_for_cpu(pair->dev, buffer->addr, SMALL, DMA_BIDIRECTIONAL);
+	if (!err)
+		err = region_compare(region, 0, buffer->memory, SMALL);
+	get_random_bytes(buffer->memory, SMALL);
+	ib_dma_sync_single_for_device(pair->dev, buffer->addr, SMALL, DMA_BIDIRECTIONAL);
+	if (!err)
+		err = message(&pair->a, buffer->addr, lkey, &pair->b, mr->iova + 3000, mr->lkey);
+	if (!err && post_send(&pair->b, &work, mr->iova, SMALL, mr->lkey ^ 1) != -EINVAL) {
+		pr_err("ktest: a key that the region does not have is taken\n");
+		err = -EIO;
+	}
+	region_unmap(region);
+	return err ?: region_compare(region, 3000, buffer->memory, SMALL);
+}
+
+int case_reg_local(struct ib_device *dev)
+{
+	return with_both(dev, 5, true, by_local_key, NULL);
+}
+
 /* One region again and again, of more and of fewer pieces: nothing of an earlier list is left. */
 static int stress_round(struct region *region)
 {

@@ -134,7 +134,7 @@ int case_reg_stale(struct ib_device *dev)
 	return err;
 }
 
-/* By a QP of another PD, which neither registers it nor reaches it. */
+/* By a QP of another PD, which neither registers it nor reaches it, and does not know its key. */
 static int with_other_pd(struct region *region, const struct buffer *buffer, const void *arg)
 {
 	struct pair other, *pair = region->pair;
@@ -153,6 +153,11 @@ static int with_other_pd(struct region *region, const struct buffer *buffer, con
 	}
 	if (!err)
 		err = region_register(region, REGION_ALL, IB_WC_SUCCESS);
+	if (!err &&
+	    post_send(&other.b, &work, region->mr->iova, SMALL, region->mr->lkey) != -EINVAL) {
+		pr_err("ktest: a QP of another PD takes the region's key\n");
+		err = -EIO;
+	}
 	region->pair = &other;
 	if (!err)
 		err = region_rdma(region, IB_WR_RDMA_READ, region->mr->rkey, 0, buffer,
