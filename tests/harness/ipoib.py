@@ -7,6 +7,7 @@ import re
 from harness import guest, ktest, lab, wait
 
 GUESTS = ["guest1", "guest2"]
+NETWORK = "10.9.0.0/24"
 ADDRESS = {"dom0": "10.9.0.1", "guest1": "10.9.0.11", "guest2": "10.9.0.12", "guest3": "10.9.0.13"}
 ADDRESS_6 = {where: address.replace("10.9.0.", "fd09::") for where, address in ADDRESS.items()}
 HCA = {"dom0": "mlx5_0"}  # of guests: guest.DEVICE

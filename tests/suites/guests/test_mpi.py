@@ -4,7 +4,7 @@ there."""
 
 import pytest
 
-from harness import TESTS, hca, lab, process
+from harness import hca, lab, mpi
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -16,12 +16,7 @@ def long(*arguments):
 @pytest.fixture(scope="module", autouse=True)
 def hosts(machine, guests):
     """The guests are hosts of MPI jobs."""
-
-    def make():
-        words = ["bash", "-c", '. "$0"; make_hosts "$@"', TESTS / "programs" / "mpi" / "hosts", lab.THERE, "guest1", "guest2"]
-        process.check(*words, env={"LAB": lab.LAB}, merge=True)
-
-    with machine.prepared(make):
+    with machine.prepared(mpi.make_hosts):
         yield
 
 
@@ -62,8 +57,7 @@ def test_plain():
             lab.run(guest, 'mkdir -p ~/.openmpi && echo "pml = ucx" >~/.openmpi/mca-params.conf')
         said = lab.run(
             "guest1",
-            "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --host guest1,guest2 --bind-to none"
-            f" --prtemca plm_ssh_agent 'dbclient -y -y' -x UCX_LOG_LEVEL=info {lab.THERE}/all-to-all --most 65536 2>&1",
+            f"{mpi.RUN} -x UCX_LOG_LEVEL=info {lab.THERE}/all-to-all --most 65536 2>&1",
         )
     finally:
         for guest in ("guest1", "guest2"):
