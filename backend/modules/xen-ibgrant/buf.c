@@ -33,15 +33,15 @@ void ibgrant_owner_put(struct ibgrant_owner *owner)
 	kref_put(&owner->kref, owner_free);
 }
 
-int ibgrant_owner_view(struct ibgrant_owner *owner, int change)
+int ibgrant_owner_range(struct ibgrant_owner *owner, int change)
 {
 	int err = 0;
 
 	spin_lock(&owner->lock);
-	if (change > 0 && owner->views >= owner->limit)
+	if (change > 0 && owner->ranges >= owner->limit)
 		err = -EDQUOT;
 	else
-		owner->views += change;
+		owner->ranges += change;
 	spin_unlock(&owner->lock);
 	return err;
 }

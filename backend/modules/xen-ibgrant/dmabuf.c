@@ -116,7 +116,8 @@ static void unmap_table(struct dma_buf_attachment *at, struct sg_table *table,
 
 static void view_free(struct ibgrant_view *view)
 {
-	ibgrant_owner_view(view->buf->owner, -1);
+	if (!view->whole)
+		ibgrant_owner_range(view->buf->owner, -1);
 	ibgrant_buf_put(view->buf);
 	kfree(view);
 }
@@ -143,7 +144,7 @@ struct dma_buf *ibgrant_export(struct ibgrant_buf *buf, u32 first, u32 count, bo
 	view = kzalloc(sizeof(*view), GFP_KERNEL_ACCOUNT);
 	if (!view)
 		return ERR_PTR(-ENOMEM);
-	err = ibgrant_owner_view(buf->owner, 1);
+	err = whole ? 0 : ibgrant_owner_range(buf->owner, 1);
 	if (err) {
 		kfree(view);
 		return ERR_PTR(err);

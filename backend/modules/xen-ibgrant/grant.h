@@ -29,8 +29,8 @@ struct ibgrant_owner {
 	struct kref kref;
 	domid_t domid;
 	u32 limit;
-	spinlock_t lock;  /* of what follows: */
-	u32 pages, views; /* that there are */
+	spinlock_t lock;   /* of what follows: */
+	u32 pages, ranges; /* that there are */
 };
 
 struct ibgrant_buf {
@@ -54,8 +54,8 @@ struct ibgrant_view {
 struct ibgrant_owner *ibgrant_owner_new(domid_t domid, u32 limit);
 void ibgrant_owner_put(struct ibgrant_owner *owner);
 
-/** ibgrant_owner_view() - counts one more view, or (-1) one less. -EDQUOT: there are too many. */
-int ibgrant_owner_view(struct ibgrant_owner *owner, int change);
+/** ibgrant_owner_range() - counts one more range, or (-1) one less. -EDQUOT: there are too many. */
+int ibgrant_owner_range(struct ibgrant_owner *owner, int change);
 
 /** ibgrant_buf_new() - of pages that are to be added. Returns an ERR_PTR() if it cannot. */
 struct ibgrant_buf *ibgrant_buf_new(struct ibgrant_owner *owner, u32 pages, bool read_only);

@@ -27,9 +27,9 @@
 #define XEN_IBGRANT_MAX_ADD 0x10000u
 
 /*
- * From now on this file is about one domain: once, and by root (CAP_SYS_ADMIN), who then may give
- * it away. All dma-bufs of the file together have @pages pages at most, and there are no more of
- * them, with their ranges, than that.
+ * From now on this file is about one domain: once, and by root, who needs no capability and may
+ * give it away then. All dma-bufs of the file together have @pages pages at most. Ranges have none
+ * of their own, and there are no more of them than that.
  */
 struct xen_ibgrant_bind {
 	__u32 domid;

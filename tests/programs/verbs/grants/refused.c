@@ -54,11 +54,11 @@ static void without_rights(const void *arg)
 	check(open(XEN_IBGRANT_DEVICE, O_RDWR) < 0 && errno == EACCES, "open the device");
 }
 
-/* No more pages, and no more dma-bufs, than root has said; and again as many when they are gone. */
+/* No more pages, and no more ranges, than root has said; and again as many when they are gone. */
 static void quota(const void *arg)
 {
 	enum { LIMIT = 8 };
-	int dev, fd[LIMIT], range[LIMIT], more;
+	int dev, fd[LIMIT], range[LIMIT], more; /* descriptors */
 	struct granted g;
 
 	(void)arg;
@@ -71,10 +71,10 @@ static void quota(const void *arg)
 		require(!dev_create(dev, 1, 0, &fd[1]), "the last one");
 		REFUSED(dev_create(dev, 1, 0, &more), EDQUOT, "one more");
 		require(!dev_add(dev, fd[1], 0, g.refs, 1), "add a page");
-		for (int i = 0; i < LIMIT - 2; i++)
+		for (int i = 0; i < LIMIT; i++)
 			require(!dev_range(dev, fd[1], 0, 1, &range[i]), "range %d", i);
-		REFUSED(dev_range(dev, fd[1], 0, 1, &more), EDQUOT, "one dma-buf too many");
-		for (int i = 0; i < LIMIT - 2; i++)
+		REFUSED(dev_range(dev, fd[1], 0, 1, &more), EDQUOT, "one range too many");
+		for (int i = 0; i < LIMIT; i++)
 			close(range[i]);
 		close(fd[0]);
 		close(fd[1]);
