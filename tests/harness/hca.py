@@ -4,7 +4,9 @@
 import contextlib
 import json
 
-from harness import lab, wait
+from harness import lab, rdma, wait
+
+DRIVER = "/sys/bus/pci/drivers/mlx5_core"
 
 
 def ask(*words):
@@ -67,6 +69,35 @@ def link_down(function=0):
         yield
     finally:
         fault("link", "up", "--function", function)
+
+
+def function_of(name):
+    """The PCI function of an HCA of dom0."""
+    return lab.run("dom0", f"basename $(readlink -f /sys/class/infiniband/{name}/device)")
+
+
+def bind_again(name):
+    """Its driver forgets what it knows of an HCA, and asks again."""
+    __tracebackhide__ = True
+    function = function_of(name)
+    lab.run("dom0", f"echo {function} >{DRIVER}/unbind && echo {function} >{DRIVER}/bind")
+    wait.until(f"{name} is ACTIVE", lambda: rdma.active("dom0", name))
+
+
+def has_odp(function=0):
+    """On-demand paging, as a driver that comes now is told."""
+    return next(row["odp"] == "on" for row in ask("fault", "show")["faults"] if row["function"] == function)
+
+
+@contextlib.contextmanager
+def without_odp():
+    """The second HCA has no on-demand paging, for which its driver asks when it is bound."""
+    try:
+        with faulty("odp", "off", "--function", 1):
+            bind_again("mlx5_1")
+            yield
+    finally:
+        bind_again("mlx5_1")
 
 
 @contextlib.contextmanager

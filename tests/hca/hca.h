@@ -66,6 +66,7 @@ struct hca_faults {
 
 struct hca {
 	unsigned int index; /* in the fabric; GUIDs and LID follow from it */
+	bool never_odp;     /* as no_odp above, and no fault that is cleared */
 	struct loop *loop;
 	struct fabric *fabric;
 	struct dma_space *dma; /* made by hca_new(), filled by the bus side */
@@ -103,6 +104,11 @@ struct hca {
 	struct hca_stats stats;
 	struct hca_faults faults;
 };
+
+static inline bool hca_has_odp(const struct hca *hca)
+{
+	return !hca->never_odp && !hca->faults.no_odp;
+}
 
 /* Makes function number index, joined to fabric. NULL if memory is short. */
 struct hca *hca_new(struct loop *loop, struct fabric *fabric, unsigned int index);

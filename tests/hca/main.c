@@ -27,7 +27,7 @@ struct options {
 	const char *sockets[FABRIC_PORTS];
 	unsigned int functions;
 	const char *control, *log;
-	bool external_sm;
+	bool external_sm, no_odp;
 };
 
 struct model {
@@ -51,6 +51,7 @@ static void usage(FILE *to)
 		"  --control PATH    listen for hcactl here\n"
 		"  --external-sm     the switch is a managed one, for a subnet manager in one of the\n"
 		"                    machines; by default ports come up ACTIVE, with LIDs\n"
+		"  --no-odp          no function has on-demand paging, which drivers ask for\n"
 		"  --log FILE        append the log to FILE instead of standard error\n"
 		"  --verbose LEVEL   0: the model's own trouble, 1: and what the driver does wrong\n"
 		"                    (default), 2: and what happens to functions, 3: everything\n"
@@ -75,6 +76,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "socket", required_argument, NULL, 's' },
 		{ "control", required_argument, NULL, 'c' },
 		{ "external-sm", no_argument, NULL, 'x' },
+		{ "no-odp", no_argument, NULL, 'o' },
 		{ "log", required_argument, NULL, 'l' },
 		{ "verbose", required_argument, NULL, 'v' },
 		{ "version", no_argument, NULL, 'V' },
@@ -95,6 +97,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'x':
 			o->external_sm = true;
+			break;
+		case 'o':
+			o->no_odp = true;
 			break;
 		case 'l':
 			o->log = optarg;
@@ -165,6 +170,7 @@ static int model_function(struct model *m, unsigned int i, const struct options 
 	m->hcas[i] = hca_new(m->loop, m->fabric, i);
 	if (!m->hcas[i])
 		return -ENOMEM;
+	m->hcas[i]->never_odp = o->no_odp;
 	m->buses[i] = vfio_user_new(m->loop, m->hcas[i]);
 	if (!m->buses[i])
 		return -ENOMEM;

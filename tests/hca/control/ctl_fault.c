@@ -130,7 +130,7 @@ static void show_faults(struct fabric *fabric, const struct ctl_request *request
 		const struct hca_faults *f = &hca->faults;
 
 		ctl_print(out, "%u\t%s\t%u\t%s\t%u\t%u\t%llu\t", hca->index,
-			  f->link_down ? "down" : "up", f->fatal, f->no_odp ? "off" : "on",
+			  f->link_down ? "down" : "up", f->fatal, hca_has_odp(hca) ? "on" : "off",
 			  f->drop_next, f->drop_permille, (unsigned long long)(f->delay_ns / 1000));
 		show_commands(out, f);
 		ctl_print(out, "\n");

@@ -30,7 +30,7 @@ static enum cmd_status fill(struct cmd *cmd, struct eq *eq, const uint8_t *eqc)
 	eq->vector = (uint8_t)IFC_GET(eqc, eqc, intr);
 	for (unsigned int i = 0; i < 4; i++)
 		eq->event_mask[i] = be64_at(IFC_ADDR(create_eq_in, cmd->in, event_bitmask) + 8 * i);
-	if (cmd->hca->faults.no_odp && eq->event_mask[0] >> EVENT_PAGE_FAULT & 1)
+	if (!hca_has_odp(cmd->hca) && eq->event_mask[0] >> EVENT_PAGE_FAULT & 1)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "page faults, but no on-demand paging");
 	eq->uar = (struct uar *)cmd_obj(cmd, OBJ_UAR, IFC_GET(eqc, eqc, uar_page), &status);
 	if (!eq->uar)

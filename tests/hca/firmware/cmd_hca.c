@@ -180,7 +180,7 @@ static enum cmd_status query_hca_cap(struct cmd *cmd)
 {
 	uint32_t room = cmd->out_len < CMD_ROOM ? CMD_ROOM : cmd->out_len;
 	uint32_t at = IFC_BYTE(query_hca_cap_out, capability);
-	bool no_odp = cmd->hca->faults.no_odp;
+	bool no_odp = !hca_has_odp(cmd->hca);
 	unsigned int type = cmd->op_mod >> 1;
 
 	if ((type == CAPS_ODP && no_odp) ||

@@ -183,6 +183,10 @@ TEST(on_demand_paging_is_claimed_or_not)
 	CHECK_EQ(query_caps(1), CMD_OK);
 	CHECK_EQ(IFC_GET(cmd_hca_cap, got, pg), 0);
 	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_BAD_PARAM);
+	drv.hca->faults.no_odp = false;
+	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_OK);
+	drv.hca->never_odp = true;
+	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_BAD_PARAM);
 	drv_stop();
 }
 

@@ -8,13 +8,8 @@ import pytest
 from harness import hca, lab, pairs, rdma, wait
 
 HCAS = ["mlx5_0", "mlx5_1"]
-DRIVER = "/sys/bus/pci/drivers/mlx5_core"
 
 pytestmark = [pytest.mark.usefixtures("dom0"), pytest.mark.timeout(180)]
-
-
-def second_hca():
-    return lab.run("dom0", f"basename $(readlink -f /sys/class/infiniband/{HCAS[1]}/device)")
 
 
 def until_active():
@@ -44,30 +39,15 @@ def test_reload():
 
 def test_rebind():
     """One HCA is taken from its driver and given back; the other does not notice."""
-    pci = second_hca()
-    lab.run("dom0", f"echo {pci} >{DRIVER}/unbind")
+    pci = hca.function_of(HCAS[1])
+    lab.run("dom0", f"echo {pci} >{hca.DRIVER}/unbind")
     try:
         assert not rdma.exists("dom0", HCAS[1])
         pairs.run("dom0", "pingpong/rc-one-hca")
     finally:
-        lab.run("dom0", f"echo {pci} >{DRIVER}/bind")
+        lab.run("dom0", f"echo {pci} >{hca.DRIVER}/bind")
         until_active()
     pairs.run("dom0", "pingpong/rc")
-
-
-@contextlib.contextmanager
-def without_odp():
-    """The second HCA has no on-demand paging, for which its driver asks when it is bound."""
-    pci = second_hca()
-    rebind = f"echo {pci} >{DRIVER}/unbind && echo {pci} >{DRIVER}/bind"
-    try:
-        with hca.faulty("odp", "off", "--function", 1):
-            lab.run("dom0", rebind)
-            until_active()
-            yield
-    finally:
-        lab.run("dom0", rebind)
-        until_active()
 
 
 @pytest.mark.long
@@ -75,7 +55,7 @@ def test_without_odp():
     """mlx5 registers dma-bufs only if the HCA has on-demand paging; all else is as ever."""
     dmabuf = [f"{lab.THERE}/integrity", "-d", HCAS[0], "-D", HCAS[1], "dmabuf-whole"]
     lab.run("dom0", *dmabuf)
-    with without_odp():
+    with hca.without_odp():
         result = lab.call("dom0", *dmabuf, merge=True)
         assert result.status == 1 and "register 262144 bytes at 0 of a dma-buf" in result.out, str(result)
         pairs.run("dom0", "pingpong/rc")
