@@ -142,7 +142,7 @@ int xenib_arena_create_kernel(struct xenib_context *ctx, struct xenib_arena_addr
 	if (!arena)
 		return -ENOMEM;
 	length = ALIGN(length, DBR_SIZE);
-	err = xenib_umem_create_kernel(ctx, &arena->umem, length + DBR_SIZE);
+	err = xenib_umem_create_kernel(ctx, &arena->umem, length + DBR_SIZE, false);
 	if (err) {
 		kfree(arena);
 		return err;

@@ -55,7 +55,7 @@ static int register_mr(struct xenib_context *ctx, struct xenib_mr *mr,
 		cmd.data = umem->refs;
 		cmd.data_size = umem->count * sizeof(*umem->refs);
 	} else if (umem->handle == XEN_VHCA_NO_HANDLE) {
-		err = xenib_umem_offer(ctx, umem);
+		err = xenib_umem_offer(ctx, umem, true);
 		if (err)
 			return err;
 	}

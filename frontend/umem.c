@@ -152,14 +152,20 @@ static int offer_rest(struct xenib_dev *dev, struct xenib_umem *umem, u32 first)
 	return err;
 }
 
-int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem)
+static u32 flags_of(const struct xenib_dev *dev, const struct xenib_umem *umem, bool only_mrs)
+{
+	return (umem->read_only ? XEN_VHCA_UMEM_READ_ONLY : 0) |
+	       (only_mrs && dev->mr_umems ? XEN_VHCA_UMEM_MR : 0);
+}
+
+int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem, bool only_mrs)
 {
 	u32 count = min_t(size_t, umem->count, XEN_VHCA_DATA_REFS);
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_UMEM_CREATE,
 		.req.u.umem_create = {
 			.ctx = ctx->handle,
-			.flags = umem->read_only ? XEN_VHCA_UMEM_READ_ONLY : 0,
+			.flags = flags_of(ctx->dev, umem, only_mrs),
 			.pages = umem->count,
 		},
 		.data = umem->refs,
@@ -188,13 +194,14 @@ int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 ad
 	err = xenib_umem_pin(ctx->dev, umem, addr, length, IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
-	err = xenib_umem_offer(ctx, umem);
+	err = xenib_umem_offer(ctx, umem, false);
 	if (err)
 		xenib_umem_release(ctx->dev, umem);
 	return err;
 }
 
-int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length)
+int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length,
+			     bool only_mrs)
 {
 	int err;
 
@@ -208,7 +215,7 @@ int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem,
 		xenib_kmem_free(umem);
 		return err;
 	}
-	err = xenib_umem_offer(ctx, umem);
+	err = xenib_umem_offer(ctx, umem, only_mrs);
 	if (err)
 		xenib_umem_release(ctx->dev, umem);
 	return err;

@@ -38,8 +38,8 @@ struct xenib_umem {
 int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length,
 		   int access);
 
-/* Offers a pinned umem to the backend: all of it, or nothing. */
-int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem);
+/* Offers a pinned umem to the backend: all of it, or nothing. @only_mrs: no queue will be in it. */
+int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem, bool only_mrs);
 
 /*
  * Ends all of it: the backend's umem if there is one, the grants, the pins. Only when no object
@@ -47,13 +47,14 @@ int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem);
  */
 void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem);
 
-/* Both of the first two: addr page aligned, or -EINVAL. */
+/* Both of the first two, for queues: addr page aligned, or -EINVAL. */
 int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 addr, u64 length);
 
 /*
  * As much memory of the kernel's own, zeroed, at kva; granted and offered. Released as any other.
  */
-int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length);
+int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length,
+			     bool only_mrs);
 
 /* kernel/kmem.c: pages and their place in the kernel's memory, as umem has them. */
 int xenib_kmem_alloc(struct xenib_umem *umem, size_t count);

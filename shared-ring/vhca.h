@@ -67,6 +67,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-blueflame = "1"
  * /local/domain/0/backend/vhca/5/0/feature-kernel = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mw-entries = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-mr-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
@@ -119,6 +120,9 @@
  * feature-mw-entries
  *      "1": entries of MW_ALLOC is supported. Without it a frontend leaves it 0; a backend that
  *      does not know it answers E_RESERVED.
+ * feature-mr-umem
+ *      "1": UMEM_MR is supported. Without it a frontend does not use the flag; a backend that does
+ *      not know it answers E_RESERVED.
  * feature-mads
  *      "1": GSI_OPEN and the commands that follow it are supported.
  * max-event-vectors
@@ -170,6 +174,7 @@
 #define XEN_VHCA_FIELD_FEATURE_BLUEFLAME "feature-blueflame"
 #define XEN_VHCA_FIELD_FEATURE_KERNEL "feature-kernel"
 #define XEN_VHCA_FIELD_FEATURE_MW_ENTRIES "feature-mw-entries"
+#define XEN_VHCA_FIELD_FEATURE_MR_UMEM "feature-mr-umem"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
@@ -399,8 +404,11 @@ struct xen_vhca_pd_alloc {
  * UMEM_CREATE, UMEM_ADD: a umem of pages. The data page of UMEM_CREATE holds the first
  * min(pages, 1024) references; each UMEM_ADD brings count more, for the pages from first on, in any
  * order. The umem can be used once all of its pages have come.
+ * With UMEM_MR nothing but MRs can be made on it, no queue: E_ARG. A backend may then have a quicker
+ * way to the pages. Only with feature-mr-umem.
  */
 #define XEN_VHCA_UMEM_READ_ONLY (1u << 0) /* the HCA must not write: grants are read-only */
+#define XEN_VHCA_UMEM_MR (1u << 1)
 
 struct xen_vhca_umem_create {
 	xen_vhca_handle_t ctx;
@@ -425,9 +433,9 @@ struct xen_vhca_umem_add {
  * REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND. It counts as a umem and by its pages, as any other. The MR
  * owns it: it has no handle, and ends with MR_DEREG.
  * With MR_REG_PERSISTENT as well the umem is the guest's: the response names it (umem), and from then on it
- * is as one that UMEM_CREATE has made, in the context of the PD. The MR needs it: UMEM_DESTROY answers
- * E_BUSY until MR_DEREG, which leaves the umem. Other objects can be made on it meanwhile and after
- * that, an MR by its place without MR_REG_INLINE. UMEM_DESTROY and CTX_CLOSE end it: until then its
+ * is as one that UMEM_CREATE has made with UMEM_MR, in the context of the PD. The MR needs it:
+ * UMEM_DESTROY answers E_BUSY until MR_DEREG, which leaves the umem. Other MRs can be made on it meanwhile
+ * and after that, by its place without MR_REG_INLINE. UMEM_DESTROY and CTX_CLOSE end it: until then its
  * grants are mapped. If MR_REG is refused there is no umem either. MR_REG_PERSISTENT without
  * MR_REG_INLINE is E_ARG. Only with feature-persistent-umem.
  */

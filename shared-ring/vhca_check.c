@@ -253,7 +253,7 @@ static enum xen_vhca_status check_umem_create(const struct xen_vhca_req *req,
 {
 	const struct xen_vhca_umem_create *m = &req->u.umem_create;
 
-	if (m->reserved || (m->flags & ~XEN_VHCA_UMEM_READ_ONLY))
+	if (m->reserved || (m->flags & ~(XEN_VHCA_UMEM_READ_ONLY | XEN_VHCA_UMEM_MR)))
 		return XEN_VHCA_E_RESERVED;
 	if (!m->ctx)
 		return XEN_VHCA_E_HANDLE;

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "hca/dma_check.h"
+#include "hca/hca.h"
 #include "hca/sysfs.h"
+#include "modules/xen-ibgrant/xen-ibgrant.h"
 #include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "util/read_line.h"
 
@@ -68,6 +70,29 @@ static void check_ports(const char *hca)
 		closedir(ports);
 }
 
+/* By which way guests' memory is registered: the quick one takes an HCA that can, and the module. */
+static void check_registration(const char *name)
+{
+	struct hca *hca = hca_open(name, 1, 0);
+	bool dmabufs;
+
+	if (!hca)
+		return; /* the driver has said so */
+	dmabufs = hca->dmabufs;
+	hca->ops->close(hca);
+	if (!dmabufs)
+		check_report(CHECK_OK, name, NULL,
+			     "memory of guests is mapped page by page: no on-demand paging");
+	else if (!access(XEN_IBGRANT_DEVICE, F_OK))
+		check_report(CHECK_OK, name, NULL, "memory of guests is registered as dma-bufs");
+	else
+		check_report(CHECK_WARNING, name,
+			     "modprobe xen-ibgrant, systemctl restart xen-ibback, and attach the "
+			     "guests' vHCAs again",
+			     "memory of guests is mapped page by page, which is slow: xen-ibgrant "
+			     "is not loaded");
+}
+
 static bool check_hca(const char *hca)
 {
 	char firmware[64], driver[64] = "", why[256];
@@ -81,6 +106,7 @@ static bool check_hca(const char *hca)
 		     kernel.release);
 	if (dma_check(hca, why, sizeof(why)))
 		check_report(CHECK_PROBLEM, hca, "modprobe xen-ibdma", "%s", why);
+	check_registration(hca);
 	check_ports(hca);
 	return true;
 }

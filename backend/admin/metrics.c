@@ -263,4 +263,6 @@ void metrics_write(FILE *to, const struct listing *listings, unsigned int n, con
 		      "Requests for connections dropped because the guest has too many.");
 	write_counter(&set, STATUS_CONNS_AGED, "connections_aged_out_total",
 		      "Connections that ended without an answer.");
+	write_counter(&set, STATUS_DMABUFS, "dma_bufs_total",
+		      "Umems of the guest's that were made as dma-bufs.");
 }

@@ -36,6 +36,7 @@ static const char *const counter_keys[STATUS_COUNTERS] = {
 	[STATUS_CONNS_ASKED] = "connections-unanswered",
 	[STATUS_CONNS_DENIED] = "connections-denied",
 	[STATUS_CONNS_AGED] = "connections-aged-out",
+	[STATUS_DMABUFS] = "dma-bufs",
 };
 
 const char *status_counter_key(enum status_counter counter)

@@ -194,11 +194,11 @@ enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj
 }
 
 enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
-				  uint64_t length, bool writable, uint64_t *addr)
+				  uint64_t length, bool writable, const struct umem **found)
 {
 	enum xen_vhca_status status;
+	const struct umem *umem;
 	struct object *obj;
-	struct umem *umem;
 	bool complete;
 
 	status = cmd_use(cmd, place->umem, OBJ_UMEM, &obj);
@@ -216,6 +216,21 @@ enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_ad
 		return cmd_refuse(cmd, XEN_VHCA_E_RANGE, "%llu bytes at %llu of %u pages",
 				  (unsigned long long)length, (unsigned long long)place->offset,
 				  umem->pages);
+	*found = umem;
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_use_queue(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
+				   uint64_t length, uint64_t *addr)
+{
+	enum xen_vhca_status status;
+	const struct umem *umem;
+
+	status = cmd_use_umem(cmd, place, length, true, &umem);
+	if (status)
+		return status;
+	if (umem->only_mrs)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "umem 0x%x is for MRs alone", place->umem);
 	*addr = (uintptr_t)umem->base + place->offset;
 	return XEN_VHCA_OK;
 }

@@ -71,7 +71,11 @@ enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj
 
 /* cmd_use_umem - cmd_use of the umem of a place that is complete and has length bytes there. */
 enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
-				  uint64_t length, bool writable, uint64_t *addr);
+				  uint64_t length, bool writable, const struct umem **umem);
+
+/* cmd_use_queue - the same of one in which a queue, or its doorbell record, may be. *addr: where. */
+enum xen_vhca_status cmd_use_queue(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
+				   uint64_t length, uint64_t *addr);
 
 /*
  * cmd_new - step 1, for the object to be made: memory, a handle and the quota of its type. Then
@@ -113,8 +117,9 @@ void cmd_uncharge(struct cmd *cmd, uint32_t pages);
  * cmd_umem_make - cmd_new() of a umem (struct umem_obj) of so many pages: charged, and with the
  * references of the request mapped, from its first page on. Then it is published, or
  * cmd_umem_drop() undoes all that.
+ * @only_mrs: nothing else can be made on it, so it is a dma-buf if there are any
  */
-enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only,
+enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only, bool only_mrs,
 				   struct object **obj);
 void cmd_umem_drop(struct cmd *cmd, struct object *obj);
 

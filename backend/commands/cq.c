@@ -19,10 +19,10 @@ static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_cq_attr *attr
 	if (status)
 		return status;
 	attr->uar_index = obj->number;
-	status = cmd_use_umem(cmd, &a->buf, (uint64_t)a->cqes * a->cqe_size, true, &attr->buf);
+	status = cmd_use_queue(cmd, &a->buf, (uint64_t)a->cqes * a->cqe_size, &attr->buf);
 	if (status)
 		return status;
-	return cmd_use_umem(cmd, &a->dbr, 8, true, &attr->dbr);
+	return cmd_use_queue(cmd, &a->dbr, 8, &attr->dbr);
 }
 
 enum xen_vhca_status cmd_cq_create(struct cmd *cmd)

@@ -2,6 +2,8 @@
 /*
  * mr.c - protection domains, memory regions and memory windows.
  */
+#include <unistd.h>
+
 #include "commands/cmd.h"
 
 static struct hca_ctx *hca_ctx(const struct cmd *cmd)
@@ -44,18 +46,57 @@ enum xen_vhca_status cmd_pd_free(struct cmd *cmd)
  * Where the memory is: in a umem of the guest's, or in one that is made of the request's pages.
  * @made: the latter, or NULL
  */
-static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made, uint64_t *addr)
+static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made,
+				     const struct umem **umem)
 {
 	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
 	enum xen_vhca_status status;
 
 	*made = NULL;
 	if (!(a->flags & XEN_VHCA_MR_REG_INLINE))
-		return cmd_use_umem(cmd, &a->addr, a->length, a->access & VHCA_ACCESS_WRITES, addr);
-	status = cmd_umem_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), made);
+		return cmd_use_umem(cmd, &a->addr, a->length, a->access & VHCA_ACCESS_WRITES, umem);
+	status = cmd_umem_make(cmd, a->pages, !(a->access & VHCA_ACCESS_WRITES), true, made);
 	if (!status)
-		*addr = (uintptr_t)((struct umem_obj *)*made)->umem.base + a->addr.offset;
+		*umem = &((struct umem_obj *)*made)->umem;
 	return status;
+}
+
+#define LARGE_PAGES 512u /* from then on it matters how much of a umem an MR does not need */
+
+/*
+ * Who registers a dma-buf has a table of all of it. So a small part of a large one is registered by
+ * way of another dma-buf, which is that part. If there is none the whole will do.
+ */
+static int reg_dmabuf(struct cmd *cmd, const struct umem *umem, struct hca_mr_attr *attr,
+		      struct hca_mr *mr)
+{
+	uint32_t first = attr->addr / XEN_VHCA_PAGE_SIZE;
+	uint32_t pages = (attr->addr + attr->length - 1) / XEN_VHCA_PAGE_SIZE - first + 1;
+	struct transport *t = cmd->v->t;
+	int part = -1, err;
+
+	if (umem->pages >= LARGE_PAGES && pages <= umem->pages / 2)
+		part = t->ops->dmabuf_range(t, umem->dmabuf, first, pages);
+	attr->dmabuf = umem->dmabuf;
+	if (part >= 0) {
+		attr->dmabuf = part;
+		attr->addr %= XEN_VHCA_PAGE_SIZE;
+	}
+	err = cmd->v->hca->ops->mr_reg(hca_ctx(cmd), attr, mr);
+	if (part >= 0)
+		close(part); /* the MR keeps it */
+	return err;
+}
+
+static int reg_mr(struct cmd *cmd, const struct umem *umem, struct hca_mr_attr *attr,
+		  struct hca_mr *mr)
+{
+	attr->addr = cmd->req.u.mr_reg.addr.offset;
+	if (umem->dmabuf >= 0)
+		return reg_dmabuf(cmd, umem, attr, mr);
+	attr->dmabuf = -1;
+	attr->addr += (uintptr_t)umem->base;
+	return cmd->v->hca->ops->mr_reg(hca_ctx(cmd), attr, mr);
 }
 
 /* A umem that is to be kept is the guest's from now on; else it belongs to the MR. */
@@ -77,10 +118,10 @@ static void publish_mr(struct cmd *cmd, struct mr *mr, struct object *made)
 enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 {
 	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
-	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_mr_attr attr = { .access = a->access, .length = a->length, .iova = a->iova };
 	enum xen_vhca_status status;
 	struct object *obj, *pd, *made;
+	const struct umem *umem;
 	struct hca_mr hca;
 
 	status = cmd_use(cmd, a->pd, OBJ_PD, &pd);
@@ -90,10 +131,10 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	status = cmd_new(cmd, OBJ_MR, sizeof(struct mr), &obj);
 	if (status)
 		return status;
-	status = place_mr(cmd, &made, &attr.addr);
+	status = place_mr(cmd, &made, &umem);
 	if (status)
 		goto err_drop;
-	status = cmd_hca(cmd, ops->mr_reg(hca_ctx(cmd), &attr, &hca), "registering memory");
+	status = cmd_hca(cmd, reg_mr(cmd, umem, &attr, &hca), "registering memory");
 	if (status)
 		goto err_umem;
 	obj->hca_id = hca.id;

@@ -43,11 +43,11 @@ static enum xen_vhca_status find_memory(struct cmd *cmd, struct hca_qp_attr *att
 	enum xen_vhca_status status;
 
 	if (size) {
-		status = cmd_use_umem(cmd, &a->buf, size, true, &attr->buf);
+		status = cmd_use_queue(cmd, &a->buf, size, &attr->buf);
 		if (status)
 			return status;
 	}
-	return cmd_use_umem(cmd, &a->dbr, 8, true, &attr->dbr);
+	return cmd_use_queue(cmd, &a->dbr, 8, &attr->dbr);
 }
 
 enum xen_vhca_status cmd_qp_create(struct cmd *cmd)

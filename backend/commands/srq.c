@@ -15,10 +15,10 @@ static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_srq_attr *att
 	if (status)
 		return status;
 	attr->pd = pd->hca_id;
-	status = cmd_use_umem(cmd, &a->buf, bytes, true, &attr->buf);
+	status = cmd_use_queue(cmd, &a->buf, bytes, &attr->buf);
 	if (status)
 		return status;
-	return cmd_use_umem(cmd, &a->dbr, 8, true, &attr->dbr);
+	return cmd_use_queue(cmd, &a->dbr, 8, &attr->dbr);
 }
 
 enum xen_vhca_status cmd_srq_create(struct cmd *cmd)

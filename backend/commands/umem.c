@@ -16,7 +16,27 @@ static enum xen_vhca_status map_status(struct cmd *cmd, int err)
 			  cmd->n_refs, cmd->refs[0]);
 }
 
-enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only,
+static int init_umem(struct vhca *v, struct umem *umem, uint32_t pages, bool read_only,
+		     bool only_mrs)
+{
+	int err;
+
+	if (only_mrs && v->hca->dmabufs && pages <= v->t->dmabuf_pages)
+		err = umem_init_dmabuf(umem, v->t, pages, read_only);
+	else
+		err = umem_init(umem, pages, read_only);
+	umem->only_mrs = only_mrs;
+	return err;
+}
+
+static void count_dmabuf(struct vhca *v)
+{
+	pthread_mutex_lock(&v->lock);
+	v->counters.dmabufs++;
+	pthread_mutex_unlock(&v->lock);
+}
+
+enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only, bool only_mrs,
 				   struct object **obj)
 {
 	enum xen_vhca_status status;
@@ -31,7 +51,7 @@ enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_on
 		goto err_uncharge;
 	made = (struct umem_obj *)*obj;
 	made->charged = pages;
-	err = umem_init(&made->umem, pages, read_only);
+	err = init_umem(cmd->v, &made->umem, pages, read_only, only_mrs);
 	status = map_status(cmd, err);
 	if (status)
 		goto err_drop;
@@ -42,6 +62,8 @@ enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_on
 	status = map_status(cmd, err);
 	if (status)
 		goto err_umem;
+	if (made->umem.dmabuf >= 0)
+		count_dmabuf(cmd->v);
 	return XEN_VHCA_OK;
 
 err_umem:
@@ -82,7 +104,8 @@ enum xen_vhca_status cmd_umem_create(struct cmd *cmd)
 	status = cmd_use(cmd, a->ctx, OBJ_CTX, &ctx);
 	if (status)
 		return status;
-	status = cmd_umem_make(cmd, a->pages, a->flags & XEN_VHCA_UMEM_READ_ONLY, &obj);
+	status = cmd_umem_make(cmd, a->pages, a->flags & XEN_VHCA_UMEM_READ_ONLY,
+			       a->flags & XEN_VHCA_UMEM_MR, &obj);
 	if (status)
 		return status;
 	cmd->rsp.u.object.handle = obj->handle;

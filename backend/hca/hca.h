@@ -6,7 +6,7 @@
  * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
  * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are
  * of this process, in umems of the guest's memory (vhca/umem.h); the driver pins what it is given and
- * never looks into it.
+ * never looks into it. Memory that is registered may also be in a dma-buf.
  */
 #ifndef XEN_IB_HCA_HCA_H
 #define XEN_IB_HCA_HCA_H
@@ -36,6 +36,7 @@ struct hca_mr {
 struct hca_mr_attr {
 	uint32_t pd;
 	uint32_t access; /* enum xen_vhca_access */
+	int dmabuf;      /* a descriptor, and addr is a place in it; or -1 */
 	uint64_t addr, length, iova;
 };
 
@@ -111,6 +112,7 @@ struct hca_ops {
 
 	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);
 	int (*pd_free)(struct hca_ctx *ctx, uint32_t pd);
+	/* Of a dma-buf, if the HCA can do that: the MR keeps it. */
 	int (*mr_reg)(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr);
 	int (*mr_dereg)(struct hca_ctx *ctx, uint32_t mr);
 	/* entries: as in struct xen_vhca_mw_alloc */
@@ -138,6 +140,7 @@ struct hca_ops {
 
 struct hca {
 	const struct hca_ops *ops;
+	bool dmabufs; /* it registers memory that is in dma-bufs */
 };
 
 /*

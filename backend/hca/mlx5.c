@@ -28,6 +28,7 @@
 
 #define BLUEFLAME_OFFSET 0x800 /* of the first register in a 4 KiB UAR page */
 #define LINK_LAYER_INFINIBAND 1
+#define ODP_SUPPORT 1u /* enum ib_odp_general_cap_bits */
 #define VENDOR_MELLANOX 0x15b3
 
 /*
@@ -108,6 +109,19 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 	};
 	/* clang-format on */
 	return 0;
+}
+
+/* mlx5 registers dma-bufs by on-demand paging, although nothing of them is ever paged. */
+static bool has_dmabufs(int fd)
+{
+	struct ib_uverbs_ex_query_device req = { 0 };
+	struct ib_uverbs_ex_query_device_resp r;
+	int err;
+
+	static_assert(!(sizeof(req) % 8) && !(sizeof(r) % 8), "multiples of 8");
+	err = uverbs_write_ex(fd, IB_USER_VERBS_EX_CMD_QUERY_DEVICE, &req, sizeof(req), &r,
+			      sizeof(r));
+	return !err && r.odp_caps.general_caps & ODP_SUPPORT;
 }
 
 static int query_port(struct hca *hca, struct xen_vhca_port_attr *attr)
@@ -309,6 +323,35 @@ static int pd_free(struct hca_ctx *ctx, uint32_t pd)
 	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DEALLOC_PD, MSG_CORE(req), NULL);
 }
 
+/*
+ * Access that is a hint is left out. The kernel takes MW_BIND as a mistake here, and to windows it makes
+ * no difference; with RELAXED_ORDERING an HCA with ATS would translate the addresses once more.
+ */
+#define DMABUF_ACCESS \
+	(XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_WRITE | \
+	 XEN_VHCA_ACCESS_REMOTE_READ | XEN_VHCA_ACCESS_REMOTE_ATOMIC)
+
+static int mr_reg_dmabuf(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
+{
+	struct uverbs_arg args[] = {
+		{ UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0, 0 },
+		{ UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, attr->pd },
+		{ UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8, attr->addr },
+		{ UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8, attr->length },
+		{ UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8, attr->iova },
+		{ UVERBS_ATTR_REG_DMABUF_MR_FD, 4, attr->dmabuf },
+		{ UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 4, attr->access & DMABUF_ACCESS },
+		{ UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, sizeof(mr->lkey), (uintptr_t)&mr->lkey },
+		{ UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, sizeof(mr->rkey), (uintptr_t)&mr->rkey },
+	};
+	int err;
+
+	err = uverbs_ioctl(fd_of(ctx), RDMA_DRIVER_MLX5, UVERBS_OBJECT_MR,
+			   UVERBS_METHOD_REG_DMABUF_MR, args, sizeof(args) / sizeof(args[0]));
+	mr->id = args[0].data;
+	return err;
+}
+
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
 {
 	struct ib_uverbs_reg_mr req = {
@@ -321,6 +364,8 @@ static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hc
 	struct ib_uverbs_reg_mr_resp rsp;
 	int err;
 
+	if (attr->dmabuf >= 0)
+		return mr_reg_dmabuf(ctx, attr, mr);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_REG_MR, MSG_CORE(req), MSG_CORE(rsp));
 	if (err)
 		return err;
@@ -424,6 +469,7 @@ static int mlx5_open(const char *name, unsigned int port, uint32_t spread, struc
 		goto err_free;
 	}
 	m->info = info.driver;
+	m->hca.dmabufs = has_dmabufs(m->queries);
 	m->vectors = info.vectors ?: 1;
 	m->vector = spread % m->vectors;
 	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);

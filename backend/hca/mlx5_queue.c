@@ -55,7 +55,8 @@ int mlx5_cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t pe
 		.attr = { .cq_count = count, .cq_period = period_us },
 	};
 
-	return uverbs_write_ex(fd_of(ctx), IB_USER_VERBS_EX_CMD_MODIFY_CQ, &req, sizeof(req));
+	return uverbs_write_ex(fd_of(ctx), IB_USER_VERBS_EX_CMD_MODIFY_CQ, &req, sizeof(req), NULL,
+			       0);
 }
 
 int mlx5_cq_destroy(struct hca_ctx *ctx, uint32_t cq)

@@ -101,20 +101,23 @@ int uverbs_write(int fd, uint32_t command, const struct uverbs_msg *req,
 	return 0;
 }
 
-int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len)
+int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len, void *rsp,
+		    size_t rsp_len)
 {
 	struct ib_uverbs_cmd_hdr hdr = {
 		IB_USER_VERBS_CMD_FLAG_EXTENDED | command,
 		core_len / 8,
-		0,
+		rsp_len / 8,
 	};
-	struct ib_uverbs_ex_cmd_hdr ex = { 0 };
+	struct ib_uverbs_ex_cmd_hdr ex = { .response = (uintptr_t)rsp };
 	size_t len = sizeof(hdr) + sizeof(ex) + core_len;
 	uint64_t in[MAX_MESSAGE / 8];
 	char *at = (char *)in;
 
 	if (len > sizeof(in))
 		return -EMSGSIZE;
+	if (rsp)
+		memset(rsp, 0, rsp_len);
 	memcpy(at, &hdr, sizeof(hdr));
 	memcpy(at + sizeof(hdr), &ex, sizeof(ex));
 	memcpy(at + sizeof(hdr) + sizeof(ex), core, core_len);

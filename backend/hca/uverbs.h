@@ -50,8 +50,12 @@ struct uverbs_msg {
 int uverbs_write(int fd, uint32_t command, const struct uverbs_msg *req,
 		 const struct uverbs_msg *rsp);
 
-/* uverbs_write_ex - an extended command without response, of the core alone. */
-int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len);
+/*
+ * uverbs_write_ex - an extended command, of the core alone. All lengths are multiples of 8. rsp: what
+ * the kernel has to say, zeroed where it says less; or NULL.
+ */
+int uverbs_write_ex(int fd, uint32_t command, const void *core, size_t core_len, void *rsp,
+		    size_t rsp_len);
 
 /* An attribute of an ioctl method. */
 struct uverbs_arg {
@@ -64,7 +68,7 @@ struct uverbs_arg {
  * uverbs_ioctl - calls a method. An object that it makes has its id written to args[].data. 0 or
  * -errno.
  */
-#define UVERBS_MAX_ARGS 8
+#define UVERBS_MAX_ARGS 9
 int uverbs_ioctl(int fd, uint32_t driver_id, uint16_t object, uint16_t method,
 		 struct uverbs_arg *args, unsigned int n);
 

@@ -25,6 +25,7 @@
 #include <xen/sys/gntdev.h>
 #include <xen/sys/privcmd.h>
 
+#include "modules/xen-ibgrant/xen-ibgrant.h"
 #include "sandbox/sandbox.h"
 
 #define NO_CALL (-1)
@@ -175,8 +176,14 @@ static int allow_common(scmp_filter_ctx filter)
 static int allow_worker(scmp_filter_ctx filter)
 {
 	static const unsigned long requests[] = {
-		RDMA_VERBS_IOCTL,    IOCTL_GNTDEV_UNMAP_GRANT_REF, IOCTL_EVTCHN_BIND_INTERDOMAIN,
-		IOCTL_EVTCHN_UNBIND, IOCTL_EVTCHN_NOTIFY,
+		RDMA_VERBS_IOCTL,
+		IOCTL_GNTDEV_UNMAP_GRANT_REF,
+		IOCTL_EVTCHN_BIND_INTERDOMAIN,
+		IOCTL_EVTCHN_UNBIND,
+		IOCTL_EVTCHN_NOTIFY,
+		XEN_IBGRANT_CREATE,
+		XEN_IBGRANT_ADD,
+		XEN_IBGRANT_RANGE,
 	};
 
 	/*

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * test_commands_umem.c - the command layer's umems and registrations: those that are made together, those that outlive
- * an MR, and what is slow enough for the pool of threads.
+ * an MR, and what is slow enough for the pool of threads. All of it with memory that is mapped, and with dma-bufs.
  */
 #include "shared-ring/unit/example.h"
 #include "unit/fakes/fixture.h"
+
+static bool dmabufs; /* umems that are for MRs alone are such */
+
+static void begin(struct fixture *fix)
+{
+	fixture_init(fix, false, NULL);
+	if (dmabufs)
+		fixture_dmabufs(fix);
+}
 
 static void umems(void)
 {
@@ -14,11 +23,11 @@ static void umems(void)
 	struct fixture_process p;
 	struct fixture fix;
 
-	fixture_init(&fix, false, NULL);
+	begin(&fix);
 	CHECK(!fixture_process(&fix, &p));
-	create.u.umem_create = (struct xen_vhca_umem_create){ .ctx = p.ctx,
-							      .pages = 1030,
-							      .flags = XEN_VHCA_UMEM_READ_ONLY };
+	create.u.umem_create = (struct xen_vhca_umem_create){
+		.ctx = p.ctx, .pages = 1030, .flags = XEN_VHCA_UMEM_READ_ONLY | XEN_VHCA_UMEM_MR
+	};
 	CHECK(!fixture_do(&fix, &create));
 	add.u.umem_add.umem = reg.u.mr_reg.addr.umem = fix.handle;
 	reg.u.mr_reg.pd = p.pd;
@@ -32,7 +41,8 @@ static void umems(void)
 	CHECK(fixture_do(&fix, &add) == XEN_VHCA_E_COUNT); /* one too many */
 	add.u.umem_add.count = 6;
 	fix.refs[5] = SHM_PAGES;
-	CHECK(fixture_do(&fix, &add) == XEN_VHCA_E_GRANT && fix.shm->took_reservation);
+	CHECK(fixture_do(&fix, &add) == XEN_VHCA_E_GRANT);
+	CHECK(fix.shm->took_reservation == !dmabufs);
 	fix.refs[5] = 5;
 	CHECK(fixture_do(&fix, &add) == XEN_VHCA_OK); /* another try */
 	CHECK(fixture_do(&fix, &add) == XEN_VHCA_E_COUNT);
@@ -88,7 +98,7 @@ static struct usage usage_of(const struct fixture *fix)
 /* A vHCA with one process. Returns what that uses. */
 static struct usage start(struct fixture *fix, struct fixture_process *p)
 {
-	fixture_init(fix, false, NULL);
+	begin(fix);
 	CHECK(!fixture_process(fix, p));
 	return usage_of(fix);
 }
@@ -110,7 +120,7 @@ static void persistent_umems(void)
 	struct xen_vhca_req req;
 	struct fixture fix;
 
-	fixture_init(&fix, false, NULL);
+	begin(&fix);
 	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
 	before = usage_of(&fix);
 	req = persistent_mr(p.pd, 1);
@@ -180,7 +190,7 @@ static void persistent_read_only(void)
 	struct fixture_process p;
 	struct fixture fix;
 
-	fixture_init(&fix, false, NULL);
+	begin(&fix);
 	CHECK(!fixture_process(&fix, &p));
 	req = persistent_mr(p.pd, XEN_VHCA_ACCESS_REMOTE_READ);
 	CHECK(!fixture_do(&fix, &req));
@@ -202,7 +212,7 @@ static void persistent_until_closed(bool vanish)
 	struct fixture fix;
 	unsigned int i;
 
-	fixture_init(&fix, false, NULL);
+	begin(&fix);
 	CHECK(!fixture_process(&fix, &p));
 	req = persistent_mr(p.pd, 1);
 	for (i = 0; i < 5; i++) {
@@ -287,7 +297,7 @@ static void speed(void)
 	struct fixture_process p;
 	struct fixture fix;
 
-	fixture_init(&fix, false, NULL);
+	begin(&fix);
 	CHECK(!fixture_process(&fix, &p));
 	req = persistent_mr(p.pd, 1);
 	req.u.mr_reg.pages = 63;
@@ -334,7 +344,95 @@ static void own_umem(void)
 	fixture_fini(&fix);
 }
 
-int main(void)
+/* Which umems are dma-bufs: those for MRs alone, if there are any and they can be as large as that. */
+static void kinds(void)
+{
+	struct xen_vhca_req create = { .op = XEN_VHCA_OP_UMEM_CREATE };
+	struct fixture_process p;
+	struct fixture fix;
+	unsigned int before;
+
+	begin(&fix);
+	CHECK(!fixture_process(&fix, &p));
+	before = fix.shm->dmabufs;
+	CHECK(before == (dmabufs ? 2 : 0)); /* those of two registrations */
+	CHECK(fix.v.counters.dmabufs == before);
+	create.u.umem_create = (struct xen_vhca_umem_create){ .ctx = p.ctx, .pages = 100 };
+	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before);
+	create.u.umem_create.flags = XEN_VHCA_UMEM_MR;
+	fix.shm->t.dmabuf_pages = 99;
+	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before);
+	if (dmabufs)
+		fix.shm->t.dmabuf_pages = 100;
+	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before + dmabufs);
+	fix.fake.hca.dmabufs = false;
+	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before + dmabufs);
+	fixture_fini(&fix);
+}
+
+/* No queue is made in memory that is for MRs alone, whether it is a dma-buf or not. */
+static void no_queues(void)
+{
+	struct xen_vhca_req req;
+	xen_vhca_handle_t umem;
+	struct fixture_process p;
+	struct fixture fix;
+
+	begin(&fix);
+	CHECK(!fixture_process(&fix, &p));
+	req = (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_UMEM_CREATE,
+		.u.umem_create = { .ctx = p.ctx, .pages = 10, .flags = XEN_VHCA_UMEM_MR }
+	};
+	CHECK(!fixture_do(&fix, &req));
+	umem = fix.handle;
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_CQ_CREATE,
+				     .u.cq_create = { .ctx = p.ctx,
+						      .uar = p.uar,
+						      .buf.umem = p.umem,
+						      .dbr.umem = umem,
+						      .cqes = 4,
+						      .cqe_size = 64,
+						      .event_bit = XEN_VHCA_NO_EVENT } };
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_ARG);
+	req.u.cq_create.buf.umem = umem;
+	req.u.cq_create.dbr.umem = p.umem;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_ARG);
+	req.u.cq_create.buf.umem = p.persistent;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_ARG);
+	req.u.cq_create.buf.umem = p.umem;
+	CHECK(!fixture_do(&fix, &req));
+	fixture_fini(&fix);
+}
+
+/* Less than half of a large one is registered as a part, which need not be there. */
+static void parts(void)
+{
+	struct xen_vhca_req req;
+	struct fixture_process p;
+	struct fixture fix;
+
+	begin(&fix);
+	CHECK(!fixture_process(&fix, &p));
+	req = persistent_mr(p.pd, 1);
+	req.u.mr_reg.pages = 512;
+	CHECK(!fixture_do(&fix, &req));
+	CHECK(fix.shm->ranges == dmabufs); /* of its 8,000 bytes */
+	req = mr_on(p.pd, fix.cmd->rsp.u.mr.umem, 7);
+	req.u.mr_reg.addr.offset = req.u.mr_reg.iova = 100 * 4096 + 1;
+	req.u.mr_reg.length = 256 * 4096 - 1; /* to the end of a page */
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == (dmabufs ? 2 : 0));
+	req.u.mr_reg.length++; /* 257 pages */
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == (dmabufs ? 2 : 0));
+	req.u.mr_reg.length = 1;
+	req.u.mr_reg.addr.offset = req.u.mr_reg.iova = 512 * 4096 - 1;
+	fix.shm->fail_in = 1;
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == (dmabufs ? 2 : 0));
+	fix.shm->fail_in = 0;
+	fixture_fini(&fix);
+}
+
+static void all(void)
 {
 	umems();
 	persistent_umems();
@@ -345,5 +443,15 @@ int main(void)
 	persistent_refused();
 	own_umem();
 	speed();
+	kinds();
+	no_queues();
+	parts();
+}
+
+int main(void)
+{
+	all();
+	dmabufs = true;
+	all();
 	return EXIT_SUCCESS;
 }

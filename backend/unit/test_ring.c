@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "shared-ring/unit/example.h"
 #include "shared-ring/vhca_ring.h"
@@ -257,6 +258,7 @@ static void working(void)
 	overtaking(&g);
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
+	close(stop);
 	ring_free(ring);
 	CHECK(fixture_is_empty(&fix));
 	fixture_fini(&fix);
@@ -281,6 +283,7 @@ static void sudden_end(void)
 	}
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
+	close(stop);
 	ring_free(ring);
 	fixture_fini(&fix);
 }

@@ -127,6 +127,7 @@ static void test_management(void)
 	CHECK(view.counters[STATUS_CONNS_AGED] == 19);
 	for (why = 0; why < XEN_IBGSI_REFUSALS; why++)
 		CHECK(view.counters[STATUS_MADS_REFUSED_KIND + why] == 20 + why);
+	CHECK(!view.counters[STATUS_DMABUFS]);
 	status_free(&view);
 
 	/* What it alone counts is written once somebody says that there is something. */

@@ -32,6 +32,17 @@ struct transport_ops {
 	int (*map)(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
 		   void *addr, void **mapped);
 
+	/*
+	 * Of a transport that has dma-bufs. They own the guest's pages, which no process has mapped:
+	 * dmabuf_create: one of so many pages (up to dmabuf_pages), a descriptor or -errno;
+	 * dmabuf_add: maps n pages from first on, as map() does; all of them or none;
+	 * dmabuf_range: another one that is a part of one that is complete, a descriptor or -errno.
+	 */
+	int (*dmabuf_create)(struct transport *t, uint32_t pages, bool read_only);
+	int (*dmabuf_add)(struct transport *t, int dmabuf, uint32_t first, const uint32_t *refs,
+			  unsigned int n);
+	int (*dmabuf_range)(struct transport *t, int dmabuf, uint32_t first, uint32_t pages);
+
 	/* Binds an event channel; notifies (thread safe); the descriptor to poll for commands. */
 	int (*bind)(struct transport *t, enum transport_channel channel, uint32_t port);
 	void (*notify)(struct transport *t, enum transport_channel channel);
@@ -61,12 +72,16 @@ struct transport_ops {
 struct transport {
 	const struct transport_ops *ops;
 	uint32_t domid;
-	bool auto_translated; /* HVM or PVH: the guest has no machine frames */
+	bool auto_translated;  /* HVM or PVH: the guest has no machine frames */
+	uint32_t dmabuf_pages; /* that a dma-buf may have; 0: it has no dma-bufs */
 };
 
-/* transport_xen_open - to the broker's domain; NULL with a line in the log. */
+/*
+ * transport_xen_open - to the broker's domain, while it is root; NULL with a line in the log.
+ * @bytes: of the guest's that may be in dma-bufs at once
+ */
 struct broker;
-struct transport *transport_xen_open(uint32_t domid, struct broker *broker);
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint64_t bytes);
 
 /* transport_xen_alive - whether the domain exists and is not being destroyed. */
 bool transport_xen_alive(struct transport *t);

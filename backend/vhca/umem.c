@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "util/log.h"
 #include "vhca/umem.h"
@@ -30,24 +31,42 @@ static size_t bytes_of(uint32_t pages)
 	return (size_t)pages * XEN_VHCA_PAGE_SIZE;
 }
 
+static int init(struct umem *umem, uint32_t pages, bool read_only)
+{
+	*umem = (struct umem){ .dmabuf = -1, .pages = pages, .read_only = read_only };
+	umem->state = calloc(pages, 1);
+	return umem->state ? 0 : -ENOMEM;
+}
+
 int umem_init(struct umem *umem, uint32_t pages, bool read_only)
 {
-	memset(umem, 0, sizeof(*umem));
-	umem->state = calloc(pages, 1);
-	if (!umem->state)
-		return -ENOMEM;
+	int err = init(umem, pages, read_only);
+
+	if (err)
+		return err;
 	umem->base = reserve(NULL, bytes_of(pages), 0);
-	if (umem->base == MAP_FAILED) {
-		free(umem->state);
-		return -ENOMEM;
-	}
-	umem->pages = pages;
-	umem->read_only = read_only;
-	return 0;
+	if (umem->base != MAP_FAILED)
+		return 0;
+	free(umem->state);
+	return -ENOMEM;
+}
+
+/* What it fails for is too little of something, descriptors for example: the quota is asked before. */
+int umem_init_dmabuf(struct umem *umem, struct transport *t, uint32_t pages, bool read_only)
+{
+	int err = init(umem, pages, read_only);
+
+	if (err)
+		return err;
+	umem->dmabuf = t->ops->dmabuf_create(t, pages, read_only);
+	if (umem->dmabuf >= 0)
+		return 0;
+	free(umem->state);
+	return -ENOMEM;
 }
 
 /* Runs of pages that are ours; a lost page may belong to someone else by now. */
-void umem_fini(struct umem *umem)
+static void unmap(struct umem *umem)
 {
 	uint32_t first = 0, end;
 
@@ -62,6 +81,14 @@ void umem_fini(struct umem *umem)
 			log_error("unmapping %u pages: %s", end - first, strerror(errno));
 		first = end;
 	}
+}
+
+void umem_fini(struct umem *umem)
+{
+	if (umem->dmabuf < 0)
+		unmap(umem);
+	else
+		close(umem->dmabuf);
 	free(umem->state);
 	memset(umem, 0, sizeof(*umem));
 }
@@ -87,9 +114,12 @@ bool umem_claim(struct umem *umem, uint32_t first, uint32_t count)
 int umem_map(struct umem *umem, struct transport *t, uint32_t first, const uint32_t *refs,
 	     uint32_t count)
 {
-	void *addr = umem->base + bytes_of(first), *at;
+	void *addr, *at;
 	int err;
 
+	if (umem->dmabuf >= 0)
+		return t->ops->dmabuf_add(t, umem->dmabuf, first, refs, count);
+	addr = umem->base + bytes_of(first);
 	err = t->ops->map(t, refs, count, umem->read_only, addr, &at);
 	if (!err || at)
 		return err;

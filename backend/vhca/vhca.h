@@ -86,6 +86,7 @@ struct vhca_counters {
 	uint64_t asyncs;         /* asynchronous events put into the ring */
 	uint64_t asyncs_lost;    /* dropped, as the same one waited already */
 	uint64_t event_notifies; /* to the guest */
+	uint64_t dmabufs;        /* umems that were made as dma-bufs */
 	struct histogram
 		latency[XEN_VHCA_OPS];  /* of commands, from reading the request to its result */
 	struct histogram event_latency; /* from reading events of the kernel to telling the guest */

@@ -113,6 +113,7 @@ static void write_counters(FILE *file, const struct vhca *v, const struct xen_ib
 		[STATUS_CONNS_ASKED] = mads->asked,
 		[STATUS_CONNS_DENIED] = mads->conns_denied,
 		[STATUS_CONNS_AGED] = mads->conns_aged,
+		[STATUS_DMABUFS] = c->dmabufs,
 	};
 	unsigned int op, why, i;
 

@@ -38,6 +38,7 @@
  *   connections-unanswered 0         such as others ask for and it has not answered, now
  *   connections-denied 0             requests of others that were dropped, as it has too many
  *   connections-aged-out 0           ended without an answer
+ *   dma-bufs 7                       umems that were made as dma-bufs; others are mapped
  *   context 0x1 1234 ib_send_lat     handle, process and name in the guest
  */
 #ifndef XEN_IB_WORKER_STATUS_WRITE_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * transport_xen.c - the transport over Xen: gntdev, event channels, and the rest by the broker.
+ * transport_xen.c - the transport over Xen: gntdev, event channels, xen-ibgrant, and the rest by the
+ * broker.
  *
  * Grants are mapped by gntdev itself and not by libxengnttab, because a umem has to be one
  * contiguous range although its pages come in chunks, and the library chooses the address. Once a
@@ -20,9 +21,11 @@
 #include "shared-ring/vhca.h"
 #include "util/log.h"
 #include "vhca/transport.h"
+#include "xen/ibgrant.h"
 
 struct xen_transport {
 	struct transport t;
+	int grants; /* xen/ibgrant.h, or -1 */
 	struct broker *broker;
 	xenevtchn_handle *evtchn;
 	evtchn_port_t port[CHANNELS];
@@ -54,6 +57,25 @@ static int xen_map(struct transport *t, const uint32_t *refs, unsigned int n, bo
 	broker_mapped(x->broker, index, n);
 	*mapped = err ? NULL : at;
 	return !err || err == -ENOMEM ? err : -EFAULT;
+}
+
+static int xen_dmabuf_create(struct transport *t, uint32_t pages, bool read_only)
+{
+	return ibgrant_create(to_xen(t)->grants, pages, read_only);
+}
+
+/* What is wrong with a reference is the guest's matter; what there is too little of, the host's. */
+static int xen_dmabuf_add(struct transport *t, int dmabuf, uint32_t first, const uint32_t *refs,
+			  unsigned int n)
+{
+	int err = ibgrant_add(to_xen(t)->grants, dmabuf, first, refs, n);
+
+	return !err ? 0 : err == -ENOMEM || err == -ENOSPC ? -ENOMEM : -EFAULT;
+}
+
+static int xen_dmabuf_range(struct transport *t, int dmabuf, uint32_t first, uint32_t pages)
+{
+	return ibgrant_range(to_xen(t)->grants, dmabuf, first, pages);
 }
 
 static int xen_bind(struct transport *t, enum transport_channel channel, uint32_t port)
@@ -127,11 +149,16 @@ static void xen_close(struct transport *t)
 		if (x->bound[channel])
 			xenevtchn_unbind(x->evtchn, x->port[channel]);
 	xenevtchn_close(x->evtchn);
+	if (x->grants >= 0)
+		close(x->grants);
 	free(x);
 }
 
 static const struct transport_ops xen_ops = {
 	.map = xen_map,
+	.dmabuf_create = xen_dmabuf_create,
+	.dmabuf_add = xen_dmabuf_add,
+	.dmabuf_range = xen_dmabuf_range,
 	.bind = xen_bind,
 	.fd = xen_fd,
 	.notify = xen_notify,
@@ -151,7 +178,17 @@ bool transport_xen_alive(struct transport *t)
 	return broker_domain(to_xen(t)->broker, &unused) != -ESRCH;
 }
 
-struct transport *transport_xen_open(uint32_t domid, struct broker *broker)
+/* Where this domain has no such module, all memory is mapped by gntdev. */
+static void open_grants(struct xen_transport *x, uint64_t bytes)
+{
+	x->grants = ibgrant_open(x->t.domid, bytes / XEN_VHCA_PAGE_SIZE);
+	if (x->grants >= 0)
+		x->t.dmabuf_pages = XEN_IBGRANT_MAX_PAGES;
+	else if (x->grants != -ENOENT)
+		log_warning("no dma-bufs: " XEN_IBGRANT_DEVICE ": %s", strerror(-x->grants));
+}
+
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint64_t bytes)
 {
 	struct xen_transport *x = calloc(1, sizeof(*x));
 	int err;
@@ -177,6 +214,7 @@ struct transport *transport_xen_open(uint32_t domid, struct broker *broker)
 		log_error("event channels: %s", strerror(errno));
 		goto err_evtchn;
 	}
+	open_grants(x, bytes);
 	return &x->t;
 
 err_evtchn:

@@ -152,8 +152,9 @@ static void connect_frontend(struct worker *w)
 	w->status.to = w->broker;
 	w->phase = PHASE_CONNECTED;
 	xb_set_state(w->xs, w->path, XB_CONNECTED);
-	log_info("connected: %s port %u, ring of %u pages, %s", w->hca_name, w->port,
-		 1u << params.ring_order, wants_events ? "events" : "no events");
+	log_info("connected: %s port %u, ring of %u pages, %s, memory %s", w->hca_name, w->port,
+		 1u << params.ring_order, wants_events ? "events" : "no events",
+		 w->hca->dmabufs && w->t->dmabuf_pages ? "in dma-bufs" : "mapped");
 }
 
 /* Everything is released before the frontend is told so. */
@@ -355,13 +356,22 @@ static void loop(struct worker *w)
 
 /* Setting up */
 
-/* A descriptor for each context. Where this is not allowed, fewer contexts can be opened. */
-static void raise_limits(void)
-{
-	struct rlimit files = { 16384, 16384 };
+/* What a worker has open for itself, and three for each context. */
+#define OWN_FILES 16384
 
-	if (setrlimit(RLIMIT_NOFILE, &files))
-		log_warning("number of open files: %s", strerror(errno));
+/* Each umem may be a dma-buf. Where so many are not allowed, there can be fewer of either. */
+static void raise_limits(const struct quota *quota)
+{
+	rlim_t most = OWN_FILES + quota->objects[OBJ_UMEM].limit;
+	struct rlimit files;
+
+	if (!setrlimit(RLIMIT_NOFILE, &(struct rlimit){ most, most }))
+		return;
+	log_warning("%llu open files: %s", (unsigned long long)most, strerror(errno));
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 static int catch_signals(void)
@@ -471,6 +481,7 @@ static void write_nodes(struct worker *w)
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MW_ENTRIES, "1");
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MR_UMEM, "1");
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, "%u",
 		 XEN_VHCA_MAX_EVENT_VECTORS);
 }
@@ -561,7 +572,7 @@ static bool open_xen(struct worker *w)
 	if (narrow) {
 		xs_close(w->xs);
 		w->xs = narrow;
-		w->t = transport_xen_open(w->domid, w->broker);
+		w->t = transport_xen_open(w->domid, w->broker, w->quota.bytes.limit);
 	}
 	if (!w->t)
 		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
@@ -619,6 +630,7 @@ static bool set_up(struct worker *w)
 	write_nodes(w);
 	if (!read_nodes(w) || !check_hca(w))
 		return false;
+	raise_limits(&w->quota);
 	offer_kernel(w);
 	return open_xen(w) && confine(w) && start_mm_pin(w) && open_hca(w) && set_watches(w);
 }
@@ -656,7 +668,6 @@ int worker_main(const char *path, unsigned int domid, unsigned int devid)
 	w.signals = catch_signals();
 	if (w.signals < 0)
 		return WORKER_FAILED;
-	raise_limits();
 	if (set_up(&w))
 		loop(&w);
 	tear_down(&w);

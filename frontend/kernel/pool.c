@@ -118,7 +118,7 @@ static struct xenib_segment *make_segment(struct xenib_pool *pool, size_t bytes)
 	segment->used = bitmap_zalloc(segment->granules, GFP_KERNEL);
 	segment->origins = kvcalloc(segment->granules, sizeof(*segment->origins), GFP_KERNEL);
 	if (segment->used && segment->origins)
-		err = xenib_umem_create_kernel(pool->ctx, &segment->umem, bytes);
+		err = xenib_umem_create_kernel(pool->ctx, &segment->umem, bytes, true);
 	if (!err)
 		return segment;
 	end_segment(pool, segment);

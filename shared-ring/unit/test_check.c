@@ -111,7 +111,8 @@ static void trailing(void)
 static void memory(void)
 {
 	BREAK(UMEM_CREATE, umem_create.ctx, 0, E_HANDLE);
-	BREAK(UMEM_CREATE, umem_create.flags, 2, E_RESERVED);
+	BREAK(UMEM_CREATE, umem_create.flags, 3, OK);
+	BREAK(UMEM_CREATE, umem_create.flags, 4, E_RESERVED);
 	BREAK(UMEM_CREATE, umem_create.pages, 0, E_ARG);
 	BREAK(UMEM_CREATE, umem_create.pages, (1u << 18) + 1, E_LIMIT);
 	BREAK(UMEM_CREATE, umem_create.pages, 1u << 18, OK);

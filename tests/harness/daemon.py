@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The daemon xen-ibback in dom0: what it counts, its workers, and the command xen-ib."""
 
+import contextlib
 import json
 import re
 
@@ -93,6 +94,16 @@ def no_zombie():
     domains = lab.run("dom0", "xl list")
     assert "Domain-0" in domains
     return "(null)" not in domains
+
+
+@contextlib.contextmanager
+def without_dmabufs():
+    """Workers that start meanwhile find no xen-ibgrant, and map the memory that they register. Others go on as they are."""
+    lab.run("dom0", "mv /dev/xen-ib-grant /dev/hidden")
+    try:
+        yield
+    finally:
+        lab.run("dom0", "mv /dev/hidden /dev/xen-ib-grant")
 
 
 def mapped_grants(*guests):

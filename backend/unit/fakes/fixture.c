@@ -2,6 +2,7 @@
 /*
  * fixture.c - see fixture.h.
  */
+#include <dirent.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,18 @@
 #include "util/clock.h"
 #include "vhca/events.h"
 
+static unsigned int count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	CHECK(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
 void fixture_init(struct fixture *fix, bool auto_translated, const struct quota *quota)
 {
 	struct quota defaults;
@@ -17,6 +30,7 @@ void fixture_init(struct fixture *fix, bool auto_translated, const struct quota 
 
 	memset(fix, 0, sizeof(*fix));
 	log_setup("test", 0); /* refusals are what is tested here */
+	fix->descriptors = count_descriptors();
 	fake_init(&fix->fake);
 	fix->shm = shm_new(auto_translated);
 	fix->cmd = calloc(1, sizeof(*fix->cmd));
@@ -27,6 +41,12 @@ void fixture_init(struct fixture *fix, bool auto_translated, const struct quota 
 	for (i = 0; i < XEN_VHCA_DATA_REFS; i++)
 		fix->refs[i] = 16 + i;
 	fix->event_bit = XEN_VHCA_NO_EVENT;
+}
+
+void fixture_dmabufs(struct fixture *fix)
+{
+	fix->fake.hca.dmabufs = true;
+	fix->shm->t.dmabuf_pages = SHM_PAGES;
 }
 
 void fixture_events(struct fixture *fix)
@@ -65,6 +85,7 @@ void fixture_fini(struct fixture *fix)
 	CHECK(!fix->fake.live && !fix->fake.contexts && !fix->shm->allowed);
 	free(fix->cmd);
 	shm_free(fix->shm);
+	CHECK(count_descriptors() == fix->descriptors);
 }
 
 static void fetch(void *from, uint32_t *refs, uint32_t n)

@@ -33,7 +33,8 @@ struct fixture {
 	xen_vhca_handle_t handle;          /* of the last object made */
 	int mads;                          /* of fixture_mads(), or 0 */
 	uint32_t vectors;                  /* of fixture_events(), if it is not one */
-	unsigned int gfns; /* given by fixture_process(), of an auto-translated guest */
+	unsigned int gfns;        /* given by fixture_process(), of an auto-translated guest */
+	unsigned int descriptors; /* that were open before */
 };
 
 /* One of each object, of one process. */
@@ -48,6 +49,9 @@ struct fixture_process {
 
 void fixture_init(struct fixture *fix, bool auto_translated, const struct quota *quota);
 void fixture_fini(struct fixture *fix);
+
+/* fixture_dmabufs - from now on umems that are for MRs alone are dma-bufs. */
+void fixture_dmabufs(struct fixture *fix);
 
 /* fixture_events - from now on contexts have events. */
 void fixture_events(struct fixture *fix);

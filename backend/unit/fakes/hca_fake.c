@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared-ring/unit/example.h"
+#include "shared-ring/vhca_check.h"
 #include "unit/fakes/hca_fake.h"
+#include "unit/fakes/transport_shm.h"
 
 #define MAX_OBJECTS 8192u
 
@@ -277,12 +280,31 @@ static int pd_free(struct hca_ctx *ctx, uint32_t pd)
 	return destroy(C, pd, PD);
 }
 
+/* Of the transport's: transport_shm.h. Its descriptor may be closed, so the memory is not looked at again. */
+static void must_be_complete(const struct hca_mr_attr *attr)
+{
+	char octets[SHM_PAGES];
+	struct stat st;
+
+	must(!fstat(attr->dmabuf, &st) && st.st_size <= SHM_PAGES, "no dma-buf");
+	must(pread(attr->dmabuf, octets, st.st_size, 0) == st.st_size, "no dma-buf");
+	must(!memchr(octets, 0, st.st_size), "the dma-buf lacks pages");
+	must(attr->addr + attr->length <= (uint64_t)st.st_size * 4096, "beyond the dma-buf");
+	must((attr->addr & 4095) == (attr->iova & 4095), "offset and iova differ in the page");
+	must(!(attr->access & VHCA_ACCESS_WRITES) || st.st_mode & 0200, "a read-only dma-buf");
+}
+
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
 {
-	struct fake_object o = { .parents = { attr->pd },
-				 .addr = { attr->addr },
-				 .length = { attr->length } };
+	struct fake_object o = { .parents = { attr->pd } };
 	int err;
+
+	if (attr->dmabuf < 0) {
+		o.addr[0] = attr->addr;
+		o.length[0] = attr->length;
+	} else {
+		must_be_complete(attr);
+	}
 
 	check(C, attr->pd, PD);
 	if (C->fake->slow_us) /* to sleep for no time takes its time as well */

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared-ring/vhca.h"
@@ -57,6 +59,63 @@ static int shm_map(struct transport *t, const uint32_t *refs, unsigned int n, bo
 	}
 	*mapped = at;
 	return 0;
+}
+
+static int new_dmabuf(uint32_t pages, mode_t mode)
+{
+	int fd = memfd_create("dma-buf", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, pages) || fchmod(fd, mode))
+		abort();
+	return fd;
+}
+
+static int shm_dmabuf_create(struct transport *t, uint32_t pages, bool read_only)
+{
+	struct shm *shm = to_shm(t);
+
+	if (!pages || pages > t->dmabuf_pages)
+		abort();
+	if (fails(shm))
+		return -EMFILE;
+	shm->dmabufs++;
+	return new_dmabuf(pages, read_only ? SHM_READ_ONLY : SHM_WRITABLE);
+}
+
+static int shm_dmabuf_add(struct transport *t, int dmabuf, uint32_t first, const uint32_t *refs,
+			  unsigned int n)
+{
+	char octets[XEN_VHCA_DATA_REFS];
+	unsigned int i;
+
+	if (fails(to_shm(t)))
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		if (refs[i] >= SHM_PAGES)
+			return -EFAULT;
+	memset(octets, 1, n);
+	if (pwrite(dmabuf, octets, n, first) != n)
+		abort();
+	return 0;
+}
+
+static int shm_dmabuf_range(struct transport *t, int dmabuf, uint32_t first, uint32_t pages)
+{
+	char octets[SHM_PAGES];
+	struct stat st;
+	int fd;
+
+	if (pages > SHM_PAGES || pread(dmabuf, octets, pages, first) != pages)
+		abort();
+	if (fails(to_shm(t)))
+		return -EDQUOT;
+	if (fstat(dmabuf, &st))
+		abort();
+	fd = new_dmabuf(pages, st.st_mode & 0777);
+	if (pwrite(fd, octets, pages, 0) != pages)
+		abort();
+	to_shm(t)->ranges++;
+	return fd;
 }
 
 static int shm_bind(struct transport *t, enum transport_channel channel, uint32_t port)
@@ -157,6 +216,9 @@ static int shm_uar_reset(struct transport *t)
 
 static const struct transport_ops shm_ops = {
 	.map = shm_map,
+	.dmabuf_create = shm_dmabuf_create,
+	.dmabuf_add = shm_dmabuf_add,
+	.dmabuf_range = shm_dmabuf_range,
 	.bind = shm_bind,
 	.fd = shm_fd,
 	.notify = shm_notify,

@@ -2,7 +2,8 @@
 /*
  * transport_shm.h - a transport without Xen: the guest's memory is a file, grant references are its
  * page numbers, event channels are eventfds. It keeps books of doorbell pages, and aborts where one is
- * freed that is not in use.
+ * freed that is not in use. A dma-buf is a file with an octet for each page, 1 if it is
+ * there. Its mode says whether it is read-only.
  */
 #ifndef XEN_IB_TRANSPORT_SHM_H
 #define XEN_IB_TRANSPORT_SHM_H
@@ -13,6 +14,9 @@
 
 #define SHM_PAGES 8192u
 #define SHM_UARS 256u
+
+#define SHM_READ_ONLY 0400
+#define SHM_WRITABLE 0600
 
 struct shm_uar {
 	bool in_use;
@@ -26,8 +30,9 @@ struct shm {
 	uint8_t *guest;       /* all of the guest's memory, as the guest sees it */
 	int fail_in;          /* the n-th mapping or doorbell page from now fails; 0: none */
 	int took_reservation; /* a failing map has unmapped what was there, as Linux does */
-	unsigned int allowed; /* doorbell pages that the guest may map now */
-	unsigned int uars;    /* that have been used */
+	unsigned int dmabufs, ranges; /* that have been made */
+	unsigned int allowed;         /* doorbell pages that the guest may map now */
+	unsigned int uars;            /* that have been used */
 	struct shm_uar uar[SHM_UARS]; /* by index - 1 */
 	unsigned int done;            /* notifications that have been ended */
 };

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import BUILD, daemon, lab, pairs, rdma, wait
+from harness import BUILD, daemon, hca, lab, pairs, rdma, wait
 from harness.daemon import xen_ib
 from harness.traffic import between_guests
 
@@ -20,8 +20,26 @@ def tells(said, *expressions):
         assert re.search(expression, said, re.MULTILINE), f"no line with {expression}:\n{said}"
 
 
+def registration(said):
+    """How check says that memory of guests is registered, by HCA."""
+    ways = re.findall(r"^(\w+ +mlx5_[01]: memory of guests is .*)", said, re.MULTILINE)
+    assert len(ways) == 2, said
+    return ways
+
+
 def test_check():
-    tells(xen_ib("check"), "^ok +Xen: 4", "^ok +daemon", "^ok +mlx5_0: port 1 is 4: ACTIVE", "^ready: 0 problems")
+    said = xen_ib("check")
+    tells(said, "^ok +Xen: 4", "^ok +daemon", "^ok +mlx5_0: port 1 is 4: ACTIVE", "^ready: 0 problems")
+    for function, way in enumerate(registration(said)):
+        how = "registered as dma-bufs" if hca.has_odp(function) else "mapped page by page: no on-demand paging"
+        assert re.fullmatch(f"ok +mlx5_{function}: memory of guests is {how}", way), way
+
+
+def test_check_without_dmabufs():
+    """What to do for the quicker way to register memory, if the HCA can go it."""
+    with daemon.without_dmabufs():
+        for function, way in enumerate(registration(xen_ib("check"))):
+            assert way.startswith("warning" if hca.has_odp(function) else "ok"), way
 
 
 @pytest.mark.parametrize("command", ["list", "show", "show guest1 0", "top -n 2 -d 1", "metrics", "check", "report"])

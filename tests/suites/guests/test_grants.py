@@ -56,44 +56,39 @@ def mapped():
     return int(lab.run("dom0", f"cat {PARAMETERS}/mapped"))
 
 
-def until_none_is_mapped():
-    __tracebackhide__ = True
-    wait.until("no grant is mapped", lambda: mapped() == 0)
-
-
 @pytest.fixture(scope="module", autouse=True)
-def module(guests):
+def at_rest(guests):
+    """How many the daemon has mapped for guests, of which no program does anything meanwhile."""
     built = BUILD / "tests" / "programs" / "verbs"
-    loaded = lab.ok("dom0", f"[ -d {PARAMETERS} ]")
     lab.run("dom0", f"mkdir -p {lab.THERE}")
     lab.put("dom0", built / "grants", to=lab.THERE)
     lab.put("guest1", built / "granter", to=lab.THERE)
     lab.run("guest1", f"echo {4 * PAGES} >/sys/module/xen_gntalloc/parameters/limit")
-    if not loaded:
-        lab.run("dom0", "insmod /lib/modules/xen-ibgrant.ko")
-    yield
-    if not loaded:
-        lab.run("dom0", "rmmod xen-ibgrant")  # which nobody uses
+    return mapped()
 
 
 def command(*words):
     return f"GRANTS={REFERENCES} exec {lab.THERE}/grants -d mlx5_0 -D mlx5_0 {' '.join(words)}"
 
 
-def run(*cases):
-    __tracebackhide__ = True
-    lab.run("dom0", command(*cases), merge=True)
-    assert mapped() == 0
+@pytest.fixture
+def run(at_rest):
+    def run(*cases):
+        __tracebackhide__ = True
+        lab.run("dom0", command(*cases), merge=True)
+        assert mapped() == at_rest
+
+    return run
 
 
 @pytest.mark.parametrize("case", ["data", pytest.param("local", marks=pytest.mark.long), "ranges"])
-def test_data(case):
+def test_data(run, case):
     with granted() as guest:
         run(case)
         assert guest.ask(f"check {SECOND if case == 'data' else FIRST}") == "right"
 
 
-def test_read_only():
+def test_read_only(run):
     """Grants that the guest gives for reading alone are read, and never mapped for writing."""
     with granted("read-only") as guest:
         run("read-only", "writable")
@@ -104,48 +99,48 @@ def refusals():
     return [name for name in programs.listed("verbs", "grants") if name not in ("data", "local", "ranges")]
 
 
-def test_refused():
+def test_refused(run):
     with granted():
         run(*refusals())
 
 
 @contextlib.contextmanager
-def pages_held(case, says):
+def pages_held(at_rest, case, says):
     """By a program, which is killed at the end."""
     before = daemon.mapped_grants("guest1")
     with lab.running("dom0", command(case)) as program:
         program.until_says(says)
         yield program
         lab.run("dom0", "pkill -9 -x grants")
-        until_none_is_mapped()
+        wait.until("none of them is mapped", lambda: mapped() == at_rest)
         assert daemon.mapped_grants("guest1") == before
 
 
-def test_kill_writing():
+def test_kill_writing(at_rest):
     """The HCA writes to the guest's pages when the program is killed."""
     with granted() as guest:
-        with pages_held("hold", "holding"):
-            assert mapped() == PAGES
+        with pages_held(at_rest, "hold", "holding"):
+            assert mapped() == at_rest + PAGES
         guest.ask(f"fill {FIRST}")
         assert guest.ask(f"check {FIRST}") == "right", "the HCA writes on"
 
 
 @pytest.mark.long
-def test_kill_mapping():
+def test_kill_mapping(at_rest):
     """In the middle of mapping and unmapping."""
     with granted():
         for _ in range(5):
-            with pages_held("hold-mapping", "mapping"):
+            with pages_held(at_rest, "hold-mapping", "mapping"):
                 pass
 
 
 @pytest.mark.long
-def test_taken_back():
+def test_taken_back(at_rest, run):
     """The guest's program ends while its pages are mapped: they stay, and are the guest's again behind that."""
     with granter() as program:
         Granter(program)
-        with pages_held("hold", "holding") as holding:
+        with pages_held(at_rest, "hold", "holding") as holding:
             lab.run("guest1", "pkill -9 -x granter")
-            assert mapped() == PAGES and holding.process.poll() is None
+            assert mapped() == at_rest + PAGES and holding.process.poll() is None
     with granted():
         run("data")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from harness import TESTS, lab, process
+from harness import TESTS, hca, lab, process
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(300), pytest.mark.long]
 
@@ -32,6 +32,7 @@ def test_short(tmp_path):
     report = Report(tmp_path, "--short")
     for name in "ready family cqe-version doorbell-page umr windows guest-programs bare-pairs".split():
         assert report.result(name) == "holds", report.said
+    assert report.result("dma-bufs") == ("holds" if hca.has_odp() else "FAILS"), report.said
     assert report.result("odp") == report.result("static-rates") == "FAILS", report.said
     for name in "blueflame loopback write-latency write-bandwidth".split():
         assert re.search(rf"^(holds|FAILS) +{name} ", report.said, re.MULTILINE), report.said

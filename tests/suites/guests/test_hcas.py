@@ -23,6 +23,13 @@ def second_works(name):
     lab.run(name, f"{lab.THERE}/neighbour", "-d", "xenib1", "--count", 5, "rounds", merge=True)
 
 
+def registers_dmabufs(name):
+    """What has been registered on its second vHCA."""
+    __tracebackhide__ = True
+    wait.until(f"dom0 counts registrations of {name}", lambda: daemon.status(name, "command MR_REG", devid=1))
+    return daemon.counted(name, "dma-bufs", devid=1) > 0
+
+
 def second_worker():
     return int(lab.run("dom0", "cat /run/xen-ib/$(xl domid guest2)-1.pid"))
 
@@ -198,15 +205,26 @@ def test_fatal():
             assert second_worker() == worker, "the other HCA's worker is another one"
 
 
+def lend(name):
+    """To a guest that works with it, and gives it back."""
+    attach_second(name)
+    second_works(name)
+    by_dmabufs = registers_dmabufs(name)
+    detach_second(name)
+    return by_dmabufs
+
+
 def test_lend():
-    """An HCA for one guest, and then for another."""
-    before = leftovers.objects_but_pages()
+    """An HCA for one guest, and then for another, by a worker that registers dma-bufs and by one that maps memory. For the first
+    one the driver makes what it keeps."""
     with given_back():
-        for name in ("guest1", "guest2", "guest1"):
-            attach_second(name)
-            second_works(name)
-            detach_second(name)
-            leftovers.until_objects_but_pages_are(f"{name} has returned all", before)
+        assert lend("guest2") == hca.has_odp(1)
+        before = leftovers.objects_but_pages()
+        with daemon.without_dmabufs():
+            assert not lend("guest1")
+        leftovers.until_objects_but_pages_are("guest1 has returned all", before)
+        assert lend("guest2") == hca.has_odp(1)
+        leftovers.until_objects_but_pages_are("guest2 has returned all", before)
     pairs.run("guest2")
 
 
@@ -278,4 +296,19 @@ def test_back():
         assert said[0] == f"worker {worker} of {path} was killed by signal 9; the next one comes at once", said
         assert len(said) == 2 and said[1].startswith("connected: mlx5_0"), said
         assert registrations() == before + 1
+    pairs.run("guest2")
+
+
+@pytest.mark.long
+def test_without_odp():
+    """mlx5 registers no dma-bufs of such an HCA: what guests register there is mapped."""
+    with hca.without_odp(), given_back():
+        # The supervisor may look for doorbell pages first that guests had before the driver was bound again: it tries again.
+        lab.call("dom0", "xen-ib attach guest1 hca=mlx5_1,devid=1")
+        wait.until("guest1 has its second device", lambda: rdma.active("guest1", "xenib1"))
+        lab.run("guest1", f"{lab.THERE}/integrity", "-d", "xenib1", "-D", "xenib1", "rc-*", "atomics", "mr-*", "mw-*", merge=True)
+        assert not registers_dmabufs("guest1")
+        if hca.has_odp(0):
+            pairs.run("guest2")
+            daemon.until_counted("guest1", "dma-bufs")
     pairs.run("guest2")

@@ -79,7 +79,10 @@ def test_start():
 
 
 def test_traffic(two_served):
+    """Memory is registered as dma-bufs: the service lets the daemon have xen-ibgrant."""
     pairs.run("guest2")
+    for name in GUESTS if hca.has_odp() else ():
+        daemon.until_counted(name, "dma-bufs")
 
 
 def test_management(two_served):

@@ -14,7 +14,7 @@
 #define MOST_NUMBERS 2048
 #define MOST_SHARES 24 /* of PROBES pages: 48 MiB */
 
-/* A list of good references but for one, in a umem and inline. */
+/* A list of good references but for one, in umems of either kind and inline. */
 static void refused(struct hostile *h, uint32_t ref, const char *what)
 {
 	uint32_t refs[64];
@@ -26,6 +26,8 @@ static void refused(struct hostile *h, uint32_t ref, const char *what)
 			refs[i] = h->p.pages.refs[VFP_DATA];
 		refs[bad] = ref;
 		req = vf_create_mem(h->p.ctx, ARRAY_SIZE(refs));
+		REFUSED_REFS(&h->v, &req, refs, ARRAY_SIZE(refs), E_GRANT, what);
+		req.u.umem_create.flags = XEN_VHCA_UMEM_MR;
 		REFUSED_REFS(&h->v, &req, refs, ARRAY_SIZE(refs), E_GRANT, what);
 		req = vf_reg_inline(h->p.pd, ARRAY_SIZE(refs));
 		REFUSED_REFS(&h->v, &req, refs, ARRAY_SIZE(refs), E_GRANT, what);
@@ -129,42 +131,50 @@ static void run_foreign(const void *arg)
 	hostile_end(&h);
 }
 
+/* A umem of read-only grants: it may be read, and no more. */
+static void read_only(struct hostile *h, const struct vf_pages *pages, uint32_t flags)
+{
+	struct xen_vhca_req req;
+	xen_vhca_handle_t umem, mr;
+
+	req = vf_create_mem(h->p.ctx, VFP_PAGES);
+	req.u.umem_create.flags = XEN_VHCA_UMEM_READ_ONLY | flags;
+	umem = vf_make(&h->v, &req, pages->refs, VFP_PAGES);
+	req = vf_reg_mr(&h->p);
+	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a read-only umem to write to");
+	req.u.mr_reg.access = XEN_VHCA_ACCESS_MW_BIND;
+	REFUSED(&h->v, &req, E_ARG, "a read-only umem to bind windows to");
+	req = vf_create_cq(&h->p);
+	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a CQ in a read-only umem");
+	req = vf_create_cq(&h->p);
+	req.u.cq_create.dbr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a doorbell record in a read-only umem");
+	req = vf_create_qp(&h->p);
+	req.u.qp_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a QP in a read-only umem");
+	req = vf_reg_mr(&h->p);
+	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
+	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
+	mr = vf_make(&h->v, &req, NULL, 0);
+	req = vf_object(XEN_VHCA_OP_MR_DEREG, mr);
+	require(!vf_do(&h->v, &req)->status, "the registration to read goes");
+	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, umem);
+	require(!vf_do(&h->v, &req)->status, "its umem goes");
+}
+
 static void run_read_only(const void *arg)
 {
 	struct vf_pages pages;
-	struct xen_vhca_req req;
-	xen_vhca_handle_t umem, mr;
 	struct hostile h;
 
 	(void)arg;
 	hostile_begin(&h);
 	vf_share(&h.v, &pages, VFP_PAGES, h.v.backend, false);
 	refused(&h, pages.refs[0], "a read-only grant where the HCA is to write");
-	req = vf_create_mem(h.p.ctx, VFP_PAGES);
-	req.u.umem_create.flags = XEN_VHCA_UMEM_READ_ONLY;
-	umem = vf_make(&h.v, &req, pages.refs, VFP_PAGES);
-	req = vf_reg_mr(&h.p);
-	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
-	REFUSED(&h.v, &req, E_ARG, "a read-only umem to write to");
-	req.u.mr_reg.access = XEN_VHCA_ACCESS_MW_BIND;
-	REFUSED(&h.v, &req, E_ARG, "a read-only umem to bind windows to");
-	req = vf_create_cq(&h.p);
-	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
-	REFUSED(&h.v, &req, E_ARG, "a CQ in a read-only umem");
-	req = vf_create_cq(&h.p);
-	req.u.cq_create.dbr = (struct xen_vhca_umem_addr){ .umem = umem };
-	REFUSED(&h.v, &req, E_ARG, "a doorbell record in a read-only umem");
-	req = vf_create_qp(&h.p);
-	req.u.qp_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
-	REFUSED(&h.v, &req, E_ARG, "a QP in a read-only umem");
-	req = vf_reg_mr(&h.p);
-	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
-	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
-	mr = vf_make(&h.v, &req, NULL, 0);
-	req = vf_object(XEN_VHCA_OP_MR_DEREG, mr);
-	require(!vf_do(&h.v, &req)->status, "the registration to read goes");
-	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, umem);
-	require(!vf_do(&h.v, &req)->status, "its umem goes");
+	read_only(&h, &pages, 0);
+	read_only(&h, &pages, XEN_VHCA_UMEM_MR);
 	vf_unshare(&h.v, &pages);
 	hostile_end(&h);
 }
@@ -206,17 +216,33 @@ static void run_revoked_ring(const void *arg)
 	vf_close(&v);
 }
 
-/*
- * Umem after umem that fails at its last page: nothing of them stays mapped, or the quota of bytes
- * would end. On vHCA 1, if there is one: the smaller its quota is, the sooner.
- */
-static void run_repeated(const void *arg)
+/* Umem after umem that fails at its last page: nothing of them stays mapped, or the quota of bytes would end. */
+static void fail_repeatedly(struct hostile *h, uint32_t flags)
 {
 	uint32_t refs[XEN_VHCA_DATA_REFS];
 	struct xen_vhca_req req;
 	xen_vhca_handle_t umem;
-	struct hostile h;
 	uint64_t bytes;
+
+	hostile_refs(h, refs, XEN_VHCA_DATA_REFS);
+	req = vf_create_mem(h->p.ctx, XEN_VHCA_DATA_REFS);
+	req.u.umem_create.flags = flags;
+	umem = vf_make(&h->v, &req, refs, XEN_VHCA_DATA_REFS);
+	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, umem);
+	require(!vf_do(&h->v, &req)->status, "the good list can be mapped, and unmapped");
+	refs[XEN_VHCA_DATA_REFS - 1] = 0xffffffff;
+	for (bytes = 0; bytes <= h->v.attr.max_mem_bytes; bytes += ARRAY_SIZE(refs) * VF_PAGE) {
+		req = vf_create_mem(h->p.ctx, XEN_VHCA_DATA_REFS);
+		req.u.umem_create.flags = flags;
+		REFUSED_REFS(&h->v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT,
+			     "a umem that fails at its end");
+	}
+}
+
+/* On vHCA 1, if there is one: the smaller its quota is, the sooner. */
+static void run_repeated(const void *arg)
+{
+	struct hostile h;
 
 	(void)arg;
 	memset(&h, 0, sizeof(h));
@@ -224,17 +250,8 @@ static void run_repeated(const void *arg)
 	vf_connect(&h.v, HOSTILE_ORDER);
 	vf_process_make(&h.v, &h.p);
 	vf_share(&h.v, &h.pool, HOSTILE_POOL, h.v.backend, true);
-	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
-	req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
-	umem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
-	req = vf_object(XEN_VHCA_OP_UMEM_DESTROY, umem);
-	require(!vf_do(&h.v, &req)->status, "the good list can be mapped, and unmapped");
-	refs[XEN_VHCA_DATA_REFS - 1] = 0xffffffff;
-	for (bytes = 0; bytes <= h.v.attr.max_mem_bytes; bytes += ARRAY_SIZE(refs) * VF_PAGE) {
-		req = vf_create_mem(h.p.ctx, XEN_VHCA_DATA_REFS);
-		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, E_GRANT,
-			     "a umem that fails at its end");
-	}
+	fail_repeatedly(&h, 0);
+	fail_repeatedly(&h, XEN_VHCA_UMEM_MR);
 	hostile_counted(&h.v);
 	vf_process_free(&h.v, &h.p);
 	vf_unshare(&h.v, &h.pool);

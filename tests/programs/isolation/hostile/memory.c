@@ -8,23 +8,21 @@
 
 #define PAGES 1500 /* two lists: 1024, and 476 more */
 
-static void run_lists(const void *arg)
+static void lists(struct hostile *h, uint32_t flags)
 {
 	uint32_t refs[XEN_VHCA_DATA_REFS];
 	struct xen_vhca_req req;
 	xen_vhca_handle_t umem;
-	struct hostile h;
 
-	(void)arg;
-	hostile_begin(&h);
-	hostile_refs(&h, refs, XEN_VHCA_DATA_REFS);
-	req = vf_create_mem(h.p.ctx, PAGES);
-	umem = vf_make(&h.v, &req, refs, XEN_VHCA_DATA_REFS);
+	hostile_refs(h, refs, XEN_VHCA_DATA_REFS);
+	req = vf_create_mem(h->p.ctx, PAGES);
+	req.u.umem_create.flags = flags;
+	umem = vf_make(&h->v, &req, refs, XEN_VHCA_DATA_REFS);
 
 #define ADD(first, n, status, what) \
 	do { \
 		req = vf_add_umem(umem, first, n); \
-		REFUSED_REFS(&h.v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
+		REFUSED_REFS(&h->v, &req, refs, XEN_VHCA_DATA_REFS, status, what); \
 	} while (0)
 	ADD(1024, 0, E_COUNT, "no pages");
 	ADD(1024, 1025, E_COUNT, "more pages than a list holds");
@@ -36,13 +34,23 @@ static void run_lists(const void *arg)
 	ADD(0xffffffff, 1, E_RANGE, "the last page of all, and one more");
 	ADD(0xfffffc00, 1024, E_RANGE, "from the end of all pages around to the first");
 	ADD(0xfffffc00, 1023, E_COUNT, "up to the end of all pages");
-	req = vf_reg_mr(&h.p);
+	req = vf_reg_mr(&h->p);
 	req.u.mr_reg.addr = (struct xen_vhca_umem_addr){ .umem = umem };
-	REFUSED(&h.v, &req, E_STATE, "of a umem that lacks pages");
+	REFUSED(&h->v, &req, E_STATE, "of a umem that lacks pages");
 	ADD(1024, 476, OK, "the rest");
 	ADD(1024, 476, E_COUNT, "the rest once more");
 	ADD(1499, 1, E_COUNT, "the last page once more");
 #undef ADD
+}
+
+static void run_lists(const void *arg)
+{
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	lists(&h, 0);
+	lists(&h, XEN_VHCA_UMEM_MR);
 	hostile_end(&h);
 }
 

@@ -133,11 +133,26 @@ static void done(struct hostile *h, unsigned int op, xen_vhca_handle_t handle)
 
 /* -- cases -- */
 
-/* A umem is needed by the MR that brought it, by others, by queues; it needs none of them, and no PD. */
+/* No queue is made in memory that an MR has brought. */
+static void refuse_queues(struct hostile *h, xen_vhca_handle_t umem)
+{
+	struct xen_vhca_req req;
+
+	req = vf_create_cq(&h->p);
+	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a CQ in a umem for MRs alone");
+	req = vf_create_srq(&h->p);
+	req.u.srq_create.dbr = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a doorbell record in a umem for MRs alone");
+	req = vf_create_qp(&h->p);
+	req.u.qp_create.buf = (struct xen_vhca_umem_addr){ .umem = umem };
+	REFUSED(&h->v, &req, E_ARG, "a QP in a umem for MRs alone");
+}
+
+/* A umem is needed by the MR that brought it, and by others; it needs none of them, and no PD. */
 static void run_in_use(const void *arg)
 {
-	xen_vhca_handle_t pd, other, cq;
-	struct xen_vhca_req req;
+	xen_vhca_handle_t pd, other;
 	struct kept kept;
 	struct hostile h;
 
@@ -148,17 +163,13 @@ static void run_in_use(const void *arg)
 	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under the MR that brought it");
 	OBJECT(&h, PD_FREE, pd, E_BUSY, "a PD with an MR whose umem is kept");
 	other = make(&h, reg_on(h.p.pd, kept.umem));
-	req = vf_create_cq(&h.p);
-	req.u.cq_create.buf = (struct xen_vhca_umem_addr){ .umem = kept.umem };
-	req.u.cq_create.dbr = (struct xen_vhca_umem_addr){ .umem = kept.umem, .offset = VF_PAGE };
-	cq = make(&h, req);
+	refuse_queues(&h, kept.umem);
 	expect_more(&h, 1, 2, 2);
 	done(&h, XEN_VHCA_OP_MR_DEREG, kept.mr);
 	done(&h, XEN_VHCA_OP_PD_FREE, pd);
-	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under another MR and a CQ");
+	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under another MR");
 	done(&h, XEN_VHCA_OP_MR_DEREG, other);
-	OBJECT(&h, UMEM_DESTROY, kept.umem, E_BUSY, "a umem under a CQ");
-	done(&h, XEN_VHCA_OP_CQ_DESTROY, cq);
+	refuse_queues(&h, kept.umem);
 	expect_more(&h, 1, 0, 2);
 	done(&h, XEN_VHCA_OP_UMEM_DESTROY, kept.umem);
 	OBJECT(&h, UMEM_DESTROY, kept.umem, E_HANDLE, "a umem twice");
