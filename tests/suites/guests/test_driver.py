@@ -86,6 +86,10 @@ def until_no_frame_is_left():
     wait.until("no frame is left", lambda: records("guest2") == 0)
 
 
+def registers_dmabufs():
+    return lab.ok(DRIVER, f"grep -q '^dma-bufs *[1-9]' /run/xen-ib/{daemon.domid('guest2')}-1.status")
+
+
 def worker():
     return int(lab.run(DRIVER, f"cat /run/xen-ib/{daemon.domid('guest2')}-1.pid"))
 
@@ -126,6 +130,8 @@ def test_traffic(lent):
     lab.run("guest2", f"{lab.THERE}/integrity", "-d", "xenib1", "-D", "xenib1", "--max-size", 262144, *cases, merge=True)
     lab.run("guest2", f"{lab.THERE}/violate", "-d", "xenib1", "-D", "xenib1", "rkey-*", merge=True)
     lent_pair("ib_send_lat")
+    if hca.has_odp(1):
+        wait.until("the driver domain counts dma-bufs", registers_dmabufs)
 
 
 def test_events(lent):

@@ -96,6 +96,8 @@ def test_integrity():
     cases = "rc-send rc-write rc-read uc-write ud-send elements-write atomics srq-shared mr-recycled-pages mr-unmapped mr-moved-to"
     words = [f"{lab.THERE}/integrity", "-d", "xenib0", "-D", "xenib0", "--max-size", 262144]
     lab.run(GUEST, *words, *cases.split(), "mr-forked", "mr-file-cut", merge=True)
+    if hca.has_odp():
+        daemon.until_counted(GUEST, "dma-bufs")
 
 
 @pytest.mark.long
