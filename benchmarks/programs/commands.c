@@ -102,6 +102,7 @@ static void measure(struct worker *workers, unsigned long threads, enum kind kin
 		workers[i].kind = kind;
 		workers[i].start = &start;
 		workers[i].count = count / threads;
+		workers[i].series.name = names[kind];
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
 			die("no thread");
 	}

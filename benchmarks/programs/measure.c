@@ -83,6 +83,7 @@ void series_print(struct series *s, unsigned long x)
 	printf("%s %lu %.3f %.3f %.3f\n", s->name, x, s->us[s->count / 2],
 	       s->us[(s->count * 99 + 99) / 100 - 1], s->us[s->count - 1]);
 	fflush(stdout);
+	MARK(MARK_REPORT, s->name, x);
 	s->count = 0;
 }
 

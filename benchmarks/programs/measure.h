@@ -10,6 +10,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "mark.h"
+
 /* Ends the program, status 1, with a line on standard error. */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
@@ -30,11 +32,13 @@ void series_free(struct series *s);
 /* Adds what is in from, which is empty then. */
 void series_move(struct series *to, struct series *from);
 
-/* Does something, and adds its time to a series. */
+/* Does something, and adds its time to a series. The emulator may count it as well (mark.h). */
 #define TIMED(series, something) \
 	do { \
 		double start_ = now_us(); \
+		MARK(MARK_BEGIN, (series).name, 0); \
 		something; \
+		MARK(MARK_END, (series).name, 0); \
 		series_add(&(series), now_us() - start_); \
 	} while (0)
 

@@ -41,6 +41,7 @@ static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_po
 	};
 	double start = now_us();
 
+	MARK(MARK_BEGIN, names[CONNECT], 0);
 	TIMED(series[CQ], e->cq = ibv_create_cq(ctx, 256, NULL, NULL, 0));
 	if (!e->cq)
 		die("no CQ: %m");
@@ -51,6 +52,7 @@ static void make(struct ibv_context *ctx, struct ibv_pd *pd, const struct ibv_po
 	TIMED(series[INIT], loopback_init(e->qp));
 	TIMED(series[RTR], loopback_rtr(e->qp, port));
 	TIMED(series[RTS], loopback_rts(e->qp));
+	MARK(MARK_END, names[CONNECT], 0);
 	series_add(&series[CONNECT], now_us() - start);
 }
 

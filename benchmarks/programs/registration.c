@@ -17,23 +17,22 @@
 
 static struct ibv_mr *reg(struct ibv_pd *pd, void *at, size_t length, struct series *s)
 {
-	double start = now_us();
-	struct ibv_mr *mr =
-		ibv_reg_mr(pd, at, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct ibv_mr *mr;
 
+	TIMED(*s,
+	      mr = ibv_reg_mr(pd, at, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
 	if (!mr)
 		die("registering %zu bytes: %m", length);
-	series_add(s, now_us() - start);
 	return mr;
 }
 
 static void dereg(struct ibv_mr *mr, struct series *s)
 {
-	double start = now_us();
+	int err;
 
-	if (ibv_dereg_mr(mr))
+	TIMED(*s, err = ibv_dereg_mr(mr));
+	if (err)
 		die("deregistering: %m");
-	series_add(s, now_us() - start);
 }
 
 enum what { COLD, AGAIN, HELD, DEREG, WHATS };
@@ -65,16 +64,19 @@ static void one_round(struct ibv_pd *pd, unsigned long pages, struct series *ser
 }
 
 static const char usage[] =
-	"usage: registration [--device NAME] [--most PAGES] [--rounds N]\n"
+	"usage: registration [--device NAME] [--least PAGES] [--most PAGES] [--factor F] [--rounds N]\n"
 	"\n"
-	"Registers 1, 2, 4, ... PAGES pages of memory (65536), each N times (5). Prints lines\n"
+	"Registers from the least (1) to the most (65536) pages of memory, F times (2) as many after\n"
+	"each, and each N times (5). Prints lines\n"
 	"\"WHAT PAGES MEDIAN P99 MOST\", in microseconds; WHAT is cold, again, held or dereg.\n";
 
 int main(int argc, char **argv)
 {
-	unsigned long pages, most = MOST_PAGES, rounds = 5, i;
+	unsigned long pages, least = 1, most = MOST_PAGES, factor = 2, rounds = 5, i;
 	const struct number_option numbers[] = {
+		{ "least", &least, 1, MOST_PAGES },
 		{ "most", &most, 1, MOST_PAGES },
+		{ "factor", &factor, 2, MOST_PAGES },
 		{ "rounds", &rounds, 1, 100000 },
 		{ 0 },
 	};
@@ -89,7 +91,7 @@ int main(int argc, char **argv)
 		die("no PD: %m");
 	for (what = 0; what < WHATS; what++)
 		series_init(&series[what], names[what]);
-	for (pages = 1; pages <= most; pages *= 2) {
+	for (pages = least; pages <= most; pages *= factor) {
 		for (i = 0; i < rounds; i++)
 			one_round(pd, pages, series);
 		for (what = 0; what < WHATS; what++)

@@ -1,8 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What benchmarks/bench makes of its numbers."""
+"""What benchmarks/bench and benchmarks/cost make of their numbers."""
 
-from harness import TESTS, process
+import pytest
+
+from harness import BUILD, KERNEL, LAB_NAME, TESTS, TOP, process
+
+OTHER_VERSIONS = 3
 
 
-def test_numbers():
-    process.check(TESTS / "host" / "benchmarks" / "check", merge=True)
+@pytest.mark.parametrize("name", ["check", "check-cost"])
+def test_numbers(name):
+    process.check(TESTS / "host" / "benchmarks" / name, merge=True)
+
+
+@pytest.mark.long
+@pytest.mark.ahead
+@pytest.mark.skipif(KERNEL != "stock", reason="counts are of the stock kernel")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("percent", [5])
+def test_cost(percent):
+    """What guests' kernel and user verbs cost is no more than what docs/results/cost says. On a machine of its own."""
+    if not (BUILD / "benchmarks" / "counter.so").exists():
+        pytest.skip("the tools root has no header for plugins of its QEMU")
+    out = BUILD / "tests" / "cost"
+    cost = TOP / "benchmarks" / "cost"
+    process.check(cost, "--rounds", 1, "--output", out, "--down", env={"LAB_NAME": f"{LAB_NAME}-cost"}, seconds=600, merge=True)
+    result = process.call(cost, "--compare", TOP / "docs/results/cost/counts.txt", out, "--limit", percent, merge=True)
+    if result.status == OTHER_VERSIONS:
+        pytest.skip(result.out)
+    assert result.status == 0, result.out

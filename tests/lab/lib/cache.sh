@@ -6,6 +6,8 @@
 
 readonly SUITE=trixie
 readonly CACHE_MIB=6000
+# qemu-plugin.h of QEMU 11.1, as the source's signature is not looked at.
+readonly PLUGIN_HEADER_SHA256=335d4e472067e914add598b60d1f7cf0dc029cd48f62f66656d6a88c54d8d9f9
 
 packages_of() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$LAB_DIR/packages/$1" | tr -d ' \t'; }
 
@@ -17,7 +19,7 @@ root_key() {
 		echo "$SUITE amd64"
 		packages_of "$1"
 		declare -f make_root
-		[ "$1" != tools ] || declare -f keep_checkpatch
+		[ "$1" != tools ] || declare -f keep_checkpatch keep_plugin_header
 	} | short_hash
 }
 
@@ -81,10 +83,30 @@ keep_checkpatch() {
 		rm linux-source-*'
 }
 
+# keep_plugin_header ROOT MIRROR: what plugins of QEMU are compiled with is nowhere but in its source. Releases of a series have the
+# same header; a mirror need not have the source of the very one that the root has. Without it all works but benchmarks/cost.
+keep_plugin_header() {
+	local version series patch archive=$1/tmp/qemu.tar.xz headers=$1/usr/src/qemu
+	# shellcheck disable=SC2016 # for dpkg-query
+	version=$(chroot "$1" dpkg-query -W -f '${source:Upstream-Version}' qemu-system-x86)
+	series=${version%.*}
+	patch=${version#"$series."}
+	for ((patch = ${patch%%+*}; patch >= 0; patch--)); do
+		/usr/lib/apt/apt-helper download-file "$2/pool/main/q/qemu/qemu_$series.$patch+ds.orig.tar.xz" "$archive" && break
+	done
+	mkdir -p "$headers"
+	tar -xJf "$archive" -C "$headers" --strip-components=3 --wildcards '*/include/plugins/qemu-plugin.h' &&
+		echo "$PLUGIN_HEADER_SHA256  $headers/qemu-plugin.h" | sha256sum -c ||
+		rm -rf "$headers"
+	rm -f "$archive"
+}
+
 # make_whole_root NAME DESTINATION MIRROR
 make_whole_root() {
 	make_root "$@"
-	[ "$1" != tools ] || keep_checkpatch "$2"
+	[ "$1" = tools ] || return 0
+	keep_checkpatch "$2"
+	keep_plugin_header "$2" "$3"
 }
 
 # ensure_root NAME

@@ -107,7 +107,7 @@ start_machine() {
 	local args=(
 		"${iommu[@]}"
 		-name "xen-ib-$NAME-m$m" -nodefaults -no-reboot -display none
-		-machine q35,memory-backend=mem0 -accel tcg,thread=multi -cpu "max,-rdtscp,-erms,-fsrm" -smp "$DOM0_VCPUS"
+		-machine q35,memory-backend=mem0 -accel tcg -cpu "max,-rdtscp,-erms,-fsrm${LAB_CPU:+,$LAB_CPU}" -smp "$DOM0_VCPUS"
 		-m "$mib" -object "memory-backend-memfd,id=mem0,size=${mib}M,share=on"
 		-chardev "socket,id=console,path=$dir/${prefix}console,server=on,wait=off,logfile=$dir/${prefix}dom0.log"
 		-serial chardev:console
