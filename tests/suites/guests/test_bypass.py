@@ -46,7 +46,7 @@ def frozen_daemon():
     "command, pages",
     [
         # Both sides send.
-        (["ib_write_lat", "-s", 64, "-D", 10], 2),
+        (["ib_write_lat", "-s", 64, "-D", 5], 2),
         # One side posts receives alone, which needs no doorbell.
         pytest.param(["ib_send_bw", "-s", 4096, "-D", 10], 1, marks=pytest.mark.long),
     ],

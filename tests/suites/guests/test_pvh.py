@@ -160,6 +160,7 @@ def test_rmmod():
     run_pairs("rc")
 
 
+@pytest.mark.long
 @with_guest
 def test_lying():
     """A frame that is not where the guest has asked for it; and objects that are kept, as in a PV guest."""

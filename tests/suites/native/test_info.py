@@ -62,6 +62,7 @@ def perfquery(lid, *options):
     return {name: int(value) for name, value in re.findall(r"^(\w+):\.+(\d+)$", said, re.MULTILINE)}
 
 
+@pytest.mark.long
 def test_perfquery():
     """Ports answer for their counters themselves, to their own host and by the fabric: what was sent and received, in units of four octets."""
     lids = [lab.run("dom0", f"cat /sys/class/infiniband/{hca}/ports/1/lid") for hca in HCAS]
