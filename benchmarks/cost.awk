@@ -5,13 +5,8 @@
 # the order of their first coming. Comments come first, as they are.
 
 # A tenth of the samples are at most that. What disturbs a sample, such as a timer's interrupt, adds to it.
-function lowest_tenth(v, n,    i, j, t) {
-	for (i = 2; i <= n; i++)
-		for (j = i; j > 1 && v[j] < v[j - 1]; j--) {
-			t = v[j]
-			v[j] = v[j - 1]
-			v[j - 1] = t
-		}
+function lowest_tenth(v, n) {
+	sort_up(v, n)
 	return v[int((n + 9) / 10)]
 }
 

@@ -4,15 +4,6 @@
 # "FIGURE CURVE X" and for native and guests each "MEDIAN LOW HIGH" (quartiles), then the median of the ratios of
 # neighbouring runs, guests to native. What one side lacks is "-". Curves are in the order of their first coming, points in that of X.
 
-function sort_up(v, n,    i, j, t) {
-	for (i = 2; i <= n; i++)
-		for (j = i; j > 1 && v[j] < v[j - 1]; j--) {
-			t = v[j]
-			v[j] = v[j - 1]
-			v[j - 1] = t
-		}
-}
-
 # Of sorted values; between two of them in proportion.
 function quantile(v, n, q,    at, below) {
 	at = 1 + (n - 1) * q

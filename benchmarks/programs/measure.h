@@ -32,7 +32,7 @@ void series_free(struct series *s);
 /* Adds what is in from, which is empty then. */
 void series_move(struct series *to, struct series *from);
 
-/* Does something, and adds its time to a series. The emulator may count it as well (mark.h). */
+/* Does something, and adds its time to a series. The emulator may also count it (mark.h). */
 #define TIMED(series, something) \
 	do { \
 		double start_ = now_us(); \
