@@ -120,3 +120,12 @@ def everywhere(*names):
         down("dom0")
         unload_gsi(*names)
         lab.run("dom0", "/lab/subnet-manager stop")
+
+
+@contextlib.contextmanager
+def reaching(pairs):
+    """Everywhere; and of each of these pairs the one reaches the other."""
+    with everywhere(*GUESTS):
+        for where, other in pairs:
+            ping(where, other)
+        yield

@@ -14,9 +14,7 @@ PAIRS = [("dom0", "guest1"), ("guest1", "dom0"), ("guest1", "guest2")]
 
 @pytest.fixture(scope="module")
 def interfaces(guests):
-    with ipoib.everywhere(*ipoib.GUESTS):
-        for where, other in PAIRS:
-            ipoib.ping(where, other)
+    with ipoib.reaching(PAIRS):
         yield
 
 

@@ -18,9 +18,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def interfaces(guests):
-    with ipoib.everywhere(*ipoib.GUESTS):
-        for where, other in PAIRS:
-            ipoib.ping(where, other)
+    with ipoib.reaching(PAIRS):
         yield
 
 
