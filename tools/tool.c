@@ -36,6 +36,13 @@ const struct command commands[] = {
 	  "Check whether this host is ready, with a remedy for each problem.\n"
 	  "Exit status: 0 ready, 6 problems, 7 warnings (with --strict), 1 it could not look.\n",
 	  cmd_check },
+	{ "export", "DOMAIN|UUID", "", 1, 1,
+	  "Print what vHCAs a domain has, or had when it was last suspended, for xen-ib import on the\n"
+	  "host where it is restored. Works without the daemon.\n",
+	  cmd_export },
+	{ "import", "", "", 0, 0,
+	  "Read from standard input what vHCAs a domain has when it is restored here. Works without the daemon.\n",
+	  cmd_import },
 	{ "report", "", "", 0, 0,
 	  "Print all that a bug report needs of this host, without secrets. Works without the daemon.\n",
 	  cmd_report },

@@ -52,6 +52,8 @@ int cmd_show(const struct options *options, int argc, char **argv);
 int cmd_top(const struct options *options, int argc, char **argv);
 int cmd_metrics(const struct options *options, int argc, char **argv);
 int cmd_check(const struct options *options, int argc, char **argv);
+int cmd_export(const struct options *options, int argc, char **argv); /* cmd_export.c */
+int cmd_import(const struct options *options, int argc, char **argv);
 int cmd_report(const struct options *options, int argc, char **argv);
 
 /* tool_run - a whole command line; argv[0] is the program's name. Returns the exit status. */

@@ -24,7 +24,7 @@ _xen_ib_keys() {
 
 _xen_ib() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local words='attach detach list show top metrics check report --help --version' args=() i
+	local words='attach detach list show top metrics check export import report --help --version' args=() i
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -56,7 +56,7 @@ _xen_ib() {
 				args+=("${COMP_WORDS[i]}")
 		done
 		case $command,${#args[@]} in
-		attach,0 | detach,0 | list,0 | show,0) words=$(_xen_ib_domains) ;;
+		attach,0 | detach,0 | list,0 | show,0 | export,0) words=$(_xen_ib_domains) ;;
 		detach,1 | show,1) words=$(_xen_ib_devs "${args[0]}") ;;
 		attach,1)
 			compopt -o nospace

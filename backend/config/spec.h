@@ -22,6 +22,8 @@
 #define CONFIG_VHCAS 16      /* of a domain; devids are below this */
 
 #define CONFIG_HCA_AUTO "auto" /* the backend chooses: see supervisor/hca_auto.h */
+#define CONFIG_HCA_CHOICE \
+	"hca-choice" /* node of the backend's xenstore directory: what was written, if that is "auto" */
 
 /* What the guest's kernel itself may do with the vHCA, beside what its programs do. */
 enum config_kernel {
@@ -59,5 +61,8 @@ struct vhca_config {
  * to anyone: what of the spec is in it is printable.
  */
 int config_parse_spec(const char *spec, struct vhca_config *config, char *why, size_t size);
+
+/* config_format_spec - text that config_parse_spec() makes the same of. False: it does not fit. */
+bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config);
 
 #endif

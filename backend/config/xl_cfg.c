@@ -176,6 +176,34 @@ static int check_commands(struct search *s, const struct config_places *places)
 	return config_xl_each(places->proc, places->owner, look_at, s);
 }
 
+static int begin(struct search *s)
+{
+	s->specs->n = 0;
+	s->report = fopen("/dev/null", "we");
+	return s->report ? 0 : refuse(s, "/dev/null: %s", strerror(errno));
+}
+
+static int end(struct search *s, int err)
+{
+	fclose(s->report);
+	if (err)
+		config_file_free(s->specs);
+	return err;
+}
+
+int config_command_find(const struct config_places *places, const char *name,
+			struct config_specs *specs, bool *found, char *why, size_t size)
+{
+	struct search s = { .name = name, .specs = specs, .why = why, .size = size };
+	int err = begin(&s);
+
+	if (err)
+		return err;
+	err = check_commands(&s, places);
+	*found = s.found[0];
+	return end(&s, err);
+}
+
 int config_file_find(const struct config_places *places, const char *name,
 		     struct config_specs *specs, char *why, size_t size)
 {
@@ -184,16 +212,12 @@ int config_file_find(const struct config_places *places, const char *name,
 	bool in_xl;
 	int err;
 
-	specs->n = 0;
-	s.report = fopen("/dev/null", "we");
-	if (!s.report)
-		return refuse(&s, "/dev/null: %s", strerror(errno));
+	err = begin(&s);
+	if (err)
+		return err;
 	err = check_commands(&s, places);
 	in_xl = s.found[0];
 	for (dir = places->dirs; !err && *dir && !in_xl; dir++)
 		err = look_through(&s, *dir);
-	fclose(s.report);
-	if (err)
-		config_file_free(specs);
-	return err;
+	return end(&s, err);
 }

@@ -10,6 +10,7 @@
 #ifndef XEN_IB_CONFIG_XL_CFG_H
 #define XEN_IB_CONFIG_XL_CFG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -39,6 +40,13 @@ struct config_specs {
  */
 int config_file_find(const struct config_places *places, const char *name,
 		     struct config_specs *specs, char *why, size_t size);
+
+/*
+ * config_command_find - the same, of xl commands alone. *found: one that creates a domain of this name
+ * runs, with or without vHCAs in its configuration.
+ */
+int config_command_find(const struct config_places *places, const char *name,
+			struct config_specs *specs, bool *found, char *why, size_t size);
 void config_file_free(struct config_specs *specs);
 
 #endif

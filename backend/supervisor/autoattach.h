@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * autoattach.h - domains that appear are given the vHCAs that their configurations say.
+ * autoattach.h - domains that appear are given vHCAs. One that is restored gets those that it had; any other
+ * one, and one of which that is not known, those that its configuration says.
  */
 #ifndef XEN_IB_SUPERVISOR_AUTOATTACH_H
 #define XEN_IB_SUPERVISOR_AUTOATTACH_H
@@ -8,10 +9,14 @@
 #include <stdbool.h>
 #include <xenstore.h>
 
+#include "supervisor/suspended.h"
 #include "xen/xenbus.h"
+
+struct iomem;
 
 struct domains {
 	bool known[DOMAINS]; /* has been looked at */
+	struct suspended suspended;
 };
 
 /*
@@ -20,6 +25,7 @@ struct domains {
  * earlier daemon or by hand; it is let be.
  * @own: our domain; configurations are in domain 0 and with any other nothing is done
  */
-void domains_scan(struct domains *domains, struct xs_handle *xs, unsigned int own);
+void domains_scan(struct domains *domains, struct xs_handle *xs, struct iomem *iomem,
+		  unsigned int own);
 
 #endif

@@ -381,7 +381,7 @@ static void wait_for_events(struct supervisor *s, int timeout)
 		if (polls[POLL_DEVICES + i].revents)
 			device_event(whose[i], s->xs);
 	if (polls[POLL_XENSTORE].revents && xb_drain(s->xs)) {
-		domains_scan(&s->domains, s->xs, s->own);
+		domains_scan(&s->domains, s->xs, s->iomem, s->own);
 		scan(s);
 	}
 	if (polls[POLL_CONTROL].revents)
@@ -404,7 +404,7 @@ static void loop(struct supervisor *s)
 	int due;
 
 	scan_files(s);
-	domains_scan(&s->domains, s->xs, s->own);
+	domains_scan(&s->domains, s->xs, s->iomem, s->own);
 	scan(s);
 	service_ready();
 	while (!s->stop) {

@@ -199,9 +199,47 @@ static void test_wrong(void)
 	CHECK(strlen(parse(longest).hca) == CONFIG_NAME_MAX - 1);
 }
 
+/* What is written of a spec is that spec. */
+static void same(const char *spec)
+{
+	struct vhca_config config = parse(spec), again;
+	char text[CONFIG_SPEC_MAX];
+
+	CHECK(config_format_spec(text, &config));
+	again = parse(text);
+	CHECK(!memcmp(&config, &again, sizeof(config)));
+}
+
+static void test_format(void)
+{
+	char longest[CONFIG_SPEC_MAX] = "hca=a", name[CONFIG_NAME_MAX];
+	struct vhca_config config;
+	char text[CONFIG_SPEC_MAX];
+	unsigned int n;
+
+	same("hca=mlx5_0");
+	same("hca=auto,port=2,devid=3,backend=driver,guid=02163e0000abcdef,pkeys=0+2+64-127,kernel=off,"
+	     "max-qp=256,max-mr-bytes=2G,max-mem-bytes=1T");
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	sprintf(longest,
+		"hca=%s,backend=%s,port=254,devid=15,guid=ffffffffffffffff,kernel=verbs,pkeys=0",
+		name, name);
+	for (n = 2; n < PKEYS_MAX; n += 2)
+		sprintf(longest + strlen(longest), "+%u", n);
+	config = parse(longest);
+	for (n = 0; n < LIMITS; n++) {
+		config.limit[n].given = true;
+		config.limit[n].value = limit_key(n)->most;
+	}
+	CHECK(config_format_spec(text, &config));
+	same(text);
+}
+
 int main(void)
 {
 	test_right();
+	test_format();
 	test_guid();
 	test_pkeys();
 	test_kernel();

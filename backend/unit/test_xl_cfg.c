@@ -155,6 +155,18 @@ static void test_told(void)
 	places.owner--;
 }
 
+/* Whether xl creates a domain now is another question than what it is to have. */
+static void test_created(void)
+{
+	bool found;
+
+	CHECK(!config_command_find(&places, "told", &specs, &found, why, sizeof(why)));
+	CHECK(found && specs.n == 1);
+	config_file_free(&specs);
+	CHECK(!config_command_find(&places, "one", &specs, &found, why, sizeof(why)));
+	CHECK(!found && !specs.n);
+}
+
 /* One that stays behind is in another folder than it was started in. */
 static void test_stays(void)
 {
@@ -225,6 +237,7 @@ int main(void)
 	test_twice();
 	test_wrong();
 	test_told();
+	test_created();
 	test_stays();
 	test_moves();
 	remove_all(proc);

@@ -112,6 +112,8 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 	unsigned int i;
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
+	if (!strcmp(config->hca, CONFIG_HCA_AUTO))
+		put(n, n->backend, CONFIG_HCA_CHOICE, "%s", config->hca);
 	put(n, n->backend, XEN_VHCA_FIELD_PORT, "%u", config->port);
 	put_guid(n, config->guid ? config->guid : attach_guid(n->xs, n->t, n->domid, n->devid));
 	if (config->pkeys.given) {

@@ -77,6 +77,15 @@ int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated)
 	return info.flags & XEN_DOMINF_dying ? -ESRCH : 0;
 }
 
+bool iomem_suspended(struct iomem *iomem, unsigned int domid)
+{
+	xc_domaininfo_t info;
+
+	return iomem->xc && !xc_domain_getinfo_single(iomem->xc, domid, &info) &&
+	       info.flags & XEN_DOMINF_shutdown &&
+	       dominfo_shutdown_reason(&info) == SHUTDOWN_suspend;
+}
+
 static int permission(struct iomem *iomem, const struct iomem_frame *frame, bool allow)
 {
 	return xc_domain_iomem_permission(iomem->xc, frame->domid, frame->mfn, 1, allow) ? -errno :

@@ -28,6 +28,9 @@ unsigned int iomem_own(const struct iomem *iomem);
  */
 int iomem_domain(struct iomem *iomem, unsigned int domid, bool *auto_translated);
 
+/* iomem_suspended - in dom0, whether a domain has suspended itself and does not run again yet. */
+bool iomem_suspended(struct iomem *iomem, unsigned int domid);
+
 /*
  * iomem_allow, iomem_deny - whether the domain may map the frame. What is denied is unmapped from
  * an auto-translated domain; a PV domain keeps what it has mapped. 0 or -errno.

@@ -9,7 +9,7 @@ from harness import BUILD, daemon, lab, pairs, programs, rdma, wait
 DEVICE = "xenib0"
 PROGRAMS = [
     *(BUILD / "tests" / "programs" / "verbs" / name for name in (*programs.VERBS, "exhaust")),
-    *(BUILD / "tests" / "programs" / "isolation" / name for name in (*programs.ISOLATION, "neighbour", "flood", "gauge", "victim")),
+    *(BUILD / "tests" / "programs" / "isolation" / name for name in (*programs.ISOLATION, "neighbour", "flood", "gauge", "victim", "stamps")),
 ]
 
 
@@ -45,6 +45,11 @@ def active(guest):
     return rdma.active(guest, DEVICE)
 
 
+def until_active(guest):
+    __tracebackhide__ = True
+    wait.until(f"{guest} has its device", lambda: active(guest))
+
+
 def load_frontend(guest):
     lab.run(guest, "lsmod | grep -q xen_ibfront || insmod /lib/modules/xen-ibfront.ko")
 
@@ -52,7 +57,7 @@ def load_frontend(guest):
 def restore_device(guest):
     """It has its own frontend again, if it was without, and by it its device."""
     load_frontend(guest)
-    wait.until(f"{guest} has its device", lambda: active(guest))
+    until_active(guest)
 
 
 def until_new_worker(guest, old):

@@ -3,9 +3,19 @@
 
 import contextlib
 
-from harness import lab, wait
+from harness import daemon, lab, wait
 
 FILE = "/var/tmp/saved"  # in dom0's memory, where there is room for one guest
+
+
+# What the backend's directory has of a vHCA as it was attached: by what the guest is limited and known.
+SPEC = ("hca", "hca-choice", "port", "node-guid", "pkeys", "kernel", *(f"max-{key}" for key in ("qp", "mr-bytes", "mem-bytes")))
+
+
+def vhcas(guest, backend=0):
+    """What a guest has been attached, by number."""
+    numbers = lab.run("dom0", f"xenstore-list /local/domain/{backend}/backend/vhca/$(xl domid {guest})").split()
+    return {number: {key: daemon.node(guest, number, key) for key in SPEC} for number in numbers}
 
 
 class Witness:
@@ -49,3 +59,40 @@ def saved(guest, *options):
         yield Saved(guest)
     finally:
         lab.run("dom0", "rm", "-f", FILE)
+
+
+class Stamps:
+    def __init__(self, writer, guest):
+        self.writer, self.guest = writer, guest
+        lab.run(writer, f"rm -f {WRITTEN} {WRITTEN}-round; setsid {lab.THERE}/stamps write {WRITTEN} xenib0 >/tmp/stamps 2>&1 &")
+        lab.run(writer, f"{lab.THERE}/agent", "await", 18791)
+        lab.run(guest, f"rm -f {OFFERED}; setsid {lab.THERE}/stamps offer {writer} {OFFERED} xenib0 >/tmp/stamps 2>&1 &")
+
+    def said(self):
+        return "\n".join(lab.call(where, "cat /tmp/stamps").out for where in (self.writer, self.guest))
+
+    def begun(self):
+        assert lab.ok(self.writer, "pgrep -x stamps"), self.said()
+        return lab.ok(self.writer, f"[ -e {WRITTEN}-round ]")
+
+    def are_there(self):
+        __tracebackhide__ = True
+        wait.until("the writer has ended", lambda: lab.ok(self.writer, f"[ -e {WRITTEN} ]"))
+        number = lab.run(self.writer, f"cat {WRITTEN}")
+        print(f"{number} writes")
+        lab.run(self.guest, f"{lab.THERE}/stamps look {OFFERED} {number}", merge=True)
+
+
+WRITTEN, OFFERED = "/tmp/stamps-written", "/dev/shm/stamps"
+
+
+@contextlib.contextmanager
+def stamps(writer, guest):
+    """One guest's HCA writes into another guest, all the time, what can be told from what was there before."""
+    stamps = Stamps(writer, guest)
+    try:
+        wait.until("all of the memory was written once", stamps.begun)
+        yield stamps
+    finally:
+        for where in (writer, guest):
+            lab.call(where, f"pkill -x stamps; rm -f {WRITTEN}* {OFFERED}")

@@ -620,6 +620,33 @@ static void clean_up(void)
 	CHECK(!rmdir(dir));
 }
 
+/* What is not such a text is refused before anything is written. */
+static void import(const char *text, const char *words)
+{
+	const int before = dup(STDIN_FILENO);
+	int ends[2];
+
+	CHECK(before >= 0 && !pipe(ends) && dup2(ends[0], STDIN_FILENO) >= 0);
+	CHECK(write(ends[1], text, strlen(text)) == (ssize_t)strlen(text));
+	close(ends[0]);
+	close(ends[1]);
+	clearerr(stdin);
+	CHECK(run("import") == TOOL_FAILED && says(words) && says("xen-ib export"));
+	CHECK(dup2(before, STDIN_FILENO) >= 0 && !close(before));
+	clearerr(stdin);
+}
+
+static void test_export(void)
+{
+	CHECK(run("export") == TOOL_USAGE && run("import|guest1") == TOOL_USAGE);
+	CHECK(run("export|4a2b2b3e-0c0f-4d0a-8e5e-0123456789ab") == TOOL_NOT_FOUND &&
+	      says("nothing is known of"));
+	import("", "the end");
+	import("vhca hca=mlx5_0\n", "line 1");
+	import("xen-ib-vhcas 1\nuuid 4a2b2b3e-0c0f-4d0a-8e5e-0123456789ab\nvhca hca=a,port=0\nend\n",
+	       "line 3: port=0");
+}
+
 int main(void)
 {
 	pthread_t thread;
@@ -646,6 +673,7 @@ int main(void)
 	test_grants();
 	test_guests();
 	test_defaults();
+	test_export();
 	clean_up();
 	return EXIT_SUCCESS;
 }

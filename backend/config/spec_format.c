@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * spec_format.c - see spec.h: a vHCA as an administrator would write it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "config/guid.h"
+#include "config/spec.h"
+
+struct writer {
+	char *text;
+	size_t used;
+};
+
+/* What does not fit is counted all the same. */
+__attribute__((format(printf, 2, 3))) static void put(struct writer *w, const char *format, ...)
+{
+	const size_t used = w->used < CONFIG_SPEC_MAX ? w->used : CONFIG_SPEC_MAX;
+	va_list args;
+
+	va_start(args, format);
+	w->used += vsnprintf(w->text + used, CONFIG_SPEC_MAX - used, format, args);
+	va_end(args);
+}
+
+static void put_names(struct writer *w, const struct vhca_config *config)
+{
+	char guid[GUID_TEXT], pkeys[PKEYS_TEXT];
+
+	if (config->backend[0])
+		put(w, ",backend=%s", config->backend);
+	if (config->guid) {
+		guid_format(guid, config->guid);
+		put(w, ",guid=%s", guid);
+	}
+	if (config->pkeys.given) {
+		pkeys_format(pkeys, &config->pkeys);
+		put(w, "," CONFIG_PKEYS "=%s", pkeys);
+	}
+	if (config->kernel_given)
+		put(w, "," CONFIG_KERNEL "=%s", config_kernel_name(config->kernel));
+}
+
+bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config)
+{
+	struct writer w = { .text = spec };
+	unsigned int i;
+
+	put(&w, "hca=%s,port=%u", config->hca, config->port);
+	if (config->devid >= 0)
+		put(&w, ",devid=%d", config->devid);
+	put_names(&w, config);
+	for (i = 0; i < LIMITS; i++)
+		if (config->limit[i].given)
+			put(&w, ",%s=%llu", limit_key(i)->name,
+			    (unsigned long long)config->limit[i].value);
+	return w.used < CONFIG_SPEC_MAX;
+}
