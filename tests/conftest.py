@@ -15,6 +15,7 @@ LIMIT_SECONDS = 60  # of a test that names none by pytest.mark.timeout
 # What a machine has: more, if a test is among the selected that needs it. So it is started once.
 NATIVE_MACHINE = ["--hcas", "2"]
 GUESTS_MACHINE = ["--hcas", "2", "--guests", "2", "--spare", "2520", "--iommu"]
+TWO_MACHINES = ["--machines", "2", "--guests", "1", "--sm"]
 
 MACHINE = pytest.StashKey()  # of the session
 PASSED = pytest.StashKey()  # of the configuration: what is left out by --resume
@@ -43,12 +44,12 @@ def pytest_sessionfinish(session, exitstatus):
 
 def pytest_collection_modifyitems(config, items):
     """Limits are what a quiet machine needs, and are multiplied here. What guests have in their dom0 is no good for native tests: these
-    come first."""
+    come first. Those with two machines come last, as the other one ends for them."""
     for item in items:
         marker = item.get_closest_marker("timeout")
         seconds = marker.args[0] if marker else LIMIT_SECONDS
         item.add_marker(pytest.mark.timeout(seconds * PATIENCE), append=False)
-    items.sort(key=lambda item: "guests" in item.fixturenames)
+    items.sort(key=lambda item: ("machines" in item.fixturenames, "guests" in item.fixturenames))
     if PASSED in config.stash:
         passed = set(config.stash[PASSED].names)
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
@@ -63,11 +64,18 @@ def pytest_collection_finish(session):
 # ---- machines ----
 
 
+def first_machine(items):
+    """The options of the one that the first of these tests needs, and all others but those with two."""
+    fixtures = [item.fixturenames for item in items if "machine" in item.fixturenames]
+    if all("machines" in names for names in fixtures):
+        return TWO_MACHINES
+    return GUESTS_MACHINE if any("guests" in names for names in fixtures) else NATIVE_MACHINE
+
+
 @pytest.fixture(scope="session")
 def machine(request):
     """The machine of all tests that need one. In a session it is started once, and again if it falls silent."""
-    guests = any("guests" in item.fixturenames for item in request.session.items)
-    machine = Machine(GUESTS_MACHINE if guests else NATIVE_MACHINE, request.config.getoption("--keep"))
+    machine = Machine(first_machine(request.session.items), request.config.getoption("--keep"))
     try:
         machine.start()
         request.session.stash[MACHINE] = machine
@@ -95,6 +103,12 @@ def dom0(machine):
 def guests(machine):
     """guest1 and guest2, with a vHCA each and our programs."""
     machine.prepare(guest.set_up)
+
+
+@pytest.fixture(scope="session")
+def machines(request, machine):
+    """Instead of it two, with a guest each, without Xen-IB. A managed switch joins their HCAs; the subnet manager is in dom0."""
+    machine.become(TWO_MACHINES, request.session.testsfailed)
 
 
 class FailedFixtures:

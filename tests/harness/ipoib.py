@@ -8,13 +8,18 @@ from harness import guest, ktest, lab, wait
 
 GUESTS = ["guest1", "guest2"]
 NETWORK = "10.9.0.0/24"
-ADDRESS = {"dom0": "10.9.0.1", "guest1": "10.9.0.11", "guest2": "10.9.0.12", "guest3": "10.9.0.13"}
+ADDRESS = {"dom0": "10.9.0.1", "guest1": "10.9.0.11", "guest2": "10.9.0.12", "guest3": "10.9.0.13",
+           "m2.dom0": "10.9.0.2", "m2.guest1": "10.9.0.21"}
 ADDRESS_6 = {where: address.replace("10.9.0.", "fd09::") for where, address in ADDRESS.items()}
-HCA = {"dom0": "mlx5_0"}  # of guests: guest.DEVICE
+HCA = {"dom0": "mlx5_0", "m2.dom0": "mlx5_0"}  # of guests: guest.DEVICE
+
+
+def device(where):
+    return f"/sys/class/infiniband/{HCA.get(where, guest.DEVICE)}"
 
 
 def interfaces(where):
-    return f"/sys/class/infiniband/{HCA.get(where, guest.DEVICE)}/device/net"
+    return f"{device(where)}/device/net"
 
 
 def interface(where):
@@ -57,9 +62,9 @@ def down(where):
     lab.call(where, "modprobe -r ib_ipoib")
 
 
-def load_gsi():
+def load_gsi(dom0="dom0"):
     """Workers that start from now on find the module. Those that have it open keep it from going."""
-    lab.run("dom0", "[ -d /sys/module/xen_ibgsi ] || insmod /lib/modules/xen-ibgsi.ko")
+    lab.run(dom0, "[ -d /sys/module/xen_ibgsi ] || insmod /lib/modules/xen-ibgsi.ko")
 
 
 def again(where):

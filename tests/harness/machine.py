@@ -14,9 +14,13 @@ LOGS = BUILD / "tests" / "logs"
 KEPT = LOGS / f"kept-{LAB_NAME}"  # the options of a machine that --keep left up
 
 
+def with_kernel(options):
+    return [*options, "--kernel", KERNEL]
+
+
 class Machine:
     def __init__(self, options, keep=False):
-        self.options = [*options, "--kernel", KERNEL]
+        self.options = with_kernel(options)
         self.keep = keep
         self.started = False
         self.restarts = 0
@@ -33,6 +37,19 @@ class Machine:
             self.up()
         KEPT.write_text(" ".join(self.options))
         self.started = True
+
+    def become(self, options, failed):
+        """Another one, for the rest of a run, some of whose tests have failed, or none. What was put on this one is not on it."""
+        if self.options == with_kernel(options):
+            return
+        if failed:
+            self.save_logs()
+        self.options = with_kernel(options)
+        self.preparations = []
+        self.consoles = Consoles()
+        process.call(lab.LAB, "down")
+        self.up()
+        KEPT.write_text(" ".join(self.options))
 
     def up(self):
         while True:
