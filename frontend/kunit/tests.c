@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tests.c - KUnit cases of the frontend: umems, arenas, the registration cache, commands, events.
+ * Those of frontend/kernel are in tests_kernel.c.
  *
  * KASAN watches. It reports memory that is used after it was freed, freed twice, or accessed beyond
  * its end; kmemleak reports what is never freed.
@@ -15,79 +16,8 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
-#include "backend.h"
-#include "grant.h"
+#include "fixture.h"
 #include "vhca_check.h"
-#include "xenib.h"
-
-/* A device that is not registered, a context of it, and a buffer of the process. */
-struct fixture {
-	struct xenib_dev *dev;
-	struct xenbus_device xbdev;
-	struct kunit_backend backend;
-	struct xenib_ucontext uctx;
-	struct xenib_pd pd;
-	struct uverbs_attr_bundle attrs;
-	unsigned int faults;
-	unsigned long buf; /* of BUF_PAGES pages */
-};
-
-#define BUF_PAGES 4096UL
-
-/* Instead of query.c, which is not compiled in. */
-void xenib_tables_changed(struct xenib_dev *dev)
-{
-}
-
-static void fault(void *context)
-{
-	struct fixture *fixture = context;
-
-	fixture->faults++;
-}
-
-static int fixture_init(struct kunit *test)
-{
-	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, fixture);
-	test->priv = fixture;
-	KUNIT_ASSERT_EQ(test, atomic_read(&kunit_grants), 0);
-	fixture->dev = ib_alloc_device(xenib_dev, ibdev);
-	KUNIT_ASSERT_NOT_NULL(test, fixture->dev);
-	fixture->dev->xbdev = &fixture->xbdev;
-	fixture->dev->attr.max_mr_size = 1 << 30;
-	fixture->dev->ring = xenib_ring_create(&fixture->xbdev, 0, fault, fixture);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(fixture->dev->ring));
-	kunit_backend_start(&fixture->backend, kunit_page(0), 0);
-	xenib_reg_cache_init(&fixture->dev->reg_cache, fixture->dev, true);
-
-	fixture->uctx.ctx.dev = fixture->dev;
-	fixture->uctx.ibuc.device = &fixture->dev->ibdev;
-	fixture->uctx.ctx.handle = 1;
-	xenib_arenas_init(&fixture->uctx.ctx.arenas);
-	fixture->pd.ibpd.device = &fixture->dev->ibdev;
-	fixture->pd.handle = 1;
-	fixture->attrs.context = &fixture->uctx.ibuc;
-
-	fixture->buf = kunit_vm_mmap(test, NULL, 0, BUF_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
-				     MAP_ANONYMOUS | MAP_PRIVATE, 0);
-	KUNIT_ASSERT_NE(test, fixture->buf, 0UL);
-	return 0;
-}
-
-static void fixture_exit(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-
-	xenib_reg_cache_forget(&fixture->uctx.ctx);
-	xenib_reg_cache_exit(&fixture->dev->reg_cache);
-	xenib_ring_destroy(fixture->dev->ring);
-	kunit_backend_stop();
-	xenib_grants_retry();
-	KUNIT_EXPECT_EQ(test, atomic_read(&kunit_grants), 0);
-	ib_dealloc_device(&fixture->dev->ibdev);
-}
 
 static unsigned long page_addr(struct fixture *fixture, unsigned long number)
 {
@@ -115,14 +45,6 @@ static void dereg(struct kunit *test, struct ib_mr *mr)
 static void unmap(struct fixture *fixture, unsigned long first, unsigned long pages)
 {
 	vm_munmap(page_addr(fixture, first), pages * PAGE_SIZE);
-}
-
-/* The number of granted pages of the process: all grants but those of the ring. */
-static int granted_pages(struct fixture *fixture)
-{
-	static const int ring_pages = 1 + 1 + 8; /* ring, directory, a data page for each slot */
-
-	return atomic_read(&kunit_grants) - ring_pages;
 }
 
 /* The registration cache (reg_cache.c, umem.c, mr.c) */
@@ -391,7 +313,7 @@ static void test_events(struct kunit *test)
 	cq->ibcq.comp_handler = count_completion;
 	cq->ibcq.event_handler = count_event;
 	cq->ibcq.cq_context = &completions;
-	events = xenib_events_create(&fixture->xbdev, 1, fault, fixture);
+	events = xenib_events_create(&fixture->xbdev, 1, fixture_fault, fixture);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(events));
 	bits = kunit_page(10);
 	page = kunit_page(11);

@@ -9,7 +9,7 @@ import pytest
 from harness import TOP, process
 
 MACHINE = Path(__file__).with_name("machine")
-CASES = re.findall(r"\bKUNIT_CASE\(test_(\w+)\)", (TOP / "frontend" / "kunit" / "tests.c").read_text())
+CASES = [name for file in sorted((TOP / "frontend" / "kunit").glob("tests*.c")) for name in re.findall(r"\bKUNIT_CASE\(test_(\w+)\)", file.read_text())]
 assert CASES
 
 pytestmark = pytest.mark.timeout(120)

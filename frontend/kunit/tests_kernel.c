@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tests_kernel.c - KUnit cases of what the kernel needs to use the device itself (frontend/kernel):
+ * the pool, what its copies are made of, and what is noted of WRs that read or receive.
+ */
+#include <kunit/test.h>
+#include <linux/random.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include "fixture.h"
+#include "kernel/kverbs.h"
+
+#define GRANULE ((size_t)1 << XENIB_GRANULE_SHIFT)
+#define FIRST_BYTES SZ_4M  /* of the pool, as it begins */
+#define OTHER_BYTES SZ_16M /* of each segment that it grows by */
+#define MAX_SEGMENTS 4     /* by default: 4 + 3 * 16 of 64 MiB */
+#define NOTHING 0x5a       /* what memory has that nobody writes */
+
+struct kernel_fixture {
+	struct fixture fixture; /* test->priv; first */
+	struct xenib_pool *pool;
+};
+
+static struct kernel_fixture *of(struct kunit *test)
+{
+	return test->priv;
+}
+
+static int kernel_init(struct kunit *test)
+{
+	struct xenib_kcontext *kernel;
+	struct xenib_dev *dev;
+	int err;
+
+	err = fixture_make(test, sizeof(struct kernel_fixture));
+	if (err)
+		return err;
+	dev = of(test)->fixture.dev;
+	kernel = kzalloc(sizeof(*kernel), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, kernel);
+	kernel->ctx.dev = dev;
+	kernel->ctx.handle = 1;
+	xenib_arenas_init(&kernel->ctx.arenas);
+	dev->kernel = kernel;
+	of(test)->pool = &kernel->pool;
+	xenib_pool_init(&kernel->pool, &kernel->ctx);
+	return xenib_pool_start(&kernel->pool);
+}
+
+static void kernel_exit(struct kunit *test)
+{
+	xenib_pool_exit(of(test)->pool);
+	kfree(of(test)->fixture.dev->kernel);
+	of(test)->fixture.dev->kernel = NULL;
+	fixture_exit(test);
+}
+
+static u32 requests(struct kunit *test, u8 op)
+{
+	return of(test)->fixture.backend.requests[op];
+}
+
+/* A mapping of memory of its own, as dma.c makes it. */
+struct mapping {
+	u64 addr;
+	size_t size;
+	u8 *data;
+};
+
+static void map(struct kunit *test, struct mapping *mapping, size_t size, bool is_sent)
+{
+	struct xenib_pool *pool = of(test)->pool;
+
+	mapping->size = size;
+	mapping->data = kunit_kmalloc(test, size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mapping->data);
+	get_random_bytes(mapping->data, size);
+	mapping->addr = xenib_pool_alloc(pool, size, 1);
+	KUNIT_ASSERT_NE(test, mapping->addr, 0ULL);
+	xenib_origin_note(pool, mapping->addr, mapping->data, size, is_sent);
+}
+
+static void unmap(struct kunit *test, const struct mapping *mapping)
+{
+	xenib_pool_free(of(test)->pool, mapping->addr, mapping->size);
+}
+
+static u8 *copy_of(struct kunit *test, const struct mapping *mapping)
+{
+	return xenib_pool_kva(of(test)->pool, mapping->addr);
+}
+
+/* What the HCA writes. */
+static void write_copy(struct kunit *test, const struct mapping *mapping)
+{
+	get_random_bytes(copy_of(test, mapping), mapping->size);
+}
+
+static bool same(struct kunit *test, const struct mapping *mapping, size_t from, size_t size)
+{
+	return !memcmp(copy_of(test, mapping) + from, mapping->data + from, size);
+}
+
+static void forget(const struct mapping *mapping)
+{
+	memset(mapping->data, NOTHING, mapping->size);
+}
+
+/* Octets of this part are as forget() has left them. */
+static bool untouched(const struct mapping *mapping, size_t from, size_t size)
+{
+	return !memchr_inv(mapping->data + from, NOTHING, size);
+}
+
+/* The pool (pool.c) */
+
+static void test_pool_alloc(struct kunit *test)
+{
+	static const size_t sizes[] = { 1, GRANULE, GRANULE + 1, 3 * PAGE_SIZE, SZ_1M };
+	struct xenib_pool *pool = of(test)->pool;
+	u64 addrs[ARRAY_SIZE(sizes)], end = XENIB_POOL_BASE;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, granted_pages(&of(test)->fixture), FIRST_BYTES / PAGE_SIZE);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		addrs[i] = xenib_pool_alloc(pool, sizes[i], PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, addrs[i] % PAGE_SIZE, 0ULL);
+		KUNIT_EXPECT_GE(test, addrs[i], end);
+		end = addrs[i] + sizes[i];
+		KUNIT_EXPECT_TRUE(test, xenib_pool_has_place(pool, end - 1));
+		memset(xenib_pool_kva(pool, addrs[i]), i, sizes[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		KUNIT_EXPECT_NULL(test, memchr_inv(xenib_pool_kva(pool, addrs[i]), i, sizes[i]));
+		xenib_pool_free(pool, addrs[i], sizes[i]);
+	}
+
+	/* No size, none that a segment has; all of the first one. */
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, 0, 1), 0ULL);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, OTHER_BYTES + 1, 1), 0ULL);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, SIZE_MAX, 1), 0ULL);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, FIRST_BYTES, 1), XENIB_POOL_BASE);
+	xenib_pool_free(pool, XENIB_POOL_BASE, FIRST_BYTES);
+}
+
+/* Any address: before it, behind its first segment, of a segment that is not there, behind all. */
+static void test_pool_places(struct kunit *test)
+{
+	static const u64 none[] = {
+		0,
+		XENIB_POOL_BASE - 1,
+		XENIB_POOL_BASE + FIRST_BYTES,
+		XENIB_POOL_BASE + OTHER_BYTES - 1,
+		XENIB_POOL_BASE + OTHER_BYTES,
+		XENIB_POOL_END - 1,
+		XENIB_POOL_END,
+		XENIB_POOL_NOWHERE + 5,
+		U64_MAX,
+	};
+	struct xenib_pool *pool = of(test)->pool;
+	unsigned int i;
+
+	KUNIT_EXPECT_TRUE(test, xenib_pool_has_place(pool, XENIB_POOL_BASE));
+	KUNIT_EXPECT_TRUE(test, xenib_pool_has_place(pool, XENIB_POOL_BASE + FIRST_BYTES - 1));
+	for (i = 0; i < ARRAY_SIZE(none); i++) {
+		KUNIT_EXPECT_FALSE(test, xenib_pool_has_place(pool, none[i]));
+		/* There is nothing to be copied. */
+		xenib_origin_copy_in(pool, none[i], SZ_1M);
+		xenib_origin_copy_out(pool, none[i], SZ_1M);
+		xenib_origin_fetch(pool, none[i], SZ_1M);
+	}
+}
+
+/* Each PD has its own keys. */
+static void test_pool_keys(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct xenib_pd pds[2] = { { .handle = 1 }, { .handle = 2 } };
+	struct xenib_pool_keys *keys[2];
+	u32 lkeys[2], lkey, i;
+
+	for (i = 0; i < 2; i++) {
+		keys[i] = xenib_pool_keys_get(pool, &pds[i]);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(keys[i]));
+		KUNIT_EXPECT_PTR_EQ(test, xenib_pool_keys_get(pool, &pds[i]), keys[i]);
+		KUNIT_EXPECT_TRUE(test, xenib_pool_lkey(keys[i], XENIB_POOL_BASE, &lkeys[i]));
+		KUNIT_EXPECT_FALSE(test, xenib_pool_lkey(keys[i], XENIB_POOL_BASE - 1, &lkey));
+		KUNIT_EXPECT_FALSE(test, xenib_pool_lkey(keys[i], XENIB_POOL_END, &lkey));
+		KUNIT_EXPECT_FALSE(test,
+				   xenib_pool_lkey(keys[i], XENIB_POOL_BASE + OTHER_BYTES, &lkey));
+	}
+	KUNIT_EXPECT_NE(test, lkeys[0], lkeys[1]);
+	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_REG), 2);
+	for (i = 0; i < 2; i++) {
+		xenib_pool_keys_put(pool, &pds[i]);
+		KUNIT_EXPECT_NULL(test, pds[i].keys);
+		xenib_pool_keys_put(pool, &pds[i]);
+	}
+	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_DEREG), 2);
+}
+
+static void test_pool_keys_refused(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct xenib_pd pd = { .handle = 1 };
+
+	of(test)->fixture.backend.refuse[XEN_VHCA_OP_MR_REG] = XEN_VHCA_E_LIMIT;
+	KUNIT_EXPECT_TRUE(test, IS_ERR(xenib_pool_keys_get(pool, &pd)));
+	KUNIT_EXPECT_NULL(test, pd.keys);
+	KUNIT_EXPECT_TRUE(test, list_empty(&pool->users));
+	of(test)->fixture.backend.refuse[XEN_VHCA_OP_MR_REG] = XEN_VHCA_OK;
+	KUNIT_EXPECT_FALSE(test, IS_ERR(xenib_pool_keys_get(pool, &pd)));
+	xenib_pool_keys_put(pool, &pd);
+}
+
+/* It has grown as far as it does for what is taken. */
+static unsigned int segments(struct xenib_pool *pool)
+{
+	flush_work(&pool->grow);
+	return pool->count;
+}
+
+/* Half of it in use makes it larger, with keys for each PD, up to its limit. */
+static void test_pool_grow(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct xenib_pd pds[2] = { { .handle = 1 }, { .handle = 2 } };
+	u64 first, large[MAX_SEGMENTS - 1];
+	struct xenib_pool_keys *keys[2];
+	unsigned int i, j;
+	u32 lkey;
+
+	for (i = 0; i < 2; i++) {
+		keys[i] = xenib_pool_keys_get(pool, &pds[i]);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(keys[i]));
+	}
+	first = xenib_pool_alloc(pool, FIRST_BYTES / 2, 1);
+	KUNIT_EXPECT_EQ(test, segments(pool), 1);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, FIRST_BYTES / 2, 1), first + FIRST_BYTES / 2);
+	KUNIT_EXPECT_EQ(test, segments(pool), 2);
+	for (i = 0; i < ARRAY_SIZE(large); i++) {
+		large[i] = xenib_pool_alloc(pool, OTHER_BYTES, 1);
+		KUNIT_EXPECT_EQ(test, large[i], XENIB_POOL_BASE + (i + 1) * OTHER_BYTES);
+		KUNIT_EXPECT_EQ(test, segments(pool), min(i + 3, MAX_SEGMENTS));
+		for (j = 0; j < 2; j++)
+			KUNIT_EXPECT_TRUE(test, xenib_pool_lkey(keys[j], large[i], &lkey));
+	}
+	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_REG), 2 * MAX_SEGMENTS);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, GRANULE, 1), 0ULL);
+	KUNIT_EXPECT_EQ(test, segments(pool), MAX_SEGMENTS);
+
+	for (i = 0; i < ARRAY_SIZE(large); i++)
+		xenib_pool_free(pool, large[i], OTHER_BYTES);
+	xenib_pool_free(pool, first, FIRST_BYTES / 2);
+	xenib_pool_free(pool, first + FIRST_BYTES / 2, FIRST_BYTES / 2);
+	for (i = 0; i < 2; i++)
+		xenib_pool_keys_put(pool, &pds[i]);
+	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_DEREG), 2 * MAX_SEGMENTS);
+}
+
+/* The backend refuses the second PD's key for a new segment: nothing of it is left. */
+static void test_pool_grow_refused(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct kunit_backend *backend = &of(test)->fixture.backend;
+	struct xenib_pd pds[2] = { { .handle = 1 }, { .handle = 2 } };
+	u64 addr;
+	u32 i, lkey;
+
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_FALSE(test, IS_ERR(xenib_pool_keys_get(pool, &pds[i])));
+	backend->refuse[XEN_VHCA_OP_MR_REG] = XEN_VHCA_E_LIMIT;
+	backend->refuse_after[XEN_VHCA_OP_MR_REG] = 1;
+	addr = xenib_pool_alloc(pool, FIRST_BYTES, 1);
+	KUNIT_EXPECT_EQ(test, segments(pool), 1);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_FALSE(test, xenib_pool_lkey(pds[i].keys, XENIB_POOL_BASE + OTHER_BYTES,
+							 &lkey));
+	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_DEREG), 1);
+	KUNIT_EXPECT_EQ(test, granted_pages(&of(test)->fixture), FIRST_BYTES / PAGE_SIZE);
+
+	/* It tries again when there is no room the next time. */
+	backend->refuse[XEN_VHCA_OP_MR_REG] = XEN_VHCA_OK;
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, 1, 1), 0ULL);
+	KUNIT_EXPECT_EQ(test, segments(pool), 2);
+	xenib_pool_free(pool, addr, FIRST_BYTES);
+	for (i = 0; i < 2; i++)
+		xenib_pool_keys_put(pool, &pds[i]);
+}
+
+/* Nothing is given out when the backend is gone. What was can be freed. */
+static void test_pool_dead(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	u64 addr = xenib_pool_alloc(pool, GRANULE, 1);
+
+	KUNIT_EXPECT_FALSE(test, xenib_pool_is_dead(pool));
+	xenib_ring_kill(of(test)->fixture.dev->ring);
+	KUNIT_EXPECT_TRUE(test, xenib_pool_is_dead(pool));
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, GRANULE, 1), 0ULL);
+	xenib_pool_free(pool, addr, GRANULE);
+}
+
+/* What copies are made of (origin.c) */
+
+#define ODD (2 * GRANULE + 77) /* bytes of a mapping: the rest of its last granule is nobody's */
+
+static void test_origin_written(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct mapping a, b;
+	size_t from, size;
+	unsigned int i;
+
+	map(test, &a, ODD, false);
+	map(test, &b, ODD, false);
+	KUNIT_ASSERT_EQ(test, b.addr, a.addr + 3 * GRANULE);
+	KUNIT_EXPECT_TRUE(test, xenib_origin_is_written(pool, a.addr + ODD - 1));
+	KUNIT_EXPECT_FALSE(test, xenib_origin_is_written(pool, a.addr + ODD));
+	xenib_origin_copy_in(pool, a.addr, ODD);
+	KUNIT_EXPECT_TRUE(test, same(test, &a, 0, ODD));
+	for (i = 0; i < 1000; i++) {
+		from = get_random_u32_below(ODD);
+		size = get_random_u32_below(ODD - from + 1);
+		write_copy(test, &a);
+		forget(&a);
+		xenib_origin_copy_out(pool, a.addr + from, size);
+		KUNIT_EXPECT_TRUE(test, untouched(&a, 0, from));
+		KUNIT_EXPECT_TRUE(test, same(test, &a, from, size));
+		KUNIT_EXPECT_TRUE(test, untouched(&a, from + size, ODD - from - size));
+	}
+
+	/* Both, and what is between them. */
+	write_copy(test, &a);
+	write_copy(test, &b);
+	forget(&a);
+	forget(&b);
+	xenib_origin_copy_out(pool, a.addr + 1, 3 * GRANULE + 1);
+	KUNIT_EXPECT_TRUE(test, untouched(&a, 0, 1));
+	KUNIT_EXPECT_TRUE(test, same(test, &a, 1, ODD - 1));
+	KUNIT_EXPECT_TRUE(test, same(test, &b, 0, 2));
+	KUNIT_EXPECT_TRUE(test, untouched(&b, 2, ODD - 2));
+
+	/* What is not mapped any more is not written. */
+	unmap(test, &a);
+	forget(&a);
+	xenib_origin_copy_out(pool, a.addr, ODD);
+	KUNIT_EXPECT_TRUE(test, untouched(&a, 0, ODD));
+	KUNIT_EXPECT_FALSE(test, xenib_origin_is_written(pool, a.addr));
+	unmap(test, &b);
+}
+
+/* What is mapped to be sent is copied to the pool alone. When it is posted, nothing else is. */
+static void test_origin_sent(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct mapping sent, written;
+
+	map(test, &sent, ODD, true);
+	map(test, &written, ODD, false);
+	KUNIT_EXPECT_FALSE(test, xenib_origin_is_written(pool, sent.addr));
+	write_copy(test, &sent);
+	write_copy(test, &written);
+	forget(&written);
+	xenib_origin_fetch(pool, sent.addr, 6 * GRANULE);
+	KUNIT_EXPECT_TRUE(test, same(test, &sent, 0, ODD));
+	KUNIT_EXPECT_FALSE(test, same(test, &written, 0, ODD));
+	KUNIT_EXPECT_TRUE(test, untouched(&written, 0, ODD));
+
+	forget(&sent);
+	xenib_origin_copy_out(pool, sent.addr, 6 * GRANULE);
+	KUNIT_EXPECT_TRUE(test, untouched(&sent, 0, ODD));
+	KUNIT_EXPECT_TRUE(test, same(test, &written, 0, ODD));
+	unmap(test, &sent);
+	unmap(test, &written);
+}
+
+static const unsigned int elements[] = { 100, 5000, 1, 1023, 4096, 1025, 64 };
+static const unsigned int pieces[] = { 2, 4, 1 }; /* of so many elements */
+
+/* A list in several pieces, as dma.c has it when the pool has no place for all of it. */
+static void test_origin_list(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct scatterlist list[ARRAY_SIZE(elements)], *piece = list;
+	size_t total = 0, size, from, part, skip, at;
+	u8 *data, *seen;
+	unsigned int i, j, next = 0;
+
+	for (i = 0; i < ARRAY_SIZE(elements); i++)
+		total += elements[i];
+	data = kunit_kmalloc(test, total, GFP_KERNEL);
+	seen = kunit_kmalloc(test, total, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	sg_init_table(list, ARRAY_SIZE(list));
+	for (i = 0, at = 0; i < ARRAY_SIZE(elements); at += elements[i++])
+		sg_set_buf(&list[i], data + at, elements[i]);
+	for (i = 0; i < ARRAY_SIZE(pieces); i++, piece++) {
+		for (j = 0, size = 0; j < pieces[i]; j++)
+			size += elements[next++];
+		sg_dma_len(piece) = size;
+		sg_dma_address(piece) = xenib_pool_alloc(pool, size, 1);
+		KUNIT_ASSERT_NE(test, sg_dma_address(piece), 0ULL);
+	}
+	xenib_origin_note_list(pool, list, ARRAY_SIZE(pieces), false);
+
+	for (i = 0; i < 1000; i++) {
+		get_random_bytes(seen, total);
+		memset(data, NOTHING, total);
+		from = get_random_u32_below(total);
+		size = get_random_u32_below(total - from + 1);
+		for (j = 0, at = 0; j < ARRAY_SIZE(pieces); at += sg_dma_len(&list[j++])) {
+			memcpy(xenib_pool_kva(pool, sg_dma_address(&list[j])), seen + at,
+			       sg_dma_len(&list[j]));
+			skip = clamp(from, at, at + sg_dma_len(&list[j])) - at;
+			part = clamp(from + size, at, at + sg_dma_len(&list[j])) - at - skip;
+			xenib_origin_copy_out(pool, sg_dma_address(&list[j]) + skip, part);
+		}
+		KUNIT_EXPECT_NULL(test, memchr_inv(data, NOTHING, from));
+		KUNIT_EXPECT_MEMEQ(test, data + from, seen + from, size);
+		KUNIT_EXPECT_NULL(test,
+				  memchr_inv(data + from + size, NOTHING, total - from - size));
+	}
+
+	get_random_bytes(data, total);
+	for (j = 0, at = 0; j < ARRAY_SIZE(pieces); at += sg_dma_len(&list[j++])) {
+		xenib_origin_copy_in(pool, sg_dma_address(&list[j]), sg_dma_len(&list[j]));
+		KUNIT_EXPECT_MEMEQ(test, (u8 *)xenib_pool_kva(pool, sg_dma_address(&list[j])),
+				   data + at, sg_dma_len(&list[j]));
+		xenib_pool_free(pool, sg_dma_address(&list[j]), sg_dma_len(&list[j]));
+	}
+}
+
+/* Receive WRs (recv.c) */
+
+#define WQES 4
+#define SGES 3
+
+static struct ib_sge sge_of(const struct mapping *mapping)
+{
+	return (struct ib_sge){ .addr = mapping->addr,
+				.length = mapping->size,
+				.lkey = XENIB_POOL_LKEY };
+}
+
+/* A message goes into the elements one after the other, as far as it goes. */
+static void test_recv(struct kunit *test)
+{
+	static const size_t sizes[SGES] = { 10, GRANULE, 500 };
+	struct xenib_krecvs recvs = {};
+	struct mapping maps[SGES];
+	struct ib_sge sges[SGES];
+	struct ib_recv_wr wr = { .sg_list = sges, .num_sge = SGES };
+	size_t total = 0, left, part, i;
+	u32 bytes;
+
+	KUNIT_ASSERT_EQ(test, xenib_krecvs_alloc(&recvs, of(test)->pool, WQES, SGES), 0);
+	for (i = 0; i < SGES; i++) {
+		map(test, &maps[i], sizes[i], false);
+		sges[i] = sge_of(&maps[i]);
+		total += sizes[i];
+	}
+	xenib_krecvs_note(&recvs, WQES - 1, &wr);
+	for (bytes = 0; bytes <= total; bytes++) {
+		for (i = 0; i < SGES; i++) {
+			write_copy(test, &maps[i]);
+			forget(&maps[i]);
+		}
+		KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, WQES - 1, bytes));
+		for (i = 0, left = bytes; i < SGES; i++, left -= part) {
+			part = min(left, sizes[i]);
+			KUNIT_EXPECT_TRUE(test, same(test, &maps[i], 0, part));
+			KUNIT_EXPECT_TRUE(test, untouched(&maps[i], part, sizes[i] - part));
+		}
+	}
+
+	/* The backend says that more has come than there is room for, or by a WQE without a WR. */
+	for (i = 0; i < SGES; i++)
+		forget(&maps[i]);
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, total + 1));
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, 0, 1));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 0, 0));
+	for (i = 0; i < SGES; i++)
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[i], 0, sizes[i]));
+
+	/* The next one that has this WQE has one element. */
+	wr.num_sge = 1;
+	xenib_krecvs_note(&recvs, WQES - 1, &wr);
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, sizes[0] + 1));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, WQES - 1, sizes[0]));
+	KUNIT_EXPECT_TRUE(test, untouched(&maps[1], 0, sizes[1]));
+
+	xenib_krecvs_free(&recvs);
+	for (i = 0; i < SGES; i++)
+		unmap(test, &maps[i]);
+}
+
+/* A region's element has an address that is not the pool's. Lengths have a sum of over 32 bits. */
+static void test_recv_others(struct kunit *test)
+{
+	struct xenib_krecvs recvs = {};
+	struct mapping mapping;
+	struct ib_sge sges[SGES];
+	struct ib_recv_wr wr = { .sg_list = sges, .num_sge = 2 };
+
+	KUNIT_ASSERT_EQ(test, xenib_krecvs_alloc(&recvs, of(test)->pool, WQES, SGES), 0);
+	map(test, &mapping, GRANULE, false);
+	sges[0] = sge_of(&mapping);
+	sges[0].lkey = 0x300;
+	sges[1] = sge_of(&mapping);
+	xenib_krecvs_note(&recvs, 1, &wr);
+	write_copy(test, &mapping);
+	forget(&mapping);
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 1, GRANULE));
+	KUNIT_EXPECT_TRUE(test, untouched(&mapping, 0, GRANULE));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 1, GRANULE + 5));
+	KUNIT_EXPECT_TRUE(test, same(test, &mapping, 0, 5));
+	KUNIT_EXPECT_TRUE(test, untouched(&mapping, 5, GRANULE - 5));
+
+	for (wr.num_sge = 0; wr.num_sge < SGES; wr.num_sge++)
+		sges[wr.num_sge] = (struct ib_sge){ .addr = U64_MAX,
+						    .length = U32_MAX,
+						    .lkey = XENIB_POOL_LKEY };
+	xenib_krecvs_note(&recvs, 2, &wr);
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 2, U32_MAX));
+	xenib_krecvs_free(&recvs);
+	unmap(test, &mapping);
+}
+
+/* WRs that read (reads.c) */
+
+#define READS 4
+
+/* What was read is copied when it is told that its WR is done, or one behind it; and once. */
+static void test_reads(struct kunit *test)
+{
+	struct xenib_kreads reads = {};
+	struct mapping maps[READS], sent;
+	struct ib_sge sges[READS + 1];
+	struct ib_send_wr wr = { .sg_list = sges, .num_sge = 2 };
+	u32 number = U32_MAX - 1; /* numbers run over */
+	unsigned int i, round;
+
+	KUNIT_ASSERT_EQ(test, xenib_kreads_alloc(&reads, of(test)->pool, 3, 2), 0);
+	map(test, &sent, GRANULE, true);
+	for (i = 0; i < READS; i++)
+		map(test, &maps[i], ODD, false);
+	KUNIT_EXPECT_FALSE(test, xenib_kreads_take(&reads, number));
+	for (round = 0; round < 5; round++, number += 3) {
+		for (i = 0; i < READS; i++) {
+			write_copy(test, &maps[i]);
+			forget(&maps[i]);
+		}
+		/* Two WRs of two elements, of which one is mapped to be sent. */
+		sges[0] = sge_of(&maps[0]);
+		sges[1] = sge_of(&maps[1]);
+		xenib_kreads_note(&reads, number, &wr);
+		sges[0] = sge_of(&maps[2]);
+		sges[1] = sge_of(&sent);
+		xenib_kreads_note(&reads, number + 1, &wr);
+		KUNIT_EXPECT_FALSE(test, xenib_kreads_take(&reads, number - 1));
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[0], 0, ODD));
+
+		KUNIT_EXPECT_TRUE(test, xenib_kreads_take(&reads, number));
+		KUNIT_EXPECT_TRUE(test, same(test, &maps[0], 0, ODD));
+		KUNIT_EXPECT_TRUE(test, same(test, &maps[1], 0, ODD));
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[2], 0, ODD));
+		forget(&maps[0]);
+		KUNIT_EXPECT_FALSE(test, xenib_kreads_take(&reads, number));
+
+		/* One that is behind both, which reads nothing. */
+		KUNIT_EXPECT_TRUE(test, xenib_kreads_take(&reads, number + 2));
+		KUNIT_EXPECT_TRUE(test, same(test, &maps[2], 0, ODD));
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[0], 0, ODD));
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[3], 0, ODD));
+	}
+
+	/* A QP that begins anew has none. */
+	sges[0] = sge_of(&maps[3]);
+	wr.num_sge = 1;
+	xenib_kreads_note(&reads, number, &wr);
+	xenib_kreads_reset(&reads);
+	KUNIT_EXPECT_FALSE(test, xenib_kreads_take(&reads, number));
+	KUNIT_EXPECT_TRUE(test, untouched(&maps[3], 0, ODD));
+
+	xenib_kreads_free(&reads);
+	unmap(test, &sent);
+	for (i = 0; i < READS; i++)
+		unmap(test, &maps[i]);
+}
+
+/* Elements that are none of the pool's are not noted, nor are those beside what is mapped. */
+static void test_reads_others(struct kunit *test)
+{
+	struct xenib_kreads reads = {};
+	struct mapping mapping;
+	struct ib_sge sges[2];
+	struct ib_send_wr wr = { .sg_list = sges, .num_sge = 2 };
+
+	KUNIT_ASSERT_EQ(test, xenib_kreads_alloc(&reads, of(test)->pool, 2, 2), 0);
+	map(test, &mapping, ODD, false);
+	sges[0] = sge_of(&mapping);
+	sges[0].lkey = 0x300;
+	sges[1] = sge_of(&mapping);
+	sges[1].addr += ODD;
+	xenib_kreads_note(&reads, 7, &wr);
+	KUNIT_EXPECT_FALSE(test, xenib_kreads_take(&reads, 7));
+
+	/* It reads less than it has been told: to the end of what is mapped. */
+	sges[1] = sge_of(&mapping);
+	sges[1].addr += 1;
+	sges[1].length = U32_MAX;
+	xenib_kreads_note(&reads, 8, &wr);
+	write_copy(test, &mapping);
+	forget(&mapping);
+	KUNIT_EXPECT_TRUE(test, xenib_kreads_take(&reads, 8));
+	KUNIT_EXPECT_TRUE(test, untouched(&mapping, 0, 1));
+	KUNIT_EXPECT_TRUE(test, same(test, &mapping, 1, ODD - 1));
+	xenib_kreads_free(&reads);
+	unmap(test, &mapping);
+}
+
+static struct kunit_case kernel_cases[] = {
+	KUNIT_CASE(test_pool_alloc),
+	KUNIT_CASE(test_pool_places),
+	KUNIT_CASE(test_pool_keys),
+	KUNIT_CASE(test_pool_keys_refused),
+	KUNIT_CASE(test_pool_grow),
+	KUNIT_CASE(test_pool_grow_refused),
+	KUNIT_CASE(test_pool_dead),
+	KUNIT_CASE(test_origin_written),
+	KUNIT_CASE(test_origin_sent),
+	KUNIT_CASE(test_origin_list),
+	KUNIT_CASE(test_recv),
+	KUNIT_CASE(test_recv_others),
+	KUNIT_CASE(test_reads),
+	KUNIT_CASE(test_reads_others),
+	{},
+};
+
+static struct kunit_suite kernel_suite = {
+	.name = "xen-ibfront-kernel",
+	.init = kernel_init,
+	.exit = kernel_exit,
+	.test_cases = kernel_cases,
+};
+
+kunit_test_suite(kernel_suite);
