@@ -4,76 +4,49 @@ which the target reads and writes."""
 
 import pytest
 
-from harness import daemon, guest, hca, ipoib, lab, wait
+from harness import daemon, guest, hca, ipoib, lab, nvme, wait
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 
 INITIATOR = "guest2"
-NAME = "nqn.2014-08.org.example:disk"
-DISK = "/dev/nvme0n1"
-MIB = 16
-
-SERVE = f"""set -e
-modprobe nvmet-rdma
-modprobe brd rd_nr=1 rd_size={2 * MIB * 1024}
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-cd /sys/kernel/config/nvmet
-mkdir subsystems/{NAME} subsystems/{NAME}/namespaces/1 ports/1
-echo 1 >subsystems/{NAME}/attr_allow_any_host
-echo -n /dev/ram0 >subsystems/{NAME}/namespaces/1/device_path
-echo 1 >subsystems/{NAME}/namespaces/1/enable
-cd ports/1
-echo rdma >addr_trtype
-echo ipv4 >addr_adrfam
-echo 4420 >addr_trsvcid
-"""
-
-
-LISTEN = f"ln -s /sys/kernel/config/nvmet/subsystems/{NAME} /sys/kernel/config/nvmet/ports/1/subsystems/{NAME}"
-UNLISTEN = f"rm -f /sys/kernel/config/nvmet/ports/1/subsystems/{NAME}"
-
-END = f"""{UNLISTEN}
-cd /sys/kernel/config/nvmet
-rmdir ports/1 subsystems/{NAME}/namespaces/1 subsystems/{NAME}
-modprobe -r nvmet-rdma nvmet brd
-"""
 
 
 @pytest.fixture(scope="module", params=["dom0", "guest1"])
 def target(guests, request):
     """It serves the disk, and the initiator has it."""
     where = request.param
-    with ipoib.everywhere(INITIATOR, *{where} - {"dom0"}):
-        ipoib.ping(INITIATOR, where)
-        try:
-            lab.run(where, f"{SERVE}echo {ipoib.ADDRESS[where]} >addr_traddr; {LISTEN}")
-            connect(where)
-            yield where
-        finally:
-            lab.call(INITIATOR, "for c in /sys/class/nvme/nvme*; do echo 1 >$c/delete_controller; done; modprobe -r nvme-rdma")
-            lab.call(where, END)
-
-
-def connect(target):
-    to = f"transport=rdma,traddr={ipoib.ADDRESS[target]},trsvcid=4420,nqn={NAME},nr_io_queues=1,queue_size=32"
-    lab.run(INITIATOR, f"modprobe nvme-rdma && echo {to} >/dev/nvme-fabrics")
-    wait.until("there is a disk", lambda: lab.ok(INITIATOR, f"test -b {DISK}"))
+    with ipoib.everywhere(INITIATOR, *{where} - {"dom0"}), nvme.connected(INITIATOR, where):
+        yield where
 
 
 @pytest.mark.parametrize("size", ["1M", "64k", "4k"])
 def test_data(target, size):
     """What is written to the disk is there, and is read again, in pieces of this size."""
-    bytes_ = {"1M": MIB << 20, "64k": 4 << 20, "4k": 256 << 10}[size]
+    bytes_ = {"1M": nvme.MIB << 20, "64k": 4 << 20, "4k": 256 << 10}[size]
     before = hca.total("umr")
-    lab.run(INITIATOR, f"head -c {bytes_} /dev/urandom >/tmp/written; dd if=/tmp/written of={DISK} bs={size} oflag=direct status=none")
+    lab.run(INITIATOR, f"head -c {bytes_} /dev/urandom >/tmp/written; dd if=/tmp/written of={nvme.DISK} bs={size} oflag=direct status=none")
     read = f"dd bs={size} iflag=count_bytes,direct count={bytes_} status=none if="
-    lab.run(INITIATOR, f"{read}{DISK} | cmp - /tmp/written")
-    sums = [lab.run(target, f"{read}/dev/ram0 | sha256sum"), lab.run(INITIATOR, "sha256sum </tmp/written")]
+    lab.run(INITIATOR, f"{read}{nvme.DISK} | cmp - /tmp/written")
+    sums = [lab.run(target, f"{read}{nvme.BEHIND} | sha256sum"), lab.run(INITIATOR, "sha256sum </tmp/written")]
     assert sums[0] == sums[1], sums
     assert hca.total("umr") > before, "no memory was registered for it"
 
 
-BUSY = f"while dd if=/dev/urandom of={DISK} bs=64k count=64 oflag=direct status=none && sync; do echo written; done; echo ended"
+FIO = f"fio --name=disk --filename={nvme.DISK} --ioengine=libaio --iodepth=8 --direct=1 --rw=randwrite --verify=crc32c --verify_fatal=1"
+
+
+@pytest.mark.parametrize("size, mib", [("128k", 2 * nvme.MIB), ("4k", 2)])
+def test_fio(target, size, mib):
+    """Random writes, eight at a time, and a look at each block; then at one that is not what was written any more."""
+    fio = f"{FIO} --bs={size} --size={mib}m"
+    lab.run(INITIATOR, fio, merge=True)
+    lab.run(INITIATOR, f"{fio} --verify_only", merge=True)
+    lab.run(target, f"dd if=/dev/urandom of={nvme.BEHIND} bs=4k seek=9 count=1 oflag=direct status=none")
+    said = lab.call(INITIATOR, f"{fio} --verify_only", merge=True)
+    assert said.status == 1 and "verify" in said.out, str(said)
+
+
+BUSY = f"while dd if=/dev/urandom of={nvme.DISK} bs=64k count=64 oflag=direct status=none && sync; do echo written; done; echo ended"
 
 
 def kill_worker(name=INITIATOR):
@@ -82,21 +55,14 @@ def kill_worker(name=INITIATOR):
     return worker
 
 
-def compare(target):
-    """The disk as it is there, and as the initiator has it."""
-    read = "dd bs=64k iflag=direct status=none if="
-    sums = [lab.run(target, f"{read}/dev/ram0 | sha256sum"), lab.run(INITIATOR, f"{read}{DISK} | sha256sum")]
-    assert sums[0] == sums[1], sums
-
-
 def connect_again(target, worker):
     """The disk goes with the device, and nobody waits for it for ever. Then it can be connected again, and is as it was."""
     guest.until_new_worker(INITIATOR, worker)
-    wait.until("the disk is gone", lambda: not lab.ok(INITIATOR, f"test -b {DISK}"))
+    wait.until("the disk is gone", lambda: not lab.ok(INITIATOR, f"test -b {nvme.DISK}"))
     ipoib.up(INITIATOR)
     ipoib.ping(INITIATOR, target)
-    connect(target)
-    compare(target)
+    nvme.connect(INITIATOR, target)
+    nvme.compare(INITIATOR, target)
 
 
 def test_kill_worker(target):
@@ -118,5 +84,5 @@ def test_kill_worker_of_target(target):
     guest.until_new_worker(target, kill_worker(target))
     ipoib.up(target)
     ipoib.ping(INITIATOR, target)
-    lab.run(target, f"{UNLISTEN}; {LISTEN}")
-    compare(target)
+    lab.run(target, f"{nvme.UNLISTEN}; {nvme.LISTEN}")
+    nvme.compare(INITIATOR, target)
