@@ -29,9 +29,9 @@
 #include "ring.h"
 #include "xenib.h"
 
-/* While the driver is removed: how long the backend may take to let go of the shared pages. */
+/* How long the backend may take to let go of the shared pages, while somebody waits for that. */
 #define CLOSE_POLL_MS 50
-#define CLOSE_POLLS 200
+#define CLOSE_POLLS 400
 
 static unsigned int ring_page_order = 2;
 module_param(ring_page_order, uint, 0444);
@@ -420,28 +420,32 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 }
 
 /* The watch is gone, or its thread is the one that waits here: so this looks by itself. */
-static void wait_for_backend(struct xenbus_device *xbdev)
+static bool wait_for_backend(struct xenbus_device *xbdev)
 {
 	unsigned int i;
 
 	for (i = 0; i < CLOSE_POLLS; i++) {
 		if (backend_has_let_go(xenbus_read_driver_state(xbdev->otherend)))
-			return;
+			return true;
 		msleep(CLOSE_POLL_MS);
 	}
-	dev_warn(&xbdev->dev, "the backend does not close: leaking pages that it has mapped\n");
+	dev_err(&xbdev->dev, "the backend does not close: leaking pages that it has mapped\n");
+	return false;
 }
 
-/* Nothing else may be at work on the device. */
-static void leave(struct xenib_hca *hca)
+/* Nothing else may be at work on the device. False: the backend may have pages mapped still. */
+static bool leave(struct xenib_hca *hca)
 {
+	bool closed;
+
 	unregister_device(hca);
 	if (!hca->ring)
-		return;
+		return true;
 	xenbus_switch_state(hca->xbdev, XenbusStateClosing);
 	kill_ring(hca);
-	wait_for_backend(hca->xbdev);
+	closed = wait_for_backend(hca->xbdev);
 	disconnect(hca);
+	return closed;
 }
 
 static void hca_remove(struct xenbus_device *xbdev)
@@ -470,7 +474,9 @@ static int hca_suspend(struct xenbus_device *xbdev)
 		disable_work_sync(&hca->work);
 	if (hca->dev)
 		dev_notice(&xbdev->dev, "the guest is suspended: programs lose the device\n");
-	leave(hca);
+	if (!leave(hca))
+		dev_err(&xbdev->dev,
+			"what the HCA writes from now on is lost where the guest is restored\n");
 	xenbus_frontend_closed(xbdev);
 	WRITE_ONCE(hca->backend, XenbusStateUnknown);
 	queue_work(system_freezable_wq, &hca->awake);

@@ -6,6 +6,7 @@
  * formed (vhca_ring.h, vhca_check.h). One that is not ends the channel.
  */
 #include <linux/bitmap.h>
+#include <linux/freezer.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -219,11 +220,14 @@ int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable
 
 /*
  * The watch on the backend's state normally ends the channel; but it is gone while we are removed,
- * and cannot fire when the backend's nodes are not there any more after a resume.
+ * and cannot fire when the backend's nodes are not there any more after a resume. A process that is
+ * to be frozen, as the guest is to be suspended, holds that up for as long as it waits here; if it
+ * does for too long, the guest is not suspended. The device would be lost to it anyway.
  */
 static void check_backend(struct xenib_ring *ring)
 {
-	if (xenbus_read_driver_state(ring->xbdev->otherend) == XenbusStateConnected)
+	if (!freezing(current) &&
+	    xenbus_read_driver_state(ring->xbdev->otherend) == XenbusStateConnected)
 		return;
 	xenib_ring_kill(ring);
 	ring->fault(ring->context);

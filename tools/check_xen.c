@@ -46,6 +46,21 @@ static void check_version(const struct host *host)
 			     "%d.%d%s", major, minor, extra);
 }
 
+/* Xen finds out by shadow paging what a PV guest writes while it is copied. Of a PVH guest the processor tells. */
+static void check_migration(const struct host *host)
+{
+	xc_physinfo_t info = { 0 };
+
+	if (!host->xc || xc_physinfo(host->xc, &info))
+		return;
+	check_report(
+		CHECK_OK, "migration", NULL, "%s",
+		info.capabilities & XEN_SYSCTL_PHYSCAP_shadow ?
+			"xl migrate moves guests while they run" :
+			"xl migrate moves PVH guests while they run; PV guests can be saved and restored "
+			"only, as Xen has no shadow paging");
+}
+
 struct module {
 	const char *name, *path; /* which is there when it is loaded, or built in */
 	bool pv_only, dom0_only;
@@ -134,6 +149,7 @@ void check_xen(struct host *host)
 		check_driver_domain(host);
 	else
 		check_version(host);
+	check_migration(host);
 	check_modules(host);
 	check_daemon(host);
 	check_workers(host);

@@ -16,15 +16,25 @@
 #include "xen/xenbus.h"
 
 /* The directory stays until the domain is gone, also if all vHCAs in it are taken away. */
-static bool is_decided(struct xs_handle *xs, unsigned int own, unsigned int domid)
+static bool had_any(struct xs_handle *xs, unsigned int own, unsigned int domid)
 {
 	char path[XB_PATH_MAX];
-	char *text;
 
 	snprintf(path, sizeof(path), "/local/domain/%u/backend/vhca/%u", own, domid);
-	text = xs_read(xs, XBT_NULL, path, NULL);
-	free(text);
-	return text;
+	return xb_exists(xs, path);
+}
+
+/* Of driver domains, too. */
+static bool has_any(struct xs_handle *xs, unsigned int domid)
+{
+	struct saved saved;
+	bool any;
+
+	if (!attached_read(xs, domid, &saved))
+		return false;
+	any = saved.specs.n;
+	config_file_free(&saved.specs);
+	return any;
 }
 
 /* What a domain is to have, and from where that is known. */
@@ -73,7 +83,8 @@ static void configure(struct xs_handle *xs, unsigned int own, unsigned int domid
 	unsigned int i;
 
 	snprintf(dir, sizeof(dir), "/local/domain/%u", domid);
-	if (is_decided(xs, own, domid) || !xb_read(xs, dir, "name", name, sizeof(name)))
+	if (had_any(xs, own, domid) || has_any(xs, domid) ||
+	    !xb_read(xs, dir, "name", name, sizeof(name)))
 		return;
 	if (find(&source, xs, domid, name)) {
 		log_error("domain %u, %s: %s", domid, name, source.why);

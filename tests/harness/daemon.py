@@ -71,9 +71,9 @@ def supervisor():
     return int(lab.run("dom0", "cat /run/xen-ibback.pid"))
 
 
-def node(guest, devid, name):
+def node(guest, devid, name, backend=0):
     """What a node of a vHCA below the backend's directory in xenstore says; nothing if it, or the domain, is not there."""
-    result = lab.call("dom0", f"xenstore-read /local/domain/0/backend/vhca/$(xl domid {guest})/{devid}/{name}")
+    result = lab.call("dom0", f"xenstore-read /local/domain/{backend}/backend/vhca/$(xl domid {guest})/{devid}/{name}")
     return result.out.strip() if result.status == 0 else None
 
 

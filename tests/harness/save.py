@@ -3,6 +3,8 @@
 
 import contextlib
 
+import pytest
+
 from harness import daemon, lab, wait
 
 FILE = "/var/tmp/saved"  # in dom0's memory, where there is room for one guest
@@ -15,7 +17,7 @@ SPEC = ("hca", "hca-choice", "port", "node-guid", "pkeys", "kernel", *(f"max-{ke
 def vhcas(guest, backend=0):
     """What a guest has been attached, by number."""
     numbers = lab.run("dom0", f"xenstore-list /local/domain/{backend}/backend/vhca/$(xl domid {guest})").split()
-    return {number: {key: daemon.node(guest, number, key) for key in SPEC} for number in numbers}
+    return {number: {key: daemon.node(guest, number, key, backend) for key in SPEC} for number in numbers}
 
 
 class Witness:
@@ -72,7 +74,8 @@ class Stamps:
         return "\n".join(lab.call(where, "cat /tmp/stamps").out for where in (self.writer, self.guest))
 
     def begun(self):
-        assert lab.ok(self.writer, "pgrep -x stamps"), self.said()
+        if not lab.ok(self.writer, "pgrep -x stamps"):
+            pytest.fail(self.said())
         return lab.ok(self.writer, f"[ -e {WRITTEN}-round ]")
 
     def are_there(self):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * stamps write FILE [DEVICE]        waits for one that offers memory, and writes into it by RDMA, for as long as that goes
+ * stamps write FILE [DEVICE]        waits for one that offers memory, and writes into it by RDMA, until that does not go
+ *                                   any more, or SIGINT comes
  * stamps offer HOST FILE [DEVICE]   offers memory to the writer on that host
  * stamps look FILE N                whether that memory has what N writes leave there
  *
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,7 @@ static void join(struct vp_end *end, const struct ibv_mr *mr, int fd, struct ste
 	require(steal_write(fd, &mine, sizeof(mine)) && steal_read(fd, &others, sizeof(others)),
 		"both tell their numbers");
 	steal_peer(peer, &others);
+	end->peer = &peer->end;
 	vp_move(end, &peer->end, IBV_QPS_INIT);
 	vp_move(end, &peer->end, IBV_QPS_RTR);
 	vp_move(end, &peer->end, IBV_QPS_RTS);
@@ -114,7 +117,16 @@ static struct vp_conf conf_of_both(size_t len)
 
 /* -- writing -- */
 
-static void post(struct vp_end *end, const struct steal_peer *peer, uint64_t n)
+/* By SIGINT: no more of them. */
+static volatile sig_atomic_t enough;
+
+static void stop(int signal)
+{
+	(void)signal;
+	enough = 1;
+}
+
+static void post(struct vp_end *end, uint64_t n)
 {
 	const size_t slot = (n % WINDOW) * CHUNK;
 	struct vp_wr w;
@@ -122,8 +134,7 @@ static void post(struct vp_end *end, const struct steal_peer *peer, uint64_t n)
 	fill((uint64_t *)(end->buf + slot), n + 1);
 	vp_wr(&w, end, IBV_WR_RDMA_WRITE, slot, CHUNK);
 	w.wr.wr_id = n;
-	w.wr.wr.rdma.remote_addr = (uintptr_t)peer->end.buf + n % CHUNKS * CHUNK;
-	w.wr.wr.rdma.rkey = peer->mr.rkey;
+	w.wr.wr.rdma.remote_addr = (uintptr_t)end->peer->buf + n % CHUNKS * CHUNK;
 	require(!vp_try_send(end, &w.wr), "write %llu is posted", (unsigned long long)n);
 }
 
@@ -157,20 +168,21 @@ static int write_stamps(const char *path, const char *device)
 	vp_end_make(&end, &dev, NULL, &conf);
 	fd = accept_one();
 	join(&end, end.mr, fd, &peer);
-	for (;;) {
-		while (next < done + WINDOW)
-			post(&end, &peer, next++);
+	signal(SIGINT, stop);
+	while (!enough || done < next) {
+		while (!enough && next < done + WINDOW)
+			post(&end, next++);
 		if (!vp_poll(&end.scq, &wc))
 			continue;
-		if (wc.status != IBV_WC_SUCCESS)
+		if (wc.status != IBV_WC_SUCCESS) {
+			printf("ended by %s\n", ibv_wc_status_str(wc.status));
 			break;
+		}
 		require(wc.wr_id == done, "writes are completed in order");
 		/* The first round is whole: those who wait for it may begin. */
 		if (++done == CHUNKS)
 			tell(round, done);
 	}
-	printf("ended by %s after %llu writes\n", ibv_wc_status_str(wc.status),
-	       (unsigned long long)done);
 	tell(path, done);
 	return 0;
 }
@@ -197,6 +209,7 @@ static int offer(const char *host, const char *path, const char *device)
 	require(mr, "%zu octets are registered", BYTES);
 	fd = connect_to(host);
 	join(&end, mr, fd, &peer);
+	fcntl(dev.ctx->async_fd, F_SETFL, fcntl(dev.ctx->async_fd, F_GETFL) & ~O_NONBLOCK);
 	while (!ibv_get_async_event(dev.ctx, &event)) {
 		printf("event: %s\n", ibv_event_type_str(event.event_type));
 		fflush(stdout);

@@ -208,30 +208,31 @@ def migrate():
     guest.until_active(GUEST)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def moves():
-    """The console of a guest that was migrated has another name: it ends with the test."""
-    yield
-    stop()
+    """The console of a guest that was migrated has another name: the guest ends with the test."""
+    try:
+        yield
+    finally:
+        stop()
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("moves")
 @with_guest
 def test_migrate():
     run_pairs("rc")
     witness = save.witness(GUEST)
-    with program():
-        migrate()
-        witness.testifies()
-    run_pairs("rc")
+    with moves():
+        with program():
+            migrate()
+            witness.testifies()
+        run_pairs("rc")
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("moves")
 @with_guest
 def test_written_while_migrating():
     """What the HCA writes into the guest while its memory is copied is in the copy, as far as the writer was told that it is done."""
-    with save.stamps("guest1", GUEST) as stamps:
+    with moves(), save.stamps("guest1", GUEST) as stamps:
         migrate()
         stamps.are_there()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Guests that are saved and restored when the daemon is late, with a backend that is dead, and what else changes below a guest while it has
+memory registered."""
+
+import pytest
+
+from harness import daemon, guest, lab, pairs, rdma, save, wait
+from harness.traffic import between_guests
+
+pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(900), pytest.mark.long]
+
+TRAFFIC = ["ib_write_bw", "-s", 65536, "-q", 4, "-D", 300]
+FILES = "/var/lib/xen-ib"  # in dom0
+
+
+def uuid(name):
+    return lab.run("dom0", f"xenstore-read /local/domain/$(xl domid {name})/vm").removeprefix("/vm/")
+
+
+def stop_daemon():
+    supervisor = daemon.supervisor()
+    lab.run("dom0", f"kill {supervisor}")
+    wait.until("the daemon has ended", lambda: lab.ok("dom0", f"! kill -0 {supervisor} 2>/dev/null"))
+
+
+def test_late_daemon():
+    """It does not run while the guest is restored: the device comes when it does."""
+    had = save.vhcas("guest2")
+    with save.saved("guest2") as saved:
+        stop_daemon()
+        try:
+            saved.restore()
+            assert not rdma.exists("guest2", "xenib0"), "it has a dead device"
+        finally:
+            daemon.start()
+        guest.until_active("guest2")
+    assert save.vhcas("guest2") == had
+    pairs.run("guest2")
+
+
+def test_by_hand():
+    """Nobody knows what a guest has had: it waits until somebody attaches something."""
+    number = uuid("guest2")
+    with save.saved("guest2") as saved:
+        lab.run("dom0", f"rm {FILES}/{number}")
+        saved.restore()
+        assert not rdma.exists("guest2", "xenib0"), "it has a dead device"
+        assert "no vHCA yet" in lab.run("guest2", "dmesg")
+    lab.lab("attach", "guest2")
+    pairs.run("guest2")
+
+
+def test_exported():
+    """What is known of a guest goes to another host as a text, and is believed there. Of a text that is none nothing is taken."""
+    number, had = uuid("guest2"), save.vhcas("guest2")
+    lab.run("dom0", "xen-ib export guest2 >/tmp/exported && sed /^end/d /tmp/exported >/tmp/cut-off")
+    with save.saved("guest2") as saved:
+        assert lab.run("dom0", "xen-ib", "export", number) == lab.run("dom0", "cat /tmp/exported")
+        lab.run("dom0", f"rm {FILES}/{number}")
+        assert not lab.ok("dom0", "xen-ib import </tmp/cut-off"), "a part of it was taken"
+        daemon.xen_ib("export", number, status=4)
+        lab.run("dom0", "xen-ib import </tmp/exported")
+        saved.restore()
+        guest.until_active("guest2")
+    assert save.vhcas("guest2") == had
+    pairs.run("guest2")
+
+
+def test_other_host():
+    """The HCA has another name there: the vHCA waits for it, which can be seen, until it is attached to one that there is."""
+    number = uuid("guest2")
+    with save.saved("guest2") as saved:
+        lab.run("dom0", f"sed -i s/hca=mlx5_0/hca=mlx5_9/ {FILES}/{number}")
+        saved.restore()
+        wait.until("xen-ib list tells", lambda: "there is no HCA mlx5_9" in daemon.xen_ib("list", "guest2"))
+        assert not rdma.exists("guest2", "xenib0"), "it has a dead device"
+    daemon.xen_ib("detach", "guest2", 0)
+    lab.lab("attach", "guest2")
+    pairs.run("guest2")
+
+
+def test_broken_file():
+    """It may have been anything: the guest gets nothing of it, and it can be seen why."""
+    number = uuid("guest2")
+    with save.saved("guest2") as saved:
+        lab.run("dom0", f"echo vhca hca=mlx5_0 >>{FILES}/{number}")
+        saved.restore()
+        wait.until("the node tells", lambda: "behind the end" in (daemon.node("guest2", 0, "error") or ""))
+    daemon.xen_ib("detach", "guest2", 0)
+    lab.lab("attach", "guest2")
+    pairs.run("guest2")
+
+
+def test_two():
+    """Of different HCAs, the second one with a number and limits of its own."""
+    daemon.xen_ib("attach", "guest2", "hca=mlx5_1,devid=3,max-qp=9,max-mem-bytes=32M,kernel=verbs")
+    try:
+        wait.until("guest2 has both", lambda: rdma.active("guest2", "xenib3"))
+        had = save.vhcas("guest2")
+        with save.saved("guest2") as saved:
+            saved.restore()
+            for device in ("xenib0", "xenib3"):
+                wait.until(f"{device} is there again", lambda device=device: rdma.active("guest2", device))
+        assert save.vhcas("guest2") == had
+        assert rdma.devinfo("guest2", "xenib3")["max_qp"] == "9"
+        pairs.run("guest2")
+    finally:
+        daemon.xen_ib("detach", "guest2", 3)
+
+
+def test_dead_backend():
+    """Its worker neither answers a command in which a process is, nor lets go: the guest is suspended nevertheless, says what that may cost,
+    and has a device again."""
+    lab.run("guest2", f"setsid {lab.THERE}/victim -d xenib0 --max-size 67108864 --count 1000000 registers >/tmp/victim 2>&1 &")
+    daemon.until_counted("guest2", "object MR")
+    worker = daemon.worker("guest2")
+    lab.run("dom0", f"kill -STOP {worker}")
+    try:
+        with save.saved("guest2") as saved:
+            saved.restore()
+            guest.until_active("guest2")
+        said = lab.run("guest2", "dmesg")
+        assert "the backend does not close" in said and "is lost where the guest is restored" in said, said
+        pairs.run("guest2")
+    finally:
+        lab.run("dom0", f"kill -CONT {worker}")
+    wait.until("the domain that was saved is gone", daemon.no_zombie)
+    assert not lab.ok("guest2", "pgrep -x victim"), "the program hangs"
+
+
+def test_registering():
+    """A program registers much memory all the time, and is in the middle of that when the guest is suspended."""
+    words = f"setsid {lab.THERE}/victim -d xenib0 --max-size 268435456 --count 1000000 registers >/tmp/victim 2>&1 &"
+    lab.run("guest2", words)
+    daemon.until_counted("guest2", "bytes", 33554432)
+    with save.saved("guest2") as saved:
+        saved.restore()
+        guest.until_active("guest2")
+    wait.until("the program has ended", lambda: not lab.ok("guest2", "pgrep -x victim"))
+    pairs.run("guest2")
+
+
+def put_back(what):
+    lab.call("dom0", what)
+
+
+def test_memory_and_processors():
+    """What a guest has registered stays its own, whatever else is taken from it and given to it."""
+    with save.stamps("guest1", "guest2") as stamps:
+        try:
+            lab.run("dom0", "xl mem-set guest2 250")
+            wait.until("it has less", lambda: int(lab.run("guest2", "awk '/^MemTotal/ { print $2 }' /proc/meminfo")) < 300000)
+            lab.run("dom0", "xl mem-set guest2 384; xl pause guest2; xl unpause guest2; xl vcpu-set guest2 1")
+            lab.run("guest2", "date -s '2031-01-01'; date -s '2021-01-01'")
+            assert lab.ok("guest1", "pgrep -x stamps") and lab.ok("guest2", "pgrep -x stamps"), stamps.said()
+            lab.run("guest1", "pkill -INT -x stamps")
+            stamps.are_there()
+        finally:
+            put_back("xl mem-set guest2 384; xl unpause guest2")
+    pairs.run("guest2")
+
+
+def test_sleep():
+    """The guest's own suspension, as far as it comes without being woken: devices are suspended and resumed."""
+    with between_guests(*TRAFFIC) as traffic:
+        lab.run("guest2", "echo devices >/sys/power/pm_test && echo freeze >/sys/power/state; echo none >/sys/power/pm_test", merge=True)
+        guest.until_active("guest2")
+        traffic.kill()
+    pairs.run("guest2")
