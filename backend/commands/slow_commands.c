@@ -21,6 +21,7 @@ struct slow_commands {
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work;
 	struct queue waiting, done;
+	bool told; /* the event is readable */
 	bool stop;
 	int event;
 	unsigned int n_threads;
@@ -70,7 +71,9 @@ static void *worker(void *arg)
 		slow->run(cmd, slow->context);
 		pthread_mutex_lock(&slow->lock);
 		queue_put(&slow->done, cmd);
-		eventfd_write(slow->event, 1);
+		if (!slow->told)
+			eventfd_write(slow->event, 1);
+		slow->told = true;
 	}
 	pthread_mutex_unlock(&slow->lock);
 	return NULL;
@@ -138,8 +141,11 @@ struct cmd *slow_commands_take(struct slow_commands *slow)
 
 	pthread_mutex_lock(&slow->lock);
 	cmd = queue_get(&slow->done);
-	if (!cmd)
+	if (!cmd &&
+	    slow->told) { /* a system call only if something came: this is asked after each command */
 		eventfd_read(slow->event, &count);
+		slow->told = false;
+	}
 	pthread_mutex_unlock(&slow->lock);
 	return cmd;
 }

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "broker/client.h"
-#include "config/guid.h"
 #include "config/spec.h"
 #include "hca/dma_check.h"
 #include "hca/gsi.h"
@@ -32,14 +31,15 @@
 #include "shared-ring/vhca_event.h"
 #include "util/clock.h"
 #include "util/paths.h"
+#include "util/poll_set.h"
 #include "util/ratelimit.h"
 #include "vhca/events.h"
 #include "worker/frontend.h"
 #include "worker/mm_pin.h"
+#include "worker/nodes.h"
 #include "worker/ring.h"
 #include "worker/status_write.h"
 #include "worker/worker.h"
-#include "xen/attach.h"
 #include "xen/xenbus.h"
 
 /* A look at xenstore costs it five requests, and each write of the guest to its own node asks for one. */
@@ -258,11 +258,12 @@ enum {
 	POLL_HCA,
 	POLL_FLOOD,
 	POLL_COUNTED,
-	POLL_MADS,
-	POLL_STATS,
+	POLL_GSI,
 	POLL_RING,
 	POLLS = POLL_RING + RING_FDS
 };
+
+_Static_assert(POLLS <= POLL_SET_MOST, "so many at once");
 
 /* An HCA that has failed or is taken away is none when it is back: whoever has it starts anew. */
 static void poll_hca(struct worker *w)
@@ -293,65 +294,98 @@ static void serve_ring(struct worker *w, bool *more)
 		fail(w, WORKER_FAILED, "event channel: %s", strerror(-got));
 }
 
+/* What is always waited for. */
+static int watch_own(struct worker *w, struct poll_set *set)
+{
+	return poll_set_put(set, POLL_XENSTORE, xs_fileno(w->xs), POLLIN) ?:
+	       poll_set_put(set, POLL_SIGNAL, w->signals, POLLIN) ?:
+	       poll_set_put(set, POLL_MM_PIN, w->mm_pin, POLLIN) ?:
+	       poll_set_put(set, POLL_BROKER, broker_fd(w->broker), 0) ?: /* hanging up */
+	       poll_set_put(set, POLL_HCA, w->hca->ops->port_fd(w->hca), POLLIN);
+}
+
+/* Statistics of the GSI are not waited for again before these are in the status. */
+static uint32_t gsi_events(struct worker *w)
+{
+	return (events_mads_fd(w->v.events) >= 0 ? POLLIN : 0) | (w->status.stale ? 0 : POLLPRI);
+}
+
+/* What is waited for once there is a ring. */
+static int watch_ring(struct worker *w, struct poll_set *set)
+{
+	const uint32_t gsi = gsi_events(w);
+	int fds[RING_FDS], err = 0, i;
+
+	ring_fds(w->ring, fds);
+	for (i = 0; i < RING_FDS && !err; i++)
+		err = poll_set_put(set, POLL_RING + i, fds[i], POLLIN);
+	if (!err && w->v.events)
+		err = poll_set_put(set, POLL_FLOOD, events_flood_fd(w->v.events), POLLIN) ?:
+			      poll_set_put(set, POLL_COUNTED, events_counted_fd(w->v.events),
+					   POLLIN);
+	return err ?: poll_set_put(set, POLL_GSI, gsi ? w->gsi : -1, gsi);
+}
+
+/* What has come, but for what the ring is to do. */
+static void look_at(struct worker *w, const uint32_t *found)
+{
+	eventfd_t count;
+
+	if (found[POLL_MM_PIN])
+		fail(w, WORKER_FAILED, "the mm pin died");
+	if (found[POLL_BROKER])
+		fail(w, WORKER_FAILED, "the broker died");
+	if (found[POLL_SIGNAL])
+		w->stop = true;
+	if (found[POLL_GSI] & ~POLLPRI && events_mads_fd(w->v.events) >= 0)
+		events_mads(w->v.events);
+	if (found[POLL_GSI] & ~POLLIN)
+		w->status.stale = true;
+	if (found[POLL_COUNTED])
+		eventfd_read(events_counted_fd(w->v.events), &count);
+	if (!w->stop && found[POLL_FLOOD])
+		fail(w, WORKER_FAILED,
+		     vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
+					     "event flood from the guest");
+	if (!w->stop && found[POLL_HCA])
+		poll_hca(w);
+	if (found[POLL_XENSTORE] && xb_drain(w->xs))
+		w->look = true;
+}
+
 static void loop(struct worker *w)
 {
-	struct pollfd polls[POLLS] = {
-		[POLL_XENSTORE] = { .fd = xs_fileno(w->xs), .events = POLLIN },
-		[POLL_SIGNAL] = { .fd = w->signals, .events = POLLIN },
-		[POLL_MM_PIN] = { .fd = w->mm_pin, .events = POLLIN },
-		[POLL_BROKER] = { .fd = broker_fd(w->broker) }, /* hanging up */
-		[POLL_HCA] = { .fd = w->hca->ops->port_fd(w->hca), .events = POLLIN },
-		[POLL_FLOOD] = { .fd = -1, .events = POLLIN },
-		[POLL_COUNTED] = { .fd = -1, .events = POLLIN },
-		[POLL_MADS] = { .fd = -1, .events = POLLIN },
-		[POLL_STATS] = { .fd = -1, .events = POLLPRI },
-	};
-	int fds[RING_FDS] = { -1, -1 }, timeout, i;
-	eventfd_t count;
+	uint32_t found[POLL_SET_MOST];
+	struct poll_set set;
 	bool more = false;
+	int timeout, err;
 
+	err = poll_set_init(&set);
+	if (err) {
+		fail(w, WORKER_FAILED, "epoll: %s", strerror(-err));
+		return;
+	}
+	err = watch_own(w, &set);
 	w->look = true;
 	while (!w->stop) {
 		timeout = look_if_changed(w);
 		if (w->stop)
 			break;
 		if (w->ring) {
-			ring_fds(w->ring, fds);
-			polls[POLL_FLOOD].fd = w->v.events ? events_flood_fd(w->v.events) : -1;
-			polls[POLL_COUNTED].fd = w->v.events ? events_counted_fd(w->v.events) : -1;
-			polls[POLL_MADS].fd = events_mads_fd(w->v.events);
 			ratelimit_sooner(&timeout, status_update(&w->status, &w->v));
-			/* Not again before these are in the status. */
-			polls[POLL_STATS].fd = w->status.stale ? -1 : w->gsi;
 			ratelimit_sooner(&timeout, ring_timeout_ms(w->ring));
+			err = err ?: watch_ring(w, &set);
 		}
-		for (i = 0; i < RING_FDS; i++)
-			polls[POLL_RING + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-		if (poll(polls, POLLS, more ? 0 : timeout) < 0 && errno != EINTR)
-			fail(w, WORKER_FAILED, "poll: %s", strerror(errno));
-		if (polls[POLL_MM_PIN].revents)
-			fail(w, WORKER_FAILED, "the mm pin died");
-		if (polls[POLL_BROKER].revents)
-			fail(w, WORKER_FAILED, "the broker died");
-		if (polls[POLL_SIGNAL].revents)
-			w->stop = true;
-		if (polls[POLL_MADS].revents)
-			events_mads(w->v.events);
-		if (polls[POLL_STATS].revents)
-			w->status.stale = true;
-		if (polls[POLL_COUNTED].revents)
-			eventfd_read(polls[POLL_COUNTED].fd, &count);
-		if (!w->stop && polls[POLL_FLOOD].revents)
-			fail(w, WORKER_FAILED,
-			     vhca_is_faulty(&w->v) ? "too many queues of the guest end in errors" :
-						     "event flood from the guest");
-		if (!w->stop && polls[POLL_HCA].revents)
-			poll_hca(w);
-		if (polls[POLL_XENSTORE].revents && xb_drain(w->xs))
-			w->look = true;
+		err = err ?: poll_set_wait(&set, more ? 0 : timeout, found);
+		if (err) {
+			fail(w, WORKER_FAILED, "epoll: %s", strerror(-err));
+			break;
+		}
+		look_at(w, found);
 		if (!w->stop && w->ring)
 			serve_ring(w, &more);
 	}
+	poll_set_fini(&set);
 }
 
 /* Setting up */
@@ -393,48 +427,6 @@ static bool read_limit(void *from, const char *key, uint64_t *value)
 	return xb_read_number(w->xs, w->path, key, UINT64_MAX, value);
 }
 
-/* What is none of the words switches it off: whoever wrote it meant to restrict something. */
-static enum config_kernel read_kernel(struct worker *w)
-{
-	enum config_kernel kernel;
-	char word[16];
-
-	if (!xb_read(w->xs, w->path, CONFIG_KERNEL, word, sizeof(word)))
-		return CONFIG_KERNEL_ON;
-	kernel = config_kernel_find(word);
-	if (kernel < CONFIG_KERNELS)
-		return kernel;
-	log_warning(CONFIG_KERNEL "=%s is not known: off", word);
-	return CONFIG_KERNEL_OFF;
-}
-
-/* Who has made the nodes by hand may have left it to us. */
-static uint64_t read_guid(struct worker *w)
-{
-	char text[32];
-	uint64_t guid;
-
-	if (xb_read(w->xs, w->path, XEN_VHCA_FIELD_NODE_GUID, text, sizeof(text)) &&
-	    guid_parse(text, &guid))
-		return guid;
-	guid = attach_guid(w->xs, XBT_NULL, w->domid, w->devid);
-	guid_format(text, guid);
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_NODE_GUID, "%s", text);
-	return guid;
-}
-
-/* What is no list leaves the guest none. */
-static void read_pkeys(struct worker *w)
-{
-	char text[PKEYS_TEXT];
-
-	if (!xb_read(w->xs, w->path, CONFIG_PKEYS, text, sizeof(text)) ||
-	    pkeys_parse(text, &w->pkeys))
-		return;
-	log_warning(CONFIG_PKEYS "=%s is no list of indices: none", text);
-	w->pkeys = (struct pkeys){ .given = true };
-}
-
 static bool read_nodes(struct worker *w)
 {
 	uint64_t port = 1;
@@ -448,9 +440,9 @@ static bool read_nodes(struct worker *w)
 	if (!xb_read_number(w->xs, w->path, XEN_VHCA_FIELD_PORT, UINT8_MAX, &port))
 		port = 1;
 	w->port = port;
-	w->guid = read_guid(w);
-	w->kernel = read_kernel(w);
-	read_pkeys(w);
+	w->guid = nodes_guid(w->xs, w->path, w->domid, w->devid);
+	w->kernel = nodes_kernel(w->xs, w->path);
+	nodes_pkeys(w->xs, w->path, &w->pkeys);
 	quota_setup(&w->quota, read_limit, w);
 	return true;
 }
@@ -470,20 +462,6 @@ static bool set_watches(struct worker *w)
 		return true;
 	fail(w, WORKER_FAILED, "watching xenstore: %s", strerror(errno));
 	return false;
-}
-
-/* What does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
-static void write_nodes(struct worker *w)
-{
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_VERSIONS, "%u", XEN_VHCA_VERSION);
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, "%u",
-		 XEN_VHCA_MAX_RING_PAGE_ORDER);
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MW_ENTRIES, "1");
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MR_UMEM, "1");
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, "%u",
-		 XEN_VHCA_MAX_EVENT_VECTORS);
 }
 
 /* While it is root. Where dom0 has no such module, guests have no management. */
@@ -627,7 +605,7 @@ static bool set_up(struct worker *w)
 		return false;
 	}
 	end_old_connection(w);
-	write_nodes(w);
+	nodes_write(w->xs, w->path);
 	if (!read_nodes(w) || !check_hca(w))
 		return false;
 	raise_limits(&w->quota);

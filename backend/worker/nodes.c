@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * nodes.c - see nodes.h.
+ */
+#include "config/guid.h"
+#include "shared-ring/vhca.h"
+#include "util/log.h"
+#include "worker/nodes.h"
+#include "xen/attach.h"
+#include "xen/xenbus.h"
+
+/* What is none of the words switches it off: whoever wrote it meant to restrict something. */
+enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path)
+{
+	enum config_kernel kernel;
+	char word[16];
+
+	if (!xb_read(xs, path, CONFIG_KERNEL, word, sizeof(word)))
+		return CONFIG_KERNEL_ON;
+	kernel = config_kernel_find(word);
+	if (kernel < CONFIG_KERNELS)
+		return kernel;
+	log_warning(CONFIG_KERNEL "=%s is not known: off", word);
+	return CONFIG_KERNEL_OFF;
+}
+
+uint64_t nodes_guid(struct xs_handle *xs, const char *path, unsigned int domid, unsigned int devid)
+{
+	char text[32];
+	uint64_t guid;
+
+	if (xb_read(xs, path, XEN_VHCA_FIELD_NODE_GUID, text, sizeof(text)) &&
+	    guid_parse(text, &guid))
+		return guid;
+	guid = attach_guid(xs, XBT_NULL, domid, devid);
+	guid_format(text, guid);
+	xb_write(xs, path, XEN_VHCA_FIELD_NODE_GUID, "%s", text);
+	return guid;
+}
+
+/* What is no list leaves the guest none. */
+void nodes_pkeys(struct xs_handle *xs, const char *path, struct pkeys *pkeys)
+{
+	char text[PKEYS_TEXT];
+
+	if (!xb_read(xs, path, CONFIG_PKEYS, text, sizeof(text)) || pkeys_parse(text, pkeys))
+		return;
+	log_warning(CONFIG_PKEYS "=%s is no list of indices: none", text);
+	*pkeys = (struct pkeys){ .given = true };
+}
+
+void nodes_write(struct xs_handle *xs, const char *path)
+{
+	xb_write(xs, path, XEN_VHCA_FIELD_VERSIONS, "%u", XEN_VHCA_VERSION);
+	xb_write(xs, path, XEN_VHCA_FIELD_MAX_RING_PAGE_ORDER, "%u", XEN_VHCA_MAX_RING_PAGE_ORDER);
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_EVENTS, "1");
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_PERSISTENT, "1");
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_MW_ENTRIES, "1");
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_MR_UMEM, "1");
+	xb_write(xs, path, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, "%u", XEN_VHCA_MAX_EVENT_VECTORS);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * nodes.h - what a vHCA's backend directory in xenstore says of it, and what its worker writes there.
+ */
+#ifndef XEN_IB_WORKER_NODES_H
+#define XEN_IB_WORKER_NODES_H
+
+#include <stdint.h>
+#include <xenstore.h>
+
+#include "config/pkeys.h"
+#include "config/spec.h"
+
+/* nodes_kernel - what the guest's kernel may do. */
+enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path);
+
+/* nodes_guid - the vHCA's node GUID. Who has made the nodes by hand may have left it to us: it is written then. */
+uint64_t nodes_guid(struct xs_handle *xs, const char *path, unsigned int domid, unsigned int devid);
+
+/* nodes_pkeys - the P_Keys that the guest may use; *pkeys is as it was if nothing is said. */
+void nodes_pkeys(struct xs_handle *xs, const char *path, struct pkeys *pkeys);
+
+/* nodes_write - what is offered and does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
+void nodes_write(struct xs_handle *xs, const char *path);
+
+#endif
