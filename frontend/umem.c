@@ -14,20 +14,22 @@
 /* UMEM_ADDs on the way at once, of one umem. */
 #define ADD_DEPTH 8U
 
-/* The pages of a umem that is pinned, one by one. */
+/* The pages of a umem that is pinned, one by one. They lie in pieces of the guest's own frames. */
 static struct page **list_pages(struct ib_umem *ib)
 {
-	size_t count = ib_umem_num_pages(ib), i = 0;
-	struct sg_page_iter iter;
+	size_t count = ib_umem_num_pages(ib), i = 0, end;
+	struct scatterlist *sg;
 	struct page **pages;
+	unsigned long pfn;
 
 	pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return NULL;
-	for_each_sgtable_page(&ib->sgt_append.sgt, &iter, 0) {
-		if (i == count)
-			break;
-		pages[i++] = sg_page_iter_page(&iter);
+	for (sg = ib->sgt_append.sgt.sgl; sg && i < count; sg = sg_next(sg)) {
+		pfn = page_to_pfn(sg_page(sg));
+		end = min(count, i + (PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT));
+		while (i < end)
+			pages[i++] = pfn_to_page(pfn++);
 	}
 	return pages;
 }
