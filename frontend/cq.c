@@ -139,6 +139,22 @@ static void unmake(struct xenib_dev *dev, struct xenib_cq *cq)
 		xenib_events_give_bit(dev->events, cq->event_bit);
 }
 
+/* Perhaps in interrupt context. */
+static void give_bit(void *events, u64 bit)
+{
+	xenib_events_give_bit(events, bit);
+}
+
+/*
+ * Of a process's, and with no QP any more: the HCA writes nothing to it. Whatever is made in its
+ * memory is made after it is gone.
+ */
+static void retire(struct xenib_dev *dev, struct xenib_cq *cq)
+{
+	xenib_cmd_retire(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle, give_bit, dev->events,
+			 cq->event_bit);
+}
+
 static int create_kernel_cq(struct xenib_dev *dev, struct xenib_cq *cq,
 			    const struct ib_cq_init_attr *attr)
 {
@@ -220,9 +236,12 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xenib_cq *cq = to_xcq(ibcq);
 
 	end_events(dev, cq);
-	if (cq->k)
+	if (cq->k) {
 		xenib_kcq_withdraw(cq);
-	unmake(dev, cq);
+		unmake(dev, cq);
+	} else {
+		retire(dev, cq);
+	}
 	put_memory(cq);
 	return 0;
 }

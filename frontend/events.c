@@ -220,10 +220,14 @@ int xenib_events_take_bit(struct xenib_events *events, unsigned int vector, u32 
 /* The backend does not set it any more; what it has set before is not for the next CQ. */
 void xenib_events_give_bit(struct xenib_events *events, u32 bit)
 {
+	unsigned long flags;
+
 	if (!events || bit == XEN_VHCA_NO_EVENT)
 		return;
 	sync_clear_bit(bit, events->bits.page);
-	xa_erase_irq(&events->cqs, bit);
+	xa_lock_irqsave(&events->cqs, flags);
+	__xa_erase(&events->cqs, bit);
+	xa_unlock_irqrestore(&events->cqs, flags);
 }
 
 /* There is a place for it already, so nothing can fail. */

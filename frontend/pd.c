@@ -63,6 +63,9 @@ int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	if (dev->kernel)
 		xenib_pool_keys_put(&dev->kernel->pool, pd);
-	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_PD_FREE, pd->handle);
+	if (udata)
+		xenib_cmd_retire(dev->ring, XEN_VHCA_OP_PD_FREE, pd->handle, NULL, NULL, 0);
+	else
+		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_PD_FREE, pd->handle);
 	return 0;
 }

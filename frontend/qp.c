@@ -3,6 +3,8 @@
  * qp.c - queue pairs, in memory of a process, or of the kernel (kernel/qp.c).
  */
 #include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
 
 #include "kernel/kverbs.h"
 #include "vhca_check.h"
@@ -193,6 +195,7 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	}
 	if (qp->k)
 		xenib_kqp_publish(qp, init);
+	atomic_set(&qp->in_reset, !qp->k);
 
 	qp->event_obj = (struct xenib_event_obj){
 		.handle = qp->handle,
@@ -203,20 +206,91 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	return 0;
 }
 
+static void fill_modify(struct xenib_cmd *cmd, struct xenib_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	cmd->req.op = XEN_VHCA_OP_QP_MODIFY;
+	cmd->req.u.qp_modify.qp = qp->handle;
+	cmd->req.u.qp_modify.mask = mask;
+	xenib_qp_attr_to_wire(attr, mask, &cmd->req.u.qp_modify.attr);
+}
+
 static int modify(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct xenib_dev *dev = to_xdev(qp->ibqp.device);
-	struct xenib_cmd cmd = {
-		.req.op = XEN_VHCA_OP_QP_MODIFY,
-		.req.u.qp_modify = {
-			.qp = qp->handle,
-			.mask = mask,
-		},
-	};
+	struct xenib_cmd cmd = {};
 
 	xenib_events_again(dev->events, &qp->event_obj);
-	xenib_qp_attr_to_wire(attr, mask, &cmd.req.u.qp_modify.attr);
+	fill_modify(&cmd, qp, attr, mask);
 	return xenib_cmd_exec(dev->ring, &cmd);
+}
+
+/* Whether the device is sure to let the guest use this entry of the table of P_Keys. */
+static bool has_pkey(struct xenib_dev *dev, u16 index)
+{
+	u16 pkey;
+
+	return !ib_get_cached_pkey(&dev->ibdev, XENIB_PORT, index, &pkey) && pkey & 0x7fff;
+}
+
+/*
+ * Whether a QP in RESET is sure to become INIT by this: nothing is asked for that depends on more
+ * than what is known here. All else the backend is asked for, and waited for, so that the program
+ * has the device's own answer.
+ */
+static bool becomes_init(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 const struct xen_vhca_req *req)
+{
+	struct xenib_dev *dev = to_xdev(qp->ibqp.device);
+
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT &&
+	       ib_modify_qp_is_ok(IB_QPS_RESET, IB_QPS_INIT, qp->ibqp.qp_type, mask) &&
+	       (!(attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) || dev->attr.atomic_cap) &&
+	       vhca_check_request(req, &dev->attr) == XEN_VHCA_OK &&
+	       has_pkey(dev, attr->pkey_index);
+}
+
+static void init_done(struct xenib_cmd *cmd)
+{
+	if (cmd->error && cmd->error != -EIO)
+		pr_warn_ratelimited("xen-ibfront: QP %#x does not become INIT: error %d\n",
+				    cmd->req.u.qp_modify.qp, cmd->error);
+	kfree(cmd);
+}
+
+/*
+ * INIT alone is of no use: what follows is RTR, or the end. So nobody waits for it, and the
+ * backend does it with what follows. If it fails, against all expectation, so does RTR. Returns
+ * whether that was possible.
+ */
+static bool post_init(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct xenib_cmd *cmd;
+
+	if (!atomic_xchg(&qp->in_reset, 0))
+		return false;
+	cmd = kzalloc(sizeof(*cmd), GFP_KERNEL);
+	if (!cmd)
+		return false;
+	cmd->posted = init_done;
+	fill_modify(cmd, qp, attr, mask);
+	if (becomes_init(qp, attr, mask, &cmd->req) &&
+	    xenib_cmd_post(to_xdev(qp->ibqp.device)->ring, cmd))
+		return true;
+	kfree(cmd);
+	return false;
+}
+
+static int modify_user_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err;
+
+	if (post_init(qp, attr, mask))
+		return 0;
+	err = modify(qp, attr, mask);
+	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		atomic_set(&qp->in_reset, 1);
+	return err;
 }
 
 /* Once the backend is gone the QP does nothing any more, and may be told so. */
@@ -254,7 +328,7 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 		return xenib_gsi_modify_qp(qp, attr, mask);
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return xenib_refuse(to_xdev(ibqp->device), -EOPNOTSUPP, "QP attributes %#x", mask);
-	return qp->k ? modify_kernel_qp(qp, attr, mask) : modify(qp, attr, mask);
+	return qp->k ? modify_kernel_qp(qp, attr, mask) : modify_user_qp(qp, attr, mask);
 }
 
 int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

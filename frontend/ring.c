@@ -24,6 +24,9 @@
 /* How often a waiting command looks whether the backend is still there. */
 #define BACKEND_CHECK (5 * HZ)
 
+/* How long the backend need not know of what is posted. */
+#define POST_DELAY msecs_to_jiffies(10)
+
 #define MAX_RING_PAGES BIT(XEN_VHCA_MAX_RING_PAGE_ORDER)
 
 /* A page shared with the backend. */
@@ -43,6 +46,11 @@ struct xenib_ring {
 	DECLARE_BITMAP(busy, VHCA_RING_MAX_ENTRIES);
 	bool dead;
 	struct work_struct *on_death; /* or NULL */
+	bool may_post;                /* the backend knows of that */
+	unsigned int posted;          /* on the ring, without a response */
+	bool hidden;                  /* some of which the backend has not been told */
+	struct delayed_work tell;
+	struct list_head ended; /* posted commands that have a response, to be handed back */
 	wait_queue_head_t slot_free;
 
 	unsigned int slots;
@@ -67,8 +75,25 @@ static void finish_cmd(struct xenib_ring *ring, unsigned int slot, int error)
 	__clear_bit(slot, ring->busy);
 	cmd->error = error;
 	trace_xenib_cmd_done(ring->xbdev, &cmd->req, &cmd->rsp, error);
-	complete(&cmd->done);
+	if (cmd->posted) {
+		ring->posted--;
+		list_add_tail(&cmd->link, &ring->ended);
+	} else {
+		complete(&cmd->done);
+	}
 	wake_up(&ring->slot_free);
+}
+
+/* Leaves the lock, without which what is posted is handed back. */
+static void unlock(struct xenib_ring *ring, unsigned long flags)
+{
+	struct xenib_cmd *cmd, *next;
+	LIST_HEAD(ended);
+
+	list_splice_init(&ring->ended, &ended);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	list_for_each_entry_safe(cmd, next, &ended, link)
+		cmd->posted(cmd);
 }
 
 static void kill_locked(struct xenib_ring *ring)
@@ -89,7 +114,7 @@ void xenib_ring_kill(struct xenib_ring *ring)
 
 	spin_lock_irqsave(&ring->lock, flags);
 	kill_locked(ring);
-	spin_unlock_irqrestore(&ring->lock, flags);
+	unlock(ring, flags);
 }
 
 bool xenib_ring_is_dead(struct xenib_ring *ring)
@@ -157,7 +182,7 @@ static irqreturn_t ring_interrupt(int irq, void *arg)
 		if (err)
 			kill_locked(ring);
 	}
-	spin_unlock_irqrestore(&ring->lock, flags);
+	unlock(ring, flags);
 
 	if (err) {
 		dev_err_ratelimited(&ring->xbdev->dev, "the backend broke the protocol: closing\n");
@@ -167,16 +192,11 @@ static irqreturn_t ring_interrupt(int irq, void *arg)
 	return IRQ_HANDLED;
 }
 
-/* With the lock held. */
-static bool push_locked(struct xenib_ring *ring, struct xenib_cmd *cmd, bool *notify)
+/* With the lock held: into a slot. The backend does not see it yet. False if none is free. */
+static bool put_locked(struct xenib_ring *ring, struct xenib_cmd *cmd)
 {
 	unsigned int slot = find_first_zero_bit(ring->busy, ring->slots);
 
-	if (ring->dead) {
-		cmd->error = -EIO;
-		complete(&cmd->done);
-		return true;
-	}
 	if (slot >= ring->slots)
 		return false;
 
@@ -187,7 +207,28 @@ static bool push_locked(struct xenib_ring *ring, struct xenib_cmd *cmd, bool *no
 		memcpy(ring->data[slot].page, cmd->data, cmd->data_size);
 	trace_xenib_cmd_send(ring->xbdev, &cmd->req, cmd->data_size);
 	vhca_front_put(&ring->front, &cmd->req);
-	*notify = vhca_front_push(&ring->front);
+	return true;
+}
+
+/* With the lock held: the backend sees all that was put. Returns whether it is to be notified. */
+static bool show_locked(struct xenib_ring *ring)
+{
+	if (ring->hidden)
+		cancel_delayed_work(&ring->tell);
+	ring->hidden = false;
+	return vhca_front_push(&ring->front);
+}
+
+static bool push_locked(struct xenib_ring *ring, struct xenib_cmd *cmd, bool *notify)
+{
+	if (ring->dead) {
+		cmd->error = -EIO;
+		complete(&cmd->done);
+		return true;
+	}
+	if (!put_locked(ring, cmd))
+		return false;
+	*notify = show_locked(ring);
 	return true;
 }
 
@@ -204,6 +245,46 @@ static bool try_push(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	if (notify)
 		notify_remote_via_irq(ring->irq);
 	return pushed;
+}
+
+static void tell_work(struct work_struct *work)
+{
+	struct xenib_ring *ring = container_of(to_delayed_work(work), struct xenib_ring, tell);
+	bool notify = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (ring->hidden && !ring->dead)
+		notify = show_locked(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (notify)
+		notify_remote_via_irq(ring->irq);
+}
+
+/* With the lock held. Most slots are for those who wait. */
+static bool may_post(const struct xenib_ring *ring)
+{
+	return ring->may_post && !ring->dead && ring->posted < ring->slots / 4;
+}
+
+bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd)
+{
+	unsigned long flags;
+	bool put;
+
+	cmd->req.flags |= XEN_VHCA_REQ_POSTED;
+	spin_lock_irqsave(&ring->lock, flags);
+	put = may_post(ring) && put_locked(ring, cmd);
+	if (put) {
+		ring->posted++;
+		if (!ring->hidden)
+			schedule_delayed_work(&ring->tell, POST_DELAY);
+		ring->hidden = true;
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (!put)
+		cmd->req.flags &= ~XEN_VHCA_REQ_POSTED;
+	return put;
 }
 
 int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable)
@@ -255,18 +336,63 @@ static bool still_there(const struct xen_vhca_rsp *rsp)
 	return rsp->status == XEN_VHCA_E_BUSY || rsp->status == XEN_VHCA_E_HCA;
 }
 
+/* How the end of an object has ended. */
+static int destroyed(struct xenib_ring *ring, const struct xenib_cmd *cmd)
+{
+	if (!cmd->error || xenib_ring_is_dead(ring))
+		return 0;
+	dev_warn_ratelimited(&ring->xbdev->dev, "operation %u on handle %#x: status %u, errno %u\n",
+			     cmd->req.op, cmd->req.u.object.handle, cmd->rsp.status,
+			     cmd->rsp.hca_errno);
+	return still_there(&cmd->rsp) ? -EBUSY : 0;
+}
+
 int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle)
 {
 	struct xenib_cmd cmd = { .req.op = op, .req.u.object.handle = handle };
-	int err;
 
 	xenib_cmd_send(ring, &cmd, false);
-	err = xenib_cmd_wait(ring, &cmd);
-	if (!err || xenib_ring_is_dead(ring))
-		return 0;
-	dev_warn_ratelimited(&ring->xbdev->dev, "operation %u on handle %#x: status %u, errno %u\n",
-			     op, handle, cmd.rsp.status, cmd.rsp.hca_errno);
-	return still_there(&cmd.rsp) ? -EBUSY : 0;
+	xenib_cmd_wait(ring, &cmd);
+	return destroyed(ring, &cmd);
+}
+
+/* The end of an object that is posted. */
+struct retirement {
+	struct xenib_cmd cmd;
+	struct xenib_ring *ring;
+	void (*gone)(void *context, u64 number);
+	void *context;
+	u64 number;
+};
+
+static void retired(struct xenib_cmd *cmd)
+{
+	struct retirement *r = container_of(cmd, struct retirement, cmd);
+
+	if (!destroyed(r->ring, cmd) && r->gone)
+		r->gone(r->context, r->number);
+	kfree(r);
+}
+
+void xenib_cmd_retire(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle,
+		      void (*gone)(void *context, u64 number), void *context, u64 number)
+{
+	struct retirement *r = kzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (r) {
+		*r = (struct retirement){
+			.cmd = { .req.op = op, .req.u.object.handle = handle, .posted = retired },
+			.ring = ring,
+			.gone = gone,
+			.context = context,
+			.number = number,
+		};
+		if (xenib_cmd_post(ring, &r->cmd))
+			return;
+		kfree(r);
+	}
+	if (!xenib_cmd_destroy(ring, op, handle) && gone)
+		gone(context, number);
 }
 
 static int share_page(struct xenib_ring *ring, struct shared_page *shared)
@@ -339,6 +465,9 @@ struct xenib_ring *xenib_ring_create(struct xenbus_device *xbdev, unsigned int o
 	ring->order = order;
 	spin_lock_init(&ring->lock);
 	init_waitqueue_head(&ring->slot_free);
+	INIT_DELAYED_WORK(&ring->tell, tell_work);
+	INIT_LIST_HEAD(&ring->ended);
+	ring->may_post = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_POSTED, 0);
 
 	err = xenbus_setup_ring(xbdev, GFP_KERNEL, &ring->sring, 1U << order, ring->sring_refs);
 	if (err)
@@ -371,6 +500,7 @@ err_free:
 void xenib_ring_destroy(struct xenib_ring *ring)
 {
 	xenib_ring_kill(ring);
+	cancel_delayed_work_sync(&ring->tell);
 	unbind_from_irqhandler(ring->irq, ring);
 	unshare_data(ring);
 	unshare_page(&ring->directory);

@@ -27,6 +27,8 @@ struct xenib_cmd {
 	size_t answer_size;
 	int error;
 	struct completion done;
+	void (*posted)(struct xenib_cmd *cmd); /* see xenib_cmd_post() */
+	struct list_head link;
 };
 
 /*
@@ -70,6 +72,16 @@ int xenib_cmd_wait(struct xenib_ring *ring, struct xenib_cmd *cmd);
 int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
 
 /*
+ * Posts a command: req.op is one that the protocol lets be posted. Nobody waits for it; the
+ * backend has done it before it begins with whatever is sent later. It is told of it with the
+ * next command, or a few milliseconds later, so this costs next to nothing. Returns false if that
+ * cannot be done now, or not with this backend: the caller then sends it and waits. Else
+ * cmd->posted is called once, perhaps in interrupt context: cmd->error says how it has ended, and
+ * nothing of the ring needs the command any more.
+ */
+bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd);
+
+/*
  * Sends op for an object that is to go away: a *_FREE, *_DESTROY, MR_DEREG, CTX_CLOSE. Returns
  * -EBUSY if the backend says that the object is in use, or that the HCA would not let it go.
  * Success in all other cases: the object is gone, or went with the backend.
@@ -79,5 +91,14 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
  * process that ends, and frees what the object needs, whether the driver agrees or not.
  */
 int xenib_cmd_destroy(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle);
+
+/*
+ * The same for an object that the HCA does nothing with any more, and for whose end nobody need
+ * wait: the command is posted if it can be.
+ * @gone: NULL, or called with context once the object is gone, perhaps in interrupt context. It
+ * is not called if the object is still there.
+ */
+void xenib_cmd_retire(struct xenib_ring *ring, u8 op, xen_vhca_handle_t handle,
+		      void (*gone)(void *context, u64 number), void *context, u64 number);
 
 #endif

@@ -193,7 +193,10 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct xenib_srq *srq = to_xsrq(ibsrq);
 
 	xenib_events_remove(dev->events, &srq->event_obj);
-	xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
+	if (srq->k)
+		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
+	else /* with no QP any more: the HCA takes nothing from it */
+		xenib_cmd_retire(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle, NULL, NULL, 0);
 	put_memory(srq);
 	return 0;
 }

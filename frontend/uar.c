@@ -152,6 +152,12 @@ err_put_gfn:
 	return err;
 }
 
+/* Perhaps in interrupt context. */
+static void put_place(void *gfns, u64 gfn)
+{
+	xenib_gfn_put(gfns, gfn);
+}
+
 /*
  * Also at the end of the last mapping, in munmap(). A page that is not given back
  * keeps its place.
@@ -160,8 +166,8 @@ void xenib_uar_return(struct xenib_uar *uar)
 {
 	struct xenib_dev *dev = uar->ctx->dev;
 
-	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_UAR_FREE, uar->handle))
-		xenib_gfn_put(dev->gfns, uar->frame);
+	xenib_cmd_retire(dev->ring, XEN_VHCA_OP_UAR_FREE, uar->handle, put_place, dev->gfns,
+			 uar->frame);
 }
 
 static struct xenib_uar *uar_alloc(struct ib_ucontext *ibuc, enum xenib_uar_type type)

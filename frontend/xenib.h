@@ -155,7 +155,8 @@ struct xenib_qp {
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
 	struct xenib_event_obj event_obj;
-	struct xenib_kqp *k;      /* NULL: a process's, or */
+	atomic_t in_reset;   /* as far as is known here: a process's that is new, or was reset */
+	struct xenib_kqp *k; /* NULL: a process's, or */
 	struct xenib_gsi_qp *gsi; /* the kernel's QP 1, which the backend does not know */
 };
 

@@ -69,6 +69,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-mw-entries = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mr-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-posted-requests = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -125,6 +126,9 @@
  *      not know it answers E_RESERVED.
  * feature-mads
  *      "1": GSI_OPEN and the commands that follow it are supported.
+ * feature-posted-requests
+ *      "1": REQ_POSTED is supported. Without it a frontend does not use the flag; a backend that
+ *      does not know it answers E_RESERVED.
  * max-event-vectors
  *      How many event channels there may be for completion events, 1 to 8. Without it: 1.
  * error
@@ -176,6 +180,7 @@
 #define XEN_VHCA_FIELD_FEATURE_MW_ENTRIES "feature-mw-entries"
 #define XEN_VHCA_FIELD_FEATURE_MR_UMEM "feature-mr-umem"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
+#define XEN_VHCA_FIELD_FEATURE_POSTED "feature-posted-requests"
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
 
@@ -263,7 +268,7 @@
  *
  *          0              1                2                3         octet
  * +---------------+---------------+---------------+---------------+
- * |              id               |       op      |    reserved   | 4
+ * |              id               |       op      |     flags     | 4
  * +---------------+---------------+---------------+---------------+
  * |                            reserved                           | 8
  * +---------------+---------------+---------------+---------------+
@@ -271,8 +276,17 @@
  *
  * id - 0 to RING_SIZE - 1, not in use by another outstanding request; names the data page.
  * op - XEN_VHCA_OP_*
+ * flags - XEN_VHCA_REQ_*
  * reserved - 0, here and below; the backend refuses anything else.
+ *
+ * REQ_POSTED: nobody waits for the response. If it is XEN_VHCA_OK, the backend need not make it
+ * visible, nor notify the frontend, before the next response of another kind. The frontend in turn
+ * need not make the request visible before the next one. What is posted has been done when a
+ * request behind it in the ring begins. Only UAR_FREE, PD_FREE, CQ_DESTROY, SRQ_DESTROY and QP_MODIFY
+ * can be posted (else E_RESERVED), and only with feature-posted-requests.
  */
+#define XEN_VHCA_REQ_POSTED (1u << 0)
+
 enum xen_vhca_op {
 	XEN_VHCA_OP_DEVICE_QUERY = 1,
 	XEN_VHCA_OP_PORT_QUERY = 2,
@@ -655,7 +669,7 @@ struct xen_vhca_index {
 struct xen_vhca_req {
 	uint16_t id;
 	uint8_t op;
-	uint8_t reserved0;
+	uint8_t flags; /* XEN_VHCA_REQ_* */
 	uint32_t reserved1;
 	union {
 		struct xen_vhca_object object;

@@ -579,13 +579,17 @@ struct rule {
 	const char *name;
 	uint16_t length; /* of the operation's own part */
 	uint8_t ends;    /* an object */
+	uint8_t flags;   /* that it can have, of the header */
 	check_fn *check;
 };
 
-#define RULE(op, member, fn) \
-	[XEN_VHCA_OP_##op] = { #op, sizeof(((struct xen_vhca_req *)0)->u.member), 0, fn }
-#define RULE_EMPTY(op) [XEN_VHCA_OP_##op] = { #op, 0, 0, check_none }
-#define RULE_END(op) [XEN_VHCA_OP_##op] = { #op, sizeof(struct xen_vhca_object), 1, check_object }
+#define RULE_FLAGS(op, member, flags, fn) \
+	[XEN_VHCA_OP_##op] = { #op, sizeof(((struct xen_vhca_req *)0)->u.member), 0, flags, fn }
+#define RULE(op, member, fn) RULE_FLAGS(op, member, 0, fn)
+#define RULE_EMPTY(op) [XEN_VHCA_OP_##op] = { #op, 0, 0, 0, check_none }
+#define RULE_END_FLAGS(op, flags) \
+	[XEN_VHCA_OP_##op] = { #op, sizeof(struct xen_vhca_object), 1, flags, check_object }
+#define RULE_END(op) RULE_END_FLAGS(op, 0)
 
 static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE_EMPTY(DEVICE_QUERY),
@@ -595,9 +599,9 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(CTX_OPEN, ctx_open, check_ctx_open),
 	RULE_END(CTX_CLOSE),
 	RULE(UAR_ALLOC, uar_alloc, check_uar_alloc),
-	RULE_END(UAR_FREE),
+	RULE_END_FLAGS(UAR_FREE, XEN_VHCA_REQ_POSTED),
 	RULE(PD_ALLOC, pd_alloc, check_pd_alloc),
-	RULE_END(PD_FREE),
+	RULE_END_FLAGS(PD_FREE, XEN_VHCA_REQ_POSTED),
 	RULE(UMEM_CREATE, umem_create, check_umem_create),
 	RULE(UMEM_ADD, umem_add, check_umem_add),
 	RULE_END(UMEM_DESTROY),
@@ -607,13 +611,13 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE_END(MW_FREE),
 	RULE(CQ_CREATE, cq_create, check_cq_create),
 	RULE(CQ_MODIFY, cq_modify, check_cq_modify),
-	RULE_END(CQ_DESTROY),
+	RULE_END_FLAGS(CQ_DESTROY, XEN_VHCA_REQ_POSTED),
 	RULE(SRQ_CREATE, srq_create, check_srq_create),
 	RULE(SRQ_MODIFY, srq_modify, check_srq_modify),
 	RULE(SRQ_QUERY, object, check_object),
-	RULE_END(SRQ_DESTROY),
+	RULE_END_FLAGS(SRQ_DESTROY, XEN_VHCA_REQ_POSTED),
 	RULE(QP_CREATE, qp_create, check_qp_create),
-	RULE(QP_MODIFY, qp_modify, check_qp_modify),
+	RULE_FLAGS(QP_MODIFY, qp_modify, XEN_VHCA_REQ_POSTED, check_qp_modify),
 	RULE(QP_QUERY, object, check_object),
 	RULE_END(QP_DESTROY),
 	RULE(MCAST_ATTACH, mcast, check_mcast),
@@ -635,7 +639,7 @@ enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
 	if (req->op >= XEN_VHCA_OPS || !rules[req->op].check)
 		return XEN_VHCA_E_OP;
 	rule = &rules[req->op];
-	if (req->reserved0 || req->reserved1 ||
+	if (req->flags & ~rule->flags || req->reserved1 ||
 	    !all_zero(req->u.octets, rule->length, sizeof(req->u.octets)))
 		return XEN_VHCA_E_RESERVED;
 	return rule->check(req, limits);

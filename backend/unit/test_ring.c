@@ -408,8 +408,72 @@ static void faults(void)
 	fixture_fini(&fix);
 }
 
+/* What has come until now: how many responses. */
+static unsigned int come(struct guest *g)
+{
+	struct xen_vhca_rsp rsp;
+	unsigned int n = 0;
+	int got;
+
+	while ((got = vhca_front_next(&g->front, &rsp)) == 1) {
+		CHECK(g->busy[rsp.id]);
+		g->busy[rsp.id] = false;
+		g->rsp[rsp.id] = rsp;
+		n++;
+	}
+	CHECK(!got);
+	return n;
+}
+
+/*
+ * What is posted is done, in its turn, and told with the next response that is waited for, at one notification; at
+ * once only if it was refused.
+ */
+static void posted(void)
+{
+	struct xen_vhca_req init = example_request(XEN_VHCA_OP_QP_MODIFY), req;
+	struct fixture_process p;
+	struct ring *s;
+	struct guest g;
+	struct fixture fix;
+	unsigned int i;
+
+	s = connect_guest(&g, &fix);
+	CHECK(!fixture_process(&fix, &p));
+	init.u.qp_modify.qp = p.qp;
+	init.flags = XEN_VHCA_REQ_POSTED;
+	for (i = 0; i < 3; i++)
+		send(&g, i, init);
+	CHECK(!ring_service(s));
+	CHECK(fix.v.counters.commands[XEN_VHCA_OP_QP_MODIFY] == 3 && !come(&g));
+	CHECK(!fix.v.counters.notifies);
+
+	/* put on the ring without a word, and shown with what follows */
+	init.id = 3;
+	CHECK(!vhca_front_put(&g.front, &init));
+	g.busy[3] = true;
+	CHECK(!ring_service(s) && fix.v.counters.commands[XEN_VHCA_OP_QP_MODIFY] == 3);
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_QP_DESTROY, .u.object.handle = p.qp };
+	send(&g, 4, req);
+	CHECK(!ring_service(s) && come(&g) == 5 && fix.v.counters.notifies == 1);
+	for (i = 0; i < 5; i++)
+		CHECK(!g.rsp[i].status);
+	CHECK(!vhca_front_more(&g.front));
+
+	/* the QP is gone; and a request that cannot be posted */
+	send(&g, 0, init);
+	CHECK(!ring_service(s) && come(&g) == 1 && g.rsp[0].status == XEN_VHCA_E_HANDLE);
+	CHECK(!vhca_front_more(&g.front) && fix.v.counters.notifies == 2);
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_PORT_QUERY, .flags = XEN_VHCA_REQ_POSTED };
+	send(&g, 0, req);
+	CHECK(!ring_service(s) && come(&g) == 1 && g.rsp[0].status == XEN_VHCA_E_RESERVED);
+	ring_free(s);
+	fixture_fini(&fix);
+}
+
 int main(void)
 {
+	posted();
 	faults();
 	idle_kicks();
 	bad_parameters();

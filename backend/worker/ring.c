@@ -125,7 +125,9 @@ static int take(struct ring *r)
 	}
 	run_command(cmd, r);
 	answer(r, cmd);
-	push(r);
+	/* What nobody waits for is told with the next response that somebody waits for. */
+	if (!(req.flags & XEN_VHCA_REQ_POSTED) || cmd->rsp.status)
+		push(r);
 	return 1;
 }
 

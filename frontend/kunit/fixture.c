@@ -31,6 +31,7 @@ int fixture_make(struct kunit *test, size_t size)
 	KUNIT_ASSERT_NOT_NULL(test, fixture->dev);
 	fixture->dev->xbdev = &fixture->xbdev;
 	fixture->dev->attr.max_mr_size = 1 << 30;
+	kunit_features = 1;
 	fixture->dev->ring = xenib_ring_create(&fixture->xbdev, 0, fixture_fault, fixture);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(fixture->dev->ring));
 	kunit_backend_start(&fixture->backend, kunit_page(0), 0);

@@ -256,6 +256,102 @@ static void test_malformed_response(struct kunit *test)
 	dereg(test, mr);
 }
 
+/* Posted commands (ring.c) */
+
+#define RETIRE(fixture, gone) \
+	xenib_cmd_retire((fixture)->dev->ring, XEN_VHCA_OP_PD_FREE, 5, count_gone, gone, 1)
+
+static void count_gone(void *context, u64 number)
+{
+	*(unsigned int *)context += number;
+}
+
+static u32 pds_freed(struct fixture *fixture)
+{
+	return fixture->backend.requests[XEN_VHCA_OP_PD_FREE];
+}
+
+/*
+ * The backend sees what is posted with the next command, or some time later. A quarter of the
+ * eight slots are for that; the next one is waited for.
+ */
+static void test_posted(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int gone = 0, i;
+	struct ib_mr *mr;
+
+	RETIRE(fixture, &gone);
+	RETIRE(fixture, &gone);
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 0);
+	KUNIT_EXPECT_EQ(test, gone, 0);
+	RETIRE(fixture, &gone);
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 3);
+	KUNIT_EXPECT_EQ(test, gone, 3);
+
+	RETIRE(fixture, &gone);
+	mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 4);
+	KUNIT_EXPECT_EQ(test, gone, 4);
+	dereg(test, mr);
+
+	RETIRE(fixture, &gone);
+	for (i = 0; i < 500 && READ_ONCE(gone) < 5; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 5);
+	KUNIT_EXPECT_EQ(test, gone, 5);
+}
+
+/* What the backend does not let go is not gone. What it does not know is. */
+static void test_posted_refused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int gone = 0;
+	struct ib_mr *mr;
+
+	fixture->backend.refuse[XEN_VHCA_OP_PD_FREE] = XEN_VHCA_E_BUSY;
+	RETIRE(fixture, &gone);
+	mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 1);
+	KUNIT_EXPECT_EQ(test, gone, 0);
+	fixture->backend.refuse[XEN_VHCA_OP_PD_FREE] = XEN_VHCA_E_HANDLE;
+	RETIRE(fixture, &gone);
+	dereg(test, mr);
+	KUNIT_EXPECT_EQ(test, gone, 1);
+}
+
+/* The channel ends before the backend has seen it, and after that. */
+static void test_posted_killed(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int gone = 0;
+
+	RETIRE(fixture, &gone);
+	xenib_ring_kill(fixture->dev->ring);
+	KUNIT_EXPECT_EQ(test, gone, 1);
+	RETIRE(fixture, &gone);
+	KUNIT_EXPECT_EQ(test, gone, 2);
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 0);
+}
+
+/* A backend that does not know of it has each command waited for. */
+static void test_posted_unknown(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int gone = 0;
+
+	xenib_ring_destroy(fixture->dev->ring);
+	kunit_features = 0;
+	fixture->dev->ring = xenib_ring_create(&fixture->xbdev, 0, fixture_fault, fixture);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(fixture->dev->ring));
+	kunit_backend_start(&fixture->backend, kunit_page(0), 0);
+	RETIRE(fixture, &gone);
+	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 1);
+	KUNIT_EXPECT_EQ(test, gone, 1);
+}
+
 struct delayed_kill {
 	struct delayed_work work;
 	struct xenib_ring *ring;
@@ -400,6 +496,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(test_busy_grants),
 	KUNIT_CASE(test_arena),
 	KUNIT_CASE(test_malformed_response),
+	KUNIT_CASE(test_posted),
+	KUNIT_CASE(test_posted_refused),
+	KUNIT_CASE(test_posted_killed),
+	KUNIT_CASE(test_posted_unknown),
 	KUNIT_CASE(test_killed),
 	KUNIT_CASE(test_events),
 	KUNIT_CASE(test_qp_attr),

@@ -13,6 +13,7 @@
 
 atomic_t kunit_grants;
 atomic_t kunit_busy_grants;
+unsigned int kunit_features;
 void (*kunit_notified)(unsigned int channel);
 
 static void *pages[MAX_PAGES];
@@ -148,6 +149,11 @@ void kunit_irq_lateeoi(unsigned int irq, unsigned int flags)
 enum xenbus_state kunit_driver_state(const char *path)
 {
 	return XenbusStateConnected;
+}
+
+unsigned int kunit_read_unsigned(const char *dir, const char *node, unsigned int without)
+{
+	return kunit_features;
 }
 
 int kunit_printf(struct xenbus_transaction t, const char *dir, const char *node, const char *format,

@@ -50,6 +50,10 @@ int kunit_printf(struct xenbus_transaction t, const char *dir, const char *node,
 int kunit_rm(struct xenbus_transaction t, const char *dir, const char *node);
 unsigned long kunit_page_to_gfn(struct page *page);
 
+/* What the backend's directory says of each feature. */
+extern unsigned int kunit_features;
+unsigned int kunit_read_unsigned(const char *dir, const char *node, unsigned int without);
+
 #define gnttab_alloc_grant_references kunit_alloc_refs
 #define gnttab_claim_grant_reference kunit_claim_ref
 #define gnttab_grant_foreign_access_ref kunit_grant_ref
@@ -64,6 +68,7 @@ unsigned long kunit_page_to_gfn(struct page *page);
 #define notify_remote_via_irq kunit_notify
 #define xen_irq_lateeoi kunit_irq_lateeoi
 #define xenbus_read_driver_state kunit_driver_state
+#define xenbus_read_unsigned kunit_read_unsigned
 #define xenbus_printf kunit_printf
 #define xenbus_rm kunit_rm
 #define xen_page_to_gfn kunit_page_to_gfn

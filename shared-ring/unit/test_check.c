@@ -55,11 +55,35 @@ static void reserved(void)
 		req.u.octets[sizeof(req.u.octets) - 1] = 1;
 		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
 		req = example_request(op);
-		req.reserved0 = 1;
+		req.flags = 1u << 1;
 		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
 		req = example_request(op);
 		req.reserved1 = 1u << 31;
 		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
+	}
+}
+
+/* Those alone whose response tells nothing that anybody needs. */
+static int can_be_posted(unsigned int op)
+{
+	return op == XEN_VHCA_OP_UAR_FREE || op == XEN_VHCA_OP_PD_FREE ||
+	       op == XEN_VHCA_OP_CQ_DESTROY || op == XEN_VHCA_OP_SRQ_DESTROY ||
+	       op == XEN_VHCA_OP_QP_MODIFY;
+}
+
+static void posted(void)
+{
+	struct xen_vhca_device_attr limits = example_limits();
+	unsigned int op;
+
+	for (op = 0; op < XEN_VHCA_OPS; op++) {
+		struct xen_vhca_req req = example_request(op);
+
+		if (!known(op))
+			continue;
+		req.flags = XEN_VHCA_REQ_POSTED;
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits),
+		       can_be_posted(op) ? XEN_VHCA_OK : XEN_VHCA_E_RESERVED);
 	}
 }
 
@@ -528,6 +552,7 @@ int main(void)
 {
 	good_requests();
 	reserved();
+	posted();
 	trailing();
 	memory();
 	inline_mr();

@@ -11,6 +11,11 @@
 #include "example.h"
 #include "hostile.h"
 
+/* As enum ibv_qp_attr_mask and ibv_qp_state. */
+#define QP_STATE (1u << 0)
+#define QPS_RESET 0
+#define QPS_RTS 3
+
 #define RANDOM_REQUESTS 1000 /* if --count does not say it */
 
 static bool known(unsigned int op)
@@ -34,6 +39,14 @@ static void run_operations(const void *arg)
 	hostile_end(&h);
 }
 
+/* Those alone of which nobody needs to know how they have ended. */
+static bool can_be_posted(unsigned int op)
+{
+	return op == XEN_VHCA_OP_UAR_FREE || op == XEN_VHCA_OP_PD_FREE ||
+	       op == XEN_VHCA_OP_CQ_DESTROY || op == XEN_VHCA_OP_SRQ_DESTROY ||
+	       op == XEN_VHCA_OP_QP_MODIFY;
+}
+
 /* Every octet behind the operation's own part, and each reserved field of the header. */
 static void run_reserved(const void *arg)
 {
@@ -47,8 +60,12 @@ static void run_reserved(const void *arg)
 		if (!known(op))
 			continue;
 		req = example_request(op);
-		req.reserved0 = 1;
-		REFUSED(&h.v, &req, E_RESERVED, "reserved0");
+		req.flags = 1u << 1;
+		REFUSED(&h.v, &req, E_RESERVED, "flags");
+		if (!can_be_posted(op)) {
+			req.flags = XEN_VHCA_REQ_POSTED;
+			REFUSED(&h.v, &req, E_RESERVED, "what cannot be posted");
+		}
 		req = example_request(op);
 		req.reserved1 = 0x80000000;
 		REFUSED(&h.v, &req, E_RESERVED, "reserved1");
@@ -56,6 +73,51 @@ static void run_reserved(const void *arg)
 		req.u.octets[sizeof(req.u.octets) - 1] = 1;
 		REFUSED(&h.v, &req, E_RESERVED, "the last octet");
 	}
+	hostile_end(&h);
+}
+
+/*
+ * Posted requests: as many as there can be before one that is waited for; and those that are in a wrong state, forged, or
+ * given again, which are told at once.
+ */
+static void run_posted(const void *arg)
+{
+	struct xen_vhca_req req, modify = {
+		.op = XEN_VHCA_OP_QP_MODIFY,
+		.flags = XEN_VHCA_REQ_POSTED,
+		.u.qp_modify.mask = QP_STATE,
+	};
+	struct hostile h;
+	unsigned int i;
+
+	(void)arg;
+	hostile_begin(&h);
+	modify.u.qp_modify.qp = h.p.qp;
+	modify.u.qp_modify.attr.state = QPS_RESET;
+	for (i = 1; i < h.v.entries; i++)
+		vf_send(&h.v, &modify, NULL, 0);
+	req = modify;
+	req.flags = 0;
+	require(!vf_do(&h.v, &req)->status, "the QP is reset");
+	vf_collect(&h.v, 0);
+
+	modify.u.qp_modify.attr.state = QPS_RTS;
+	REFUSED(&h.v, &modify, E_HCA, "RTS of a QP in RESET");
+	modify.u.qp_modify.qp = h.p.cq;
+	REFUSED(&h.v, &modify, E_HANDLE, "RTS of a CQ");
+	req = vf_object(XEN_VHCA_OP_CQ_DESTROY, h.p.cq);
+	req.flags = XEN_VHCA_REQ_POSTED;
+	REFUSED(&h.v, &req, E_BUSY, "the end of a CQ that a QP needs");
+	req = vf_object(XEN_VHCA_OP_PD_FREE, h.p.pd);
+	req.flags = XEN_VHCA_REQ_POSTED;
+	REFUSED(&h.v, &req, E_BUSY, "the end of a PD that a QP needs");
+
+	req = vf_alloc_pd(h.p.ctx);
+	req = vf_object(XEN_VHCA_OP_PD_FREE, vf_make(&h.v, &req, NULL, 0));
+	req.flags = XEN_VHCA_REQ_POSTED;
+	vf_send(&h.v, &req, NULL, 0);
+	REFUSED(&h.v, &req, E_HANDLE, "the end of a PD that has ended");
+	vf_collect(&h.v, 0);
 	hostile_end(&h);
 }
 
@@ -217,6 +279,8 @@ static void run_random(const void *arg)
 static const struct check_case cases[] = {
 	CHECK_CASE("request-operation", run_operations, "operations that do not exist",
 		   .together = true),
+	CHECK_CASE("request-posted", run_posted,
+		   "posted requests in wrong states, and as many as fit", .together = true),
 	CHECK_CASE("request-reserved", run_reserved, "reserved fields that are not zero",
 		   .together = true),
 	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA",
