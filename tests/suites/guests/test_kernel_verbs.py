@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """guest2's kernel uses its device by itself: xen-ibfront with kverbs=1, and a module that posts and polls."""
 
+import os
+
 import pytest
 
 from harness import daemon, guest, hca, ktest, lab, leftovers, pairs, wait
@@ -8,6 +10,7 @@ from harness import daemon, guest, hca, ktest, lab, leftovers, pairs, wait
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(240)]
 
 GUEST = "guest2"
+KILLS = int(os.environ.get("KILLS") or 100)  # of the worker, in test_kill_worker_again_and_again
 
 
 def attach(*keys):
@@ -105,9 +108,8 @@ def test_processes(loaded):
     pairs.run(GUEST)
 
 
-def test_kill_worker(loaded):
-    """In mid-traffic: all that was posted completes, the module ends what it has, and can begin again."""
-    before = hca.objects()
+def kill_worker():
+    """In mid-traffic: all that was posted completes, the module ends what it has."""
     ktest.run(GUEST, "death")
     hca.until_messages(100)
     worker = daemon.worker(GUEST)
@@ -115,5 +117,32 @@ def test_kill_worker(loaded):
     guest.until_new_worker(GUEST, worker)
     said = ktest.log(GUEST)
     assert "nothing is left" in said and "not" not in said.replace("nothing", ""), said
+
+
+def test_kill_worker(loaded):
+    """And the module can begin again."""
+    before = hca.objects()
+    kill_worker()
     leftovers.until_no_more_than("no object is left in the HCA", before)
+    ktest.run(GUEST, "rc-event")
+
+
+def free_kib():
+    """What the guest has of memory, without what it can do without."""
+    return int(lab.run(GUEST, "sync; echo 3 >/proc/sys/vm/drop_caches; awk '/^MemFree/ { print $2 }' /proc/meminfo"))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300 + 15 * KILLS)
+def test_kill_worker_again_and_again(loaded):
+    """So many times. Nothing gathers: no objects, no grants in use, no pages of the kernel's pool, which has 4 MiB at first."""
+    kill_worker()
+    before = leftovers.objects_but_pages()
+    grants = daemon.grants_at_rest("guest1", GUEST)
+    free = wait.settled(free_kib)
+    for _ in range(KILLS):
+        kill_worker()
+    leftovers.until_objects_but_pages_are("no object is left in the HCA", before)
+    wait.until("all grants are returned", lambda: daemon.mapped_grants("guest1", GUEST) == grants)
+    wait.until(f"as much memory is free as before, {free} KiB", lambda: free_kib() > free - 64 * KILLS)
     ktest.run(GUEST, "rc-event")
