@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A SCSI disk over RDMA, by iSER: the kernel of one machine serves memory of its own (LIO, set up by hand), and another one uses it."""
+"""A SCSI disk over RDMA, by iSER or by SRP: the kernel of one machine serves memory of its own (LIO, set up by hand), and another one uses it."""
 
 import contextlib
 
@@ -47,14 +47,47 @@ class Iser:
     modprobe -r ib_isert iscsi_target_mod"""
 
     @staticmethod
-    def connect(other):
+    def connect(where, other):
         node = f"iscsiadm -m node -T {NAME} -I iser -p {ipoib.ADDRESS[other]}:{ISCSI_PORT}"
         return f"modprobe -a ib_iser sd_mod && iscsid && {node},1 -o new && {node} --login"
 
     DISCONNECT = "iscsiadm -m node -u; iscsiadm -m node -o delete; iscsiadm -k 0; modprobe -r ib_iser"
 
 
-PROTOCOLS = {"iser": Iser}
+class Srp:
+    """By rdma_cm: what SRP has of its own asks by GID, of which all guests of a port have the same. The target is called by the port's
+    GUID, and knows initiators by their addresses."""
+
+    PORT = 5678
+    SERVICE = "00163e5352500001"
+
+    @classmethod
+    def serve(cls, where):
+        return f"""set -e
+        modprobe ib_srpt srpt_service_guid=0x{cls.SERVICE}
+        mkdir -p {TOP}/srpt
+        echo {cls.PORT} >{TOP}/srpt/discovery_auth/rdma_cm_port
+        guid=$(cut -d: -f5-8 {ipoib.device(where)}/ports/1/gids/0)
+        group={TOP}/srpt/$guid/$guid
+        mkdir -p $group/lun/lun_0 && ln -s {DISK} $group/lun/lun_0/disk
+        for initiator in {" ".join(ipoib.ADDRESS.values())}; do
+            mkdir -p $group/acls/$initiator/lun_0 && ln -s $group/lun/lun_0 $group/acls/$initiator/lun_0/disk
+        done
+        echo 1 >$group/enable"""
+
+    END = f"""cd {TOP}/srpt/*:*/*:* && echo 0 >enable
+    rm acls/*/lun_0/disk lun/lun_0/disk; rmdir acls/*/lun_0 acls/* lun/lun_0; cd ..; rmdir *:*; cd ..; rmdir *:*; cd ..; rmdir srpt
+    modprobe -r ib_srpt"""
+
+    @classmethod
+    def connect(cls, where, other):
+        login = f"id_ext={cls.SERVICE},ioc_guid={cls.SERVICE},dest={ipoib.ADDRESS[other]}:{cls.PORT}"
+        return f"modprobe -a ib_srp sd_mod && echo {login} | tee /sys/class/infiniband_srp/srp-*-1/add_target"
+
+    DISCONNECT = "for port in /sys/class/srp_remote_ports/*; do echo 1 >$port/delete; done; modprobe -r ib_srp"
+
+
+PROTOCOLS = {"iser": Iser, "srp": Srp}
 
 
 @contextlib.contextmanager
@@ -72,7 +105,7 @@ def served(protocol, where):
 def disk(protocol, where, other):
     """The name of the disk that a guest has, other of which serves it."""
     try:
-        lab.run(where, PROTOCOLS[protocol].connect(other))
+        lab.run(where, PROTOCOLS[protocol].connect(where, other))
         yield wait.until("there is a disk", lambda: lab.call(where, "ls /dev/sd?").out.strip())
     finally:
         lab.call(where, f"{PROTOCOLS[protocol].DISCONNECT}; modprobe -r sd_mod")

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, ipoib, ktest, lab, process, programs, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, process, programs, tcp, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -123,8 +123,7 @@ def test_connected_file():
         expected = lab.run("guest1", f"head -c {BYTES} /dev/urandom >/tmp/sent && md5sum </tmp/sent")
         packets = f"cat /sys/class/net/{name}/statistics/tx_packets"
         before = int(lab.run("guest1", packets))
-        with lab.running("guest2", "socat -u TCP-LISTEN:7099,reuseaddr STDOUT | md5sum") as receiver:
-            wait.until("it listens", lambda: lab.ok("guest2", "ss -ltn | grep -q :7099"))
+        with tcp.server("guest2", 7099, "socat -u TCP-LISTEN:7099,reuseaddr STDOUT | md5sum") as receiver:
             lab.run("guest1", f"socat -u /tmp/sent TCP:{address}:7099; rm /tmp/sent")
             receiver.finish()
             assert expected in receiver.said()

@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from harness import TESTS, cm, hca, ipoib, lab, mpi, nfs, scsi, wait
+from harness import TESTS, cm, hca, ipoib, lab, mpi, nfs, scsi, tcp, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -31,14 +31,6 @@ def sending(least):
     assert sent >= least, f"{sent} octets were sent"
 
 
-@contextlib.contextmanager
-def server(where, port, command):
-    """It listens at that port of TCP."""
-    with lab.running(where, command) as process:
-        wait.until(f"somebody listens at {port}", lambda: lab.run(where, f"ss -Hltn 'sport = :{port}'"))
-        yield process
-
-
 # ---- TCP and UDP over IPoIB ----
 
 
@@ -47,7 +39,7 @@ def test_iperf3(where, other):
     """Both directions."""
     address = ipoib.ADDRESS[other]
     for options in ("", "-R"):
-        with server(other, 5201, f"iperf3 -s -1 -B {address}") as process, sending(4 * MIB):
+        with tcp.server(other, 5201, f"iperf3 -s -1 -B {address}") as process, sending(4 * MIB):
             lab.run(where, f"iperf3 -c {address} -n 4M {options}", merge=True)
             process.finish()
 
@@ -56,7 +48,7 @@ def test_iperf3(where, other):
 def test_netperf(where, other):
     """A stream by TCP, and requests by TCP and UDP."""
     address = ipoib.ADDRESS[other]
-    with server(other, 12865, f"netserver -D -4 -L {address}"):
+    with tcp.server(other, 12865, f"netserver -D -4 -L {address}"):
         for test, amount, least in [("TCP_STREAM", 4 * MIB, 4 * MIB), ("TCP_RR", 100, 2 * 100 * 50), ("UDP_RR", 100, 2 * 100 * 30)]:
             with sending(least):
                 lab.run(where, f"netperf -H {address} -t {test} -l -{amount}", merge=True)
