@@ -84,15 +84,12 @@ static void finish_cmd(struct xenib_ring *ring, unsigned int slot, int error)
 	wake_up(&ring->slot_free);
 }
 
-/* Leaves the lock, without which what is posted is handed back. */
-static void unlock(struct xenib_ring *ring, unsigned long flags)
+/* Without the lock, under which it was taken from the ring. */
+static void hand_back(struct list_head *ended)
 {
 	struct xenib_cmd *cmd, *next;
-	LIST_HEAD(ended);
 
-	list_splice_init(&ring->ended, &ended);
-	spin_unlock_irqrestore(&ring->lock, flags);
-	list_for_each_entry_safe(cmd, next, &ended, link)
+	list_for_each_entry_safe(cmd, next, ended, link)
 		cmd->posted(cmd);
 }
 
@@ -111,10 +108,13 @@ static void kill_locked(struct xenib_ring *ring)
 void xenib_ring_kill(struct xenib_ring *ring)
 {
 	unsigned long flags;
+	LIST_HEAD(ended);
 
 	spin_lock_irqsave(&ring->lock, flags);
 	kill_locked(ring);
-	unlock(ring, flags);
+	list_splice_init(&ring->ended, &ended);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	hand_back(&ended);
 }
 
 bool xenib_ring_is_dead(struct xenib_ring *ring)
@@ -174,6 +174,7 @@ static irqreturn_t ring_interrupt(int irq, void *arg)
 	struct xenib_ring *ring = arg;
 	unsigned int taken = 0;
 	unsigned long flags;
+	LIST_HEAD(ended);
 	int err = 0;
 
 	spin_lock_irqsave(&ring->lock, flags);
@@ -182,7 +183,9 @@ static irqreturn_t ring_interrupt(int irq, void *arg)
 		if (err)
 			kill_locked(ring);
 	}
-	unlock(ring, flags);
+	list_splice_init(&ring->ended, &ended);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	hand_back(&ended);
 
 	if (err) {
 		dev_err_ratelimited(&ring->xbdev->dev, "the backend broke the protocol: closing\n");
