@@ -347,6 +347,8 @@ void cmd_gone(struct cmd *cmd, struct object *obj)
 	struct vhca *v = cmd->v;
 	unsigned int i;
 
+	if (obj->type == OBJ_CQ)
+		watch_end(v->watches, &((struct cq *)obj)->watch);
 	pthread_mutex_lock(&v->lock);
 	for (i = 0; i < obj->n_deps; i++)
 		obj->deps[i]->refs--;

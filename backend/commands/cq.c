@@ -25,14 +25,34 @@ static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_cq_attr *attr
 	return cmd_use_queue(cmd, &a->dbr, 8, &attr->dbr);
 }
 
+/* It is watched before it is there, so none of its events is missed. */
+static enum xen_vhca_status create(struct cmd *cmd, struct cq *cq, struct hca_cq_attr *attr,
+				   struct hca_obj *made)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	struct watches *watches = attr->events ? cmd->v->watches : NULL;
+	enum xen_vhca_status status;
+	int err;
+
+	err = watch_begin(watches, cmd->ctx->hca, cq->event_bit, attr->vector, &cq->watch);
+	if (err)
+		return cmd_hca(cmd, err, "watching a CQ");
+	attr->user = cq->obj.handle;
+	attr->channel = cq->watch.channel;
+	status = cmd_hca(cmd, ops->cq_create(cmd->ctx->hca, attr, made), "creating a CQ");
+	if (status)
+		watch_end(watches, &cq->watch);
+	return status;
+}
+
 enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 {
 	const struct xen_vhca_cq_create *a = &cmd->req.u.cq_create;
-	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_cq_attr attr = {
 		.cqes = a->cqes,
 		.cqe_size = a->cqe_size,
 		.events = a->event_bit != XEN_VHCA_NO_EVENT,
+		.channel = -1,
 	};
 	enum xen_vhca_status status;
 	struct object *obj;
@@ -48,9 +68,8 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 	status = cmd_new(cmd, OBJ_CQ, sizeof(struct cq), &obj);
 	if (status)
 		return status;
-	attr.user = obj->handle;
 	((struct cq *)obj)->event_bit = a->event_bit;
-	status = cmd_hca(cmd, ops->cq_create(cmd->ctx->hca, &attr, &cq), "creating a CQ");
+	status = create(cmd, (struct cq *)obj, &attr, &cq);
 	if (status) {
 		cmd_drop(cmd, obj);
 		return status;

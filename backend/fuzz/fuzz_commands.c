@@ -37,6 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int n = 0, kind = octet(&in);
 
 	fixture_init(&fix, kind & 1, NULL);
+	if (kind & 64)
+		fixture_watches(&fix);
 	if (kind & 2)
 		fixture_events(&fix);
 	if (kind & 16)

@@ -48,6 +48,7 @@ struct hca_cq_attr {
 	uint32_t uar_index;
 	uint32_t vector; /* those of different ones have different event queues, if it has several */
 	bool events;     /* completion events; of a context that has events */
+	int channel;     /* where they go: of channel_open(), or -1: the context's own */
 };
 
 struct hca_srq_attr {
@@ -101,6 +102,12 @@ struct hca_ops {
 	 */
 	int (*completion_fd)(struct hca_ctx *ctx);
 	int (*next_completion)(struct hca_ctx *ctx, uint64_t *user);
+	/*
+	 * A descriptor for completion events of one CQ alone, or -errno. It is the caller's, who
+	 * closes it. Reading it takes one: 1, 0 if there is none, -errno if none will come any more.
+	 */
+	int (*channel_open)(struct hca_ctx *ctx);
+	int (*channel_next)(struct hca *hca, int channel);
 	int (*event_fd)(struct hca_ctx *ctx);
 	int (*next_event)(struct hca_ctx *ctx, struct hca_event *event);
 

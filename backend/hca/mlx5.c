@@ -231,6 +231,19 @@ static int next_completion(struct hca_ctx *ctx, uint64_t *user)
 	return uverbs_next_completion(completion_fd(ctx), user);
 }
 
+static int channel_open(struct hca_ctx *ctx)
+{
+	return uverbs_open_completions(fd_of(ctx));
+}
+
+static int channel_next(struct hca *hca, int channel)
+{
+	uint64_t unused;
+
+	(void)hca;
+	return uverbs_next_completion(channel, &unused);
+}
+
 static int event_fd(struct hca_ctx *ctx)
 {
 	return to_ctx(ctx)->events;
@@ -418,6 +431,7 @@ static const struct hca_ops mlx5_ops = {
 	.port_fd = port_fd, .next_port_event = next_port_event,
 	.ctx_open = ctx_open, .ctx_close = ctx_close,
 	.completion_fd = completion_fd, .next_completion = next_completion,
+	.channel_open = channel_open, .channel_next = channel_next,
 	.event_fd = event_fd, .next_event = next_event,
 	.uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,

@@ -19,12 +19,13 @@
 int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
 {
 	const struct mlx5 *m = to_ctx(ctx)->mlx5;
+	const int channel = attr->channel >= 0 ? attr->channel : to_ctx(ctx)->completions;
 	/* The kernel makes a CQ of the next power of two above cqe: of attr->cqes entries. */
 	struct ib_uverbs_create_cq req = {
 		.user_handle = attr->user,
 		.cqe = attr->cqes - 1,
 		.comp_vector = (m->vector + attr->vector) % m->vectors,
-		.comp_channel = attr->events ? to_ctx(ctx)->completions : -1,
+		.comp_channel = attr->events ? channel : -1,
 	};
 	struct mlx5_ib_create_cq driver = {
 		.buf_addr = attr->buf,

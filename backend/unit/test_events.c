@@ -21,6 +21,8 @@
 
 #define PROCESSES 6u
 
+static bool watches; /* the transport tells of completions */
+
 static void *bits_page(struct fixture *fix)
 {
 	return shm_page(fix->shm, FIXTURE_BITS_REF);
@@ -83,6 +85,8 @@ static void start_with(struct fixture *fix, uint32_t event_vectors)
 	quota.bytes.limit = 1 << 30; /* for many processes */
 	fixture_init(fix, false, &quota);
 	fix->vectors = event_vectors;
+	if (watches)
+		fixture_watches(fix);
 	fixture_events(fix);
 }
 
@@ -121,7 +125,7 @@ static void *complete_much(void *arg)
 static void no_completion_is_lost(void)
 {
 	struct storm storm = { .rounds = 30000 };
-	unsigned int seen[PROCESSES] = { 0 }, i, looks = 0;
+	unsigned int seen[PROCESSES] = { 0 }, i, looks = 0, notifies;
 	pthread_t thread;
 	struct fixture fix;
 	bool behind;
@@ -142,9 +146,9 @@ static void no_completion_is_lost(void)
 	} while (behind);
 	pthread_join(thread, NULL);
 	pthread_mutex_lock(&fix.v.lock);
-	CHECK(fix.v.counters.event_notifies <= fix.v.counters.completions);
-	printf("%u completions, %u notifications, %u looks\n", storm.rounds,
-	       (unsigned int)fix.v.counters.event_notifies, looks);
+	notifies = fix.v.counters.event_notifies + shm_notified(fix.shm);
+	CHECK(notifies <= storm.rounds && !fix.v.counters.event_notifies == watches);
+	printf("%u completions, %u notifications, %u looks\n", storm.rounds, notifies, looks);
 	pthread_mutex_unlock(&fix.v.lock);
 	fixture_fini(&fix);
 }
@@ -254,6 +258,20 @@ static void keep_text(void *to, const char *text, size_t size)
 	memcpy(to, text, size < 4096 ? size : 4096);
 }
 
+/* So many of those that the transport has told of have been read. */
+static void wait_read_behind(struct fixture *fix, uint64_t events)
+{
+	uint64_t read;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&fix->v.lock);
+		read = fix->v.counters.read_behind;
+		pthread_mutex_unlock(&fix->v.lock);
+		CHECK(read <= events);
+	} while (read != events);
+}
+
 /* Who writes the status is woken by events, too, but once, until it has written. */
 static void counted(void)
 {
@@ -275,11 +293,15 @@ static void counted(void)
 		wait_for_bit(&fix, 0);
 		CHECK(fake_complete(&fix.fake, p.cq));
 		wait_for_bit(&fix, 0);
+		if (watches)
+			wait_read_behind(&fix, round * 2);
 		CHECK(!is_counted(&fix, 0));
 		while (status_update(&status, &fix.v) > 0)
 			sched_yield();
 		CHECK(strstr(text, "completions ") &&
 		      atoi(strstr(text, "completions ") + 12) == (int)round * 2);
+		CHECK(strstr(text, "event-latency ") &&
+		      atoi(strstr(text, "event-latency ") + 14) == (int)round * 2);
 	}
 	fixture_exit(&fix, &p);
 	fixture_fini(&fix);
@@ -639,21 +661,62 @@ static void bad_parameters(void)
 	fixture_fini(&fix);
 }
 
-int main(void)
+/* Channels of CQs end with them, in whatever way, and with what was to become one. */
+static void watched_cqs(void)
 {
-	bad_parameters();
-	not_negotiated();
+	struct fixture_process p[2], other;
+	struct fixture fix;
+	int fail;
+
+	start(&fix);
+	make_processes(&fix, p, 2);
+	CHECK(p[0].cq && !fake_complete(&fix.fake, 0));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p[1].qp));
+	CHECK(fake_complete(&fix.fake, p[1].cq));
+	wait_read_behind(&fix, 1);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, p[1].cq));
+	for (fail = 1; fail < 40; fail++) {
+		fix.shm->fail_in = fail;
+		if (fixture_process(&fix, &other))
+			CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, other.ctx));
+		else
+			fixture_exit(&fix, &other);
+		fix.shm->fail_in = 0;
+		fix.fake.fail_in = fail;
+		if (!fixture_process(&fix, &other))
+			fixture_exit(&fix, &other);
+		else if (fail > 1) /* there is a context */
+			CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, other.ctx));
+		fix.fake.fail_in = 0;
+	}
+	fixture_fini(&fix); /* with what is left */
+}
+
+static void completions(void)
+{
 	only_who_is_there();
 	vectors();
 	no_completion_is_lost();
 	closing();
 	counted();
 	flood();
+}
+
+int main(void)
+{
+	bad_parameters();
+	not_negotiated();
+	completions();
 	faults();
 	faults_at_the_end();
 	rate();
 	asyncs();
 	full_ring();
 	hostile_guest();
+	watches = true;
+	bad_parameters();
+	completions();
+	faults_at_the_end();
+	watched_cqs();
 	return EXIT_SUCCESS;
 }

@@ -28,6 +28,19 @@ static inline void histogram_add(struct histogram *latency, uint64_t ns)
 	latency->buckets[bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1]++;
 }
 
+/* histogram_merge - as if all that was measured for other had been measured for this one, too. */
+static inline void histogram_merge(struct histogram *latency, const struct histogram *other)
+{
+	unsigned int i;
+
+	latency->count += other->count;
+	latency->sum_ns += other->sum_ns;
+	if (other->max_ns > latency->max_ns)
+		latency->max_ns = other->max_ns;
+	for (i = 0; i < HISTOGRAM_BUCKETS; i++)
+		latency->buckets[i] += other->buckets[i];
+}
+
 /*
  * histogram_quantile_ns - no more than this took the given share (0 to 1000 permille) of all: the upper end of
  * its bucket, or the longest if that is less. 0 if nothing was measured.

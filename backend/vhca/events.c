@@ -6,7 +6,10 @@
  * closed, reports it once and does not keep the thread awake. So each is read until it is empty,
  * or, after BATCHES of them, put behind the others.
  *
- * Each completion may wake the thread and notify the guest. A guest that clears its bits and arms
+ * Where the transport tells of completions itself (watch.h), the thread reads what that has told of, and
+ * the rest is about asynchronous events alone. Elsewhere each completion comes this way:
+ *
+ * It may wake the thread and notify the guest. A guest that clears its bits and arms
  * its CQs as fast as it can would have the thread do nothing else, so it reads at a limited rate: beyond
  * that it sleeps for a millisecond or two when it has read all, and what comes meanwhile is read
  * together. The kernel keeps it until then, so none is lost, and it is no more than the HCA can
@@ -58,11 +61,13 @@ struct events {
 	uint64_t retry_at_ms;
 	struct ratelimit reads;
 	bool more; /* a descriptor was left with something in it */
+	bool more_watched;
 };
 
 /* What a descriptor is: a context's handle, and which one of its two. */
 #define SOURCE(handle, async) ((uint64_t)(handle) << 1 | (async))
 #define SOURCE_WAKE UINT64_MAX
+#define SOURCE_WATCHES (UINT64_MAX - 1)
 
 static uint64_t now_ms(void)
 {
@@ -317,6 +322,24 @@ void events_look(struct events *e, struct context *ctx)
 		;
 }
 
+/* What the transport has told of. */
+static void read_watches(struct events *e)
+{
+	struct watches_got got = watches_read(e->v->watches);
+
+	if (got.events) {
+		pthread_mutex_lock(&e->v->lock);
+		e->v->counters.read_behind += got.events;
+		notify_of_counters(e);
+		pthread_mutex_unlock(&e->v->lock);
+	}
+	if (got.flood)
+		eventfd_write(e->flood, 1);
+	if (got.more)
+		eventfd_write(e->wake, 1);
+	e->more_watched = got.more;
+}
+
 /* There is more: hear of it again. If there has been more for too long, that is not by chance. */
 static void put_behind(struct events *e, struct context *ctx, int fd, uint64_t source)
 {
@@ -433,26 +456,33 @@ static void *run(void *arg)
 	struct epoll_event ready[READY];
 	struct events *e = arg;
 	eventfd_t count;
-	int i, n;
+	int i, n, watched;
 
 	while (!is_stopped(e)) {
 		n = epoll_wait(e->epoll, ready, READY, catch_up(e));
 		e->more = false;
+		watched = 0;
 		for (i = 0; i < n; i++) {
 			if (ready[i].data.u64 == SOURCE_WAKE)
 				eventfd_read(e->wake, &count);
-			else
+			else if (ready[i].data.u64 != SOURCE_WATCHES)
 				serve(e, ready[i].data.u64);
+			else
+				watched = 1;
 		}
-		if (n > 0)
-			keep_rate(e, n);
+		if (watched || e->more_watched)
+			read_watches(e);
+		if (n > watched)
+			keep_rate(e, n - watched);
 	}
 	return NULL;
 }
 
+/* Of watches it is said again as long as there are some, as they are taken piece by piece. */
 static int watch(struct events *e, int fd, uint64_t source)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = source };
+	const uint32_t edge = source == SOURCE_WATCHES ? 0 : EPOLLET;
+	struct epoll_event event = { .events = EPOLLIN | edge, .data.u64 = source };
 
 	return epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -518,6 +548,8 @@ static int open_descriptors(struct events *e)
 		goto err_counted;
 	}
 	err = watch(e, e->wake, SOURCE_WAKE);
+	if (!err && e->v->watches)
+		err = watch(e, watches_fd(e->v->watches), SOURCE_WATCHES);
 	if (!err)
 		return 0;
 	close(e->wake);
@@ -544,11 +576,25 @@ static void unmap_page(void *page)
 		munmap(page, XEN_VHCA_PAGE_SIZE);
 }
 
+static int bind_channels(struct events *e, const struct events_params *params)
+{
+	struct vhca *v = e->v;
+	uint32_t i;
+	int err;
+
+	err = watches_open(v->hca, v->t, params->cq_ref, params->channels, params->vectors,
+			   &v->watches);
+	if (err != -EOPNOTSUPP)
+		return err;
+	err = 0;
+	for (i = 0; !err && i < params->vectors; i++)
+		err = v->t->ops->bind(v->t, CHANNEL_EVENTS + i, params->channels[i]);
+	return err;
+}
+
 /* *what: at what it failed. */
 static int connect_guest(struct events *e, const struct events_params *params, const char **what)
 {
-	struct transport *t = e->v->t;
-	uint32_t i;
 	int err;
 
 	*what = "mapping the page of completion events";
@@ -561,8 +607,7 @@ static int connect_guest(struct events *e, const struct events_params *params, c
 		goto err_bits;
 	vhca_async_back_init(&e->async, e->ring);
 	*what = "binding the event channel of events";
-	for (i = 0; !err && i < params->vectors; i++)
-		err = t->ops->bind(t, CHANNEL_EVENTS + i, params->channels[i]);
+	err = bind_channels(e, params);
 	if (!err)
 		return 0;
 
@@ -598,6 +643,8 @@ struct events *events_new(struct vhca *v, const struct events_params *params, ch
 
 	close_descriptors(e);
 err_pages:
+	watches_close(v->watches);
+	v->watches = NULL;
 	unmap_page(e->ring);
 	unmap_page(e->bits);
 err_free:
@@ -618,8 +665,12 @@ void events_free(struct events *e)
 	pthread_mutex_unlock(&e->v->lock);
 	eventfd_write(e->wake, 1);
 	pthread_join(e->thread, NULL);
-	LIST_FOREACH(ctx, &e->v->contexts, link)
+	LIST_FOREACH(ctx, &e->v->contexts, link) {
 		events_look(e, ctx);
+		vhca_end_watches(e->v, ctx);
+	}
+	watches_close(e->v->watches);
+	e->v->watches = NULL;
 	close_descriptors(e);
 	unmap_page(e->ring);
 	unmap_page(e->bits);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "hca/hca.h"
+#include "util/histogram.h"
 
 struct transport;
 
@@ -20,6 +21,12 @@ enum transport_channel {
 	CHANNEL_COMMANDS, /* both directions */
 	CHANNEL_EVENTS,   /* to the guest, one for each vector; what it sends here is not heard */
 	CHANNELS = CHANNEL_EVENTS + XEN_VHCA_MAX_EVENT_VECTORS
+};
+
+/* Events that the transport has told of itself. */
+struct transport_told {
+	uint64_t completions;
+	struct histogram notified; /* from the event to telling the guest */
 };
 
 struct transport_ops {
@@ -47,6 +54,26 @@ struct transport_ops {
 	int (*bind)(struct transport *t, enum transport_channel channel, uint32_t port);
 	void (*notify)(struct transport *t, enum transport_channel channel);
 	int (*fd)(struct transport *t);
+
+	/*
+	 * Of a transport that tells the guest of completions itself, as they come: of CQs that have
+	 * a completion channel each. Others say -EOPNOTSUPP, and all that follows is not called.
+	 * events_open: instead of bind() for the channels of events: maps the page of bits, too;
+	 * events_close: none of that is there any more, and no watch;
+	 * watch: from now on, what comes to the channel sets a bit and notifies the guest. Its name,
+	 * a small number, or -errno. Once unwatch() has returned nothing is told of it any more.
+	 * What comes to a channel stays there until it is read. events_fd is readable when there is
+	 * much of that, or it is old; unread says which watches have something, n at most.
+	 * All thread safe.
+	 */
+	int (*events_open)(struct transport *t, uint32_t bits, const uint32_t *ports,
+			   unsigned int vectors);
+	void (*events_close)(struct transport *t);
+	int (*watch)(struct transport *t, int channel, uint32_t bit, uint32_t vector);
+	void (*unwatch)(struct transport *t, uint32_t watch);
+	int (*events_fd)(struct transport *t);
+	unsigned int (*unread)(struct transport *t, uint32_t *watches, unsigned int n);
+	void (*told)(struct transport *t, struct transport_told *told);
 
 	/*
 	 * Takes a pending event for commands: 1 if there was one, 0, -errno. Another one does not

@@ -214,11 +214,22 @@ static void forget(struct vhca *v, struct object *obj)
 	free(obj);
 }
 
+/* Before the HCA ends what is watched: that is told to whoever watches, too. */
+void vhca_end_watches(struct vhca *v, struct context *ctx)
+{
+	struct object *obj;
+
+	LIST_FOREACH(obj, &ctx->objects, link)
+		if (obj->type == OBJ_CQ)
+			watch_end(v->watches, &((struct cq *)obj)->watch);
+}
+
 void vhca_destroy_context(struct vhca *v, struct context *ctx)
 {
 	struct object *obj;
 
 	vhca_end_mads(v, ctx->obj.handle);
+	vhca_end_watches(v, ctx);
 	v->hca->ops->ctx_close(ctx->hca); /* before the mappings: nothing may be pinned any more */
 	take_back(v, ctx);
 	pthread_mutex_lock(&v->lock);

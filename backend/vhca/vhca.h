@@ -23,6 +23,7 @@
 #include "vhca/quota.h"
 #include "vhca/transport.h"
 #include "vhca/umem.h"
+#include "vhca/watch.h"
 
 /* A guest process that has the device open, or the guest's kernel. */
 struct context {
@@ -58,6 +59,7 @@ struct uar {
 struct cq {
 	struct object obj;
 	uint32_t event_bit; /* or XEN_VHCA_NO_EVENT */
+	struct watch watch;
 };
 
 /* A QP that is in a multicast group. */
@@ -82,10 +84,11 @@ struct vhca_counters {
 	uint64_t unknown;        /* commands with no operation that exists */
 	uint64_t kicks;          /* event channel notifications from the guest */
 	uint64_t notifies;       /* and to it */
-	uint64_t completions;    /* completion events of the HCA */
+	uint64_t completions;    /* completion events of the HCA, without those of watches, */
+	uint64_t read_behind;    /* of which so many have been read */
 	uint64_t asyncs;         /* asynchronous events put into the ring */
 	uint64_t asyncs_lost;    /* dropped, as the same one waited already */
-	uint64_t event_notifies; /* to the guest */
+	uint64_t event_notifies; /* to the guest, without those of watches */
 	uint64_t dmabufs;        /* umems that were made as dma-bufs */
 	struct histogram
 		latency[XEN_VHCA_OPS];  /* of commands, from reading the request to its result */
@@ -117,9 +120,10 @@ struct vhca {
 	struct transport *t;
 	/* These do not change while connected. */
 	struct xen_vhca_device_attr attr;
-	struct events *events; /* NULL: the frontend has not asked for any */
-	bool kernel;           /* the guest's kernel may have contexts */
-	struct pkeys pkeys;    /* those that the guest may use */
+	struct events *events;   /* NULL: the frontend has not asked for any */
+	struct watches *watches; /* of CQs, if the transport tells of completions; else NULL */
+	bool kernel;             /* the guest's kernel may have contexts */
+	struct pkeys pkeys;      /* those that the guest may use */
 
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t idle;  /* a context has no uses any more */
@@ -170,6 +174,9 @@ uint64_t vhca_owes_ms(const struct vhca *v);
 
 /* vhca_end_mads - if this context has them, it does not any more. Takes the lock. */
 void vhca_end_mads(struct vhca *v, xen_vhca_handle_t ctx);
+
+/* vhca_end_watches - none of the context's CQs is watched any more. Nobody else uses the context. */
+void vhca_end_watches(struct vhca *v, struct context *ctx);
 
 /* vhca_free_uar - the guest can no longer map it, in whatever state its mapping is. Takes the lock. */
 void vhca_free_uar(struct vhca *v, const struct uar *uar);

@@ -41,7 +41,7 @@ static uint64_t changes(const struct vhca *v)
 {
 	const struct vhca_counters *c = &v->counters;
 	uint64_t sum = 1 + c->kicks + c->notifies + c->unknown + c->completions + c->asyncs +
-		       c->asyncs_lost + c->event_notifies;
+		       c->asyncs_lost + c->event_notifies + c->read_behind;
 	unsigned int op;
 
 	for (op = 0; op < XEN_VHCA_OPS; op++)
@@ -87,16 +87,18 @@ static unsigned int kernel_contexts(const struct vhca *v)
 	return n;
 }
 
-static void write_counters(FILE *file, const struct vhca *v, const struct xen_ibgsi_stats *mads)
+static void write_counters(FILE *file, const struct vhca *v, const struct xen_ibgsi_stats *mads,
+			   const struct transport_told *told)
 {
 	const struct vhca_counters *c = &v->counters;
+	struct histogram event_latency = c->event_latency;
 	const uint64_t numbers[STATUS_COUNTERS] = {
 		[STATUS_KICKS] = c->kicks,
 		[STATUS_NOTIFIES] = c->notifies,
-		[STATUS_COMPLETIONS] = c->completions,
+		[STATUS_COMPLETIONS] = c->completions + told->completions,
 		[STATUS_ASYNCS] = c->asyncs,
 		[STATUS_ASYNCS_LOST] = c->asyncs_lost,
-		[STATUS_EVENT_NOTIFIES] = c->event_notifies,
+		[STATUS_EVENT_NOTIFIES] = c->event_notifies + told->notified.count,
 		[STATUS_UNKNOWN] = c->unknown,
 		[STATUS_KERNEL_CONTEXTS] = kernel_contexts(v),
 		[STATUS_MADS_SENT] = mads->sent,
@@ -119,7 +121,8 @@ static void write_counters(FILE *file, const struct vhca *v, const struct xen_ib
 
 	for (i = 0; i < STATUS_COUNTERS; i++)
 		write_number(file, status_counter_key(i), numbers[i]);
-	write_latency(file, "event-latency", "", &c->event_latency);
+	histogram_merge(&event_latency, &told->notified);
+	write_latency(file, "event-latency", "", &event_latency);
 	for (op = 0; op < XEN_VHCA_OPS; op++) {
 		if (c->commands[op])
 			fprintf(file, "command %s %" PRIu64 "\n", vhca_op_name(op),
@@ -136,6 +139,7 @@ static void write_counters(FILE *file, const struct vhca *v, const struct xen_ib
 static void describe(FILE *file, const struct status *status, struct vhca *v)
 {
 	struct xen_ibgsi_stats mads = { 0 };
+	struct transport_told told;
 	struct context *ctx;
 	unsigned int type;
 	char what[32];
@@ -144,6 +148,7 @@ static void describe(FILE *file, const struct status *status, struct vhca *v)
 		status->hca, getpid());
 	if (v->mads.fd >= 0)
 		gsi_stats(v->mads.fd, &mads);
+	watches_told(v->watches, &told);
 	pthread_mutex_lock(&v->lock);
 	for (type = OBJ_CTX; type < OBJ_TYPES; type++) {
 		snprintf(what, sizeof(what), "object %s", obj_type_name(type));
@@ -151,7 +156,7 @@ static void describe(FILE *file, const struct status *status, struct vhca *v)
 	}
 	write_item(file, "object multicast", &v->quota.mcast);
 	write_item(file, "bytes", &v->quota.bytes);
-	write_counters(file, v, &mads);
+	write_counters(file, v, &mads, &told);
 	LIST_FOREACH(ctx, &v->contexts, link)
 		fprintf(file, "context 0x%x %u %s\n", ctx->obj.handle, ctx->pid, ctx->name);
 	pthread_mutex_unlock(&v->lock);

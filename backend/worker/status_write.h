@@ -16,9 +16,10 @@
  *   asyncs 2                         asynchronous events that were put into the ring
  *   asyncs-lost 0                    dropped, because the same one waited already
  *   event-notifies 1100              event channel notifications to the guest, of events
- *   event-latency 90 310000 9000 3 80 7   from reading events to telling the guest: how often, sum
- *                                    and longest in ns, and a histogram (util/histogram.h) without its
- *                                    empty end; not there if nothing was measured
+ *   event-latency 90 310000 9000 3 80 7   from an event (if the worker tells of it: from reading it) to
+ *                                    telling the guest: how often, sum and longest in ns, and a
+ *                                    histogram (util/histogram.h) without its empty end; not there if
+ *                                    nothing was measured
  *   command QP_CREATE 4              how often
  *   latency QP_CREATE 4 812000 300000 0 0 0 0 0 0 0 1 3   from reading the request to its result
  *   refused QP_CREATE E_LIMIT 1      operation, status, how often

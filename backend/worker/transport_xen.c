@@ -22,10 +22,12 @@
 #include "util/log.h"
 #include "vhca/transport.h"
 #include "xen/ibgrant.h"
+#include "xen/ibgrant_events.h"
 
 struct xen_transport {
 	struct transport t;
 	int grants; /* xen/ibgrant.h, or -1 */
+	int events; /* xen/ibgrant_events.h, or -1 */
 	struct broker *broker;
 	xenevtchn_handle *evtchn;
 	evtchn_port_t port[CHANNELS];
@@ -100,7 +102,53 @@ static void xen_notify(struct transport *t, enum transport_channel channel)
 {
 	struct xen_transport *x = to_xen(t);
 
-	xenevtchn_notify(x->evtchn, x->port[channel]);
+	if (channel >= CHANNEL_EVENTS && x->events >= 0)
+		ibgrant_notify(x->events, channel - CHANNEL_EVENTS);
+	else
+		xenevtchn_notify(x->evtchn, x->port[channel]);
+}
+
+/* Channels that the module has bound cannot be bound here any more, nor need they. */
+static int xen_events_open(struct transport *t, uint32_t bits, const uint32_t *ports,
+			   unsigned int vectors)
+{
+	struct xen_transport *x = to_xen(t);
+
+	x->events = ibgrant_events_open(x->grants, bits, ports, vectors);
+	return x->events < 0 ? x->events : 0;
+}
+
+static void xen_events_close(struct transport *t)
+{
+	struct xen_transport *x = to_xen(t);
+
+	close(x->events);
+	x->events = -1;
+}
+
+static int xen_watch(struct transport *t, int channel, uint32_t bit, uint32_t vector)
+{
+	return ibgrant_watch(to_xen(t)->events, channel, bit, vector);
+}
+
+static void xen_unwatch(struct transport *t, uint32_t watch)
+{
+	ibgrant_unwatch(to_xen(t)->events, watch);
+}
+
+static int xen_events_fd(struct transport *t)
+{
+	return to_xen(t)->events;
+}
+
+static unsigned int xen_unread(struct transport *t, uint32_t *watches, unsigned int n)
+{
+	return ibgrant_unread(to_xen(t)->events, watches, n);
+}
+
+static void xen_told(struct transport *t, struct transport_told *told)
+{
+	ibgrant_told(to_xen(t)->events, told);
 }
 
 /*
@@ -162,6 +210,13 @@ static const struct transport_ops xen_ops = {
 	.bind = xen_bind,
 	.fd = xen_fd,
 	.notify = xen_notify,
+	.events_open = xen_events_open,
+	.events_close = xen_events_close,
+	.watch = xen_watch,
+	.unwatch = xen_unwatch,
+	.events_fd = xen_events_fd,
+	.unread = xen_unread,
+	.told = xen_told,
 	.pending = xen_pending,
 	.done = xen_done,
 	.uar_alloc = xen_uar_alloc,
@@ -197,6 +252,7 @@ struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint
 		return NULL;
 	x->t.ops = &xen_ops;
 	x->t.domid = domid;
+	x->events = -1;
 	x->broker = broker;
 	err = broker_domain(broker, &x->t.auto_translated);
 	if (err) {

@@ -153,7 +153,10 @@ static void connect_frontend(struct worker *w)
 	w->phase = PHASE_CONNECTED;
 	xb_set_state(w->xs, w->path, XB_CONNECTED);
 	log_info("connected: %s port %u, ring of %u pages, %s, memory %s", w->hca_name, w->port,
-		 1u << params.ring_order, wants_events ? "events" : "no events",
+		 1u << params.ring_order,
+		 !wants_events ? "no events" :
+		 w->v.watches  ? "events from the interrupt" :
+				 "events by the worker",
 		 w->hca->dmabufs && w->t->dmabuf_pages ? "in dma-bufs" : "mapped");
 }
 
@@ -390,13 +393,13 @@ static void loop(struct worker *w)
 
 /* Setting up */
 
-/* What a worker has open for itself, and three for each context. */
+/* What a worker has open for itself, and three for each context; CQs have one each. */
 #define OWN_FILES 16384
 
 /* Each umem may be a dma-buf. Where so many are not allowed, there can be fewer of either. */
 static void raise_limits(const struct quota *quota)
 {
-	rlim_t most = OWN_FILES + quota->objects[OBJ_UMEM].limit;
+	rlim_t most = OWN_FILES + quota->objects[OBJ_UMEM].limit + quota->objects[OBJ_CQ].limit;
 	struct rlimit files;
 
 	if (!setrlimit(RLIMIT_NOFILE, &(struct rlimit){ most, most }))

@@ -46,6 +46,17 @@ int ibgrant_owner_range(struct ibgrant_owner *owner, int change)
 	return err;
 }
 
+bool ibgrant_owner_events(struct ibgrant_owner *owner, bool begin)
+{
+	bool changes;
+
+	spin_lock(&owner->lock);
+	changes = owner->events != begin;
+	owner->events = begin;
+	spin_unlock(&owner->lock);
+	return changes;
+}
+
 static int charge(struct ibgrant_owner *owner, u32 pages)
 {
 	int err = 0;

@@ -31,6 +31,7 @@ struct ibgrant_owner {
 	u32 limit;
 	spinlock_t lock;   /* of what follows: */
 	u32 pages, ranges; /* that there are */
+	bool events;       /* there is a file for them */
 };
 
 struct ibgrant_buf {
@@ -56,6 +57,9 @@ void ibgrant_owner_put(struct ibgrant_owner *owner);
 
 /** ibgrant_owner_range() - counts one more range, or (-1) one less. -EDQUOT: there are too many. */
 int ibgrant_owner_range(struct ibgrant_owner *owner, int change);
+
+/** ibgrant_owner_events() - there is a file for events (false: already), or not any more. */
+bool ibgrant_owner_events(struct ibgrant_owner *owner, bool begin);
 
 /** ibgrant_buf_new() - of pages that are to be added. Returns an ERR_PTR() if it cannot. */
 struct ibgrant_buf *ibgrant_buf_new(struct ibgrant_owner *owner, u32 pages, bool read_only);
@@ -83,6 +87,21 @@ int ibgrant_map(struct ibgrant_buf *buf, u32 at, u32 n, const u32 *refs,
 
 /** ibgrant_unmap() - unmaps those of @n pages that are mapped: they are claimed afterwards. */
 void ibgrant_unmap(struct ibgrant_buf *buf, u32 at, u32 n);
+
+/* A page of the guest's that the kernel writes to. */
+struct ibgrant_page {
+	struct page *page;
+	grant_handle_t handle;
+};
+
+/** ibgrant_map_page() - 0, or an errno, and *page has none. */
+int ibgrant_map_page(struct ibgrant_page *page, domid_t domid, grant_ref_t ref);
+void ibgrant_unmap_page(struct ibgrant_page *page);
+
+/* events.c */
+
+/** ibgrant_events() - XEN_IBGRANT_EVENTS of a file with this owner. A descriptor, or an errno. */
+int ibgrant_events(struct ibgrant_owner *owner, const void __user *user);
 
 /* dmabuf.c */
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c - xen-ibgrant: guests' pages become dma-bufs, for the HCA that dom0 or a driver domain has
- * (xen-ibgrant.h). The daemon's worker for a guest might be in that guest's hands. So what the
- * device takes is numbers from a stranger, and of one domain, which root has chosen.
+ * main.c - xen-ibgrant: guests' pages become dma-bufs, and guests are told of completions, for the
+ * HCA that dom0 or a driver domain has (xen-ibgrant.h). The daemon's worker for a guest might be in
+ * that guest's hands. So what the device takes is numbers from a stranger, and of one domain, which
+ * root has chosen.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -176,6 +177,8 @@ static long ibgrant_ioctl(struct file *file, unsigned int request, unsigned long
 		return add(owner, user);
 	case XEN_IBGRANT_RANGE:
 		return range(owner, user);
+	case XEN_IBGRANT_EVENTS:
+		return ibgrant_events(owner, user);
 	default:
 		return -ENOTTY;
 	}
@@ -223,7 +226,7 @@ module_init(xen_ibgrant_init);
 module_exit(xen_ibgrant_exit);
 
 MODULE_IMPORT_NS(DMA_BUF);
-MODULE_DESCRIPTION("Pages that Xen guests have granted, as dma-bufs");
+MODULE_DESCRIPTION("Pages that Xen guests have granted, as dma-bufs, and their completion events");
 MODULE_AUTHOR("The Xen-IB maintainers");
 #ifdef XEN_IB_RELEASE
 MODULE_VERSION(XEN_IB_RELEASE);

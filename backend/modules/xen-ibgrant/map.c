@@ -148,3 +148,41 @@ void ibgrant_unmap(struct ibgrant_buf *buf, u32 at, u32 n)
 	if (buf->host)
 		free_host(buf, at, n);
 }
+
+int ibgrant_map_page(struct ibgrant_page *page, domid_t domid, grant_ref_t ref)
+{
+	struct gnttab_map_grant_ref op;
+	int err = gnttab_alloc_pages(1, &page->page);
+
+	if (err) {
+		page->page = NULL;
+		return err;
+	}
+	gnttab_set_map_op(&op, (unsigned long)page_address(page->page), GNTMAP_host_map, ref,
+			  domid);
+	err = gnttab_map_refs(&op, NULL, &page->page, 1);
+	if (!err)
+		err = errno_of(op.status);
+	if (err) {
+		gnttab_free_pages(1, &page->page);
+		page->page = NULL;
+		return err;
+	}
+	page->handle = op.handle;
+	atomic64_inc(&mapped);
+	return 0;
+}
+
+/* As above: one that Xen does not unmap is nobody's any more. */
+void ibgrant_unmap_page(struct ibgrant_page *page)
+{
+	struct gnttab_unmap_grant_ref op;
+
+	gnttab_set_unmap_op(&op, (unsigned long)page_address(page->page), GNTMAP_host_map,
+			    page->handle);
+	if (WARN_ONCE(gnttab_unmap_refs(&op, NULL, &page->page, 1) || op.status != GNTST_okay,
+		      "a page of events is not unmapped: status %d\n", op.status))
+		return;
+	atomic64_dec(&mapped);
+	gnttab_free_pages(1, &page->page);
+}

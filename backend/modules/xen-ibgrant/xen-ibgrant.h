@@ -6,6 +6,9 @@
  * mapped. A dma-buf that XEN_IBGRANT_CREATE has made owns its grants. They are unmapped when
  * nobody has it any more: no descriptor, no memory region, no range of it.
  *
+ * And the domain is told of completions from the interrupt, without a process of this domain's: a
+ * file that XEN_IBGRANT_EVENTS has made watches completion channels of uverbs. Each has one CQ.
+ *
  * An errno of any of these:
  *	EINVAL	a number that makes no sense, or what Xen says of a reference
  *	EPERM	the file is not bound, or the dma-buf is of another file
@@ -69,6 +72,62 @@ struct xen_ibgrant_range {
 #define XEN_IBGRANT_BIND _IOW('X', 0x50, struct xen_ibgrant_bind)
 #define XEN_IBGRANT_CREATE _IOWR('X', 0x51, struct xen_ibgrant_create)
 #define XEN_IBGRANT_ADD _IOW('X', 0x52, struct xen_ibgrant_add)
+/*
+ * Events of the domain's: the call returns the descriptor of a file for them, of which there is one
+ * at a time. It has the page of bits mapped and the event channels bound until it is closed.
+ * EOPNOTSUPP: this kernel has no uverbs as a module, so no file could be seen to be of it.
+ *
+ * The file is readable (poll) when much has been told of that nobody has read from the channels, or
+ * when that is some milliseconds old. read() takes the watches, a __u32 each, whose channels have
+ * something; EAGAIN: none. What a channel has is kept by the kernel, so somebody has to read it.
+ */
+#define XEN_IBGRANT_MAX_VECTORS 8
+#define XEN_IBGRANT_EVENT_BITS 32768u /* of a page */
+#define XEN_IBGRANT_MAX_WATCHES 65536u
+
+struct xen_ibgrant_events {
+	__u32 bits;                           /* reference of the page, which is to be writable */
+	__u32 vectors;                        /* 1 to XEN_IBGRANT_MAX_VECTORS */
+	__u32 ports[XEN_IBGRANT_MAX_VECTORS]; /* the domain's, one for each vector */
+};
+
+/*
+ * Of that file: from now on each completion event of a channel sets the bit, and notifies the
+ * vector.
+ */
+struct xen_ibgrant_watch {
+	__s32 fd;
+	__u32 bit;
+	__u32 vector;
+	__u32 watch; /* out: a name for it */
+};
+
+#define XEN_IBGRANT_BUCKETS 24
+
+/*
+ * From the interrupt to the notification, also if that had to wait; buckets as in util/histogram.h.
+ */
+struct xen_ibgrant_times {
+	__u64 count, sum_ns, max_ns;
+	__u64 buckets[XEN_IBGRANT_BUCKETS];
+};
+
+struct xen_ibgrant_event_stats {
+	__u64 completions; /* events that watched channels had */
+	struct xen_ibgrant_times notified;
+};
+
 #define XEN_IBGRANT_RANGE _IOWR('X', 0x53, struct xen_ibgrant_range)
+#define XEN_IBGRANT_EVENTS _IOW('X', 0x54, struct xen_ibgrant_events)
+
+/*
+ * Calls of that file. UNWATCH takes a watch, and nothing is told of its channel any more when it
+ * returns; NOTIFY takes a vector, which is notified of what the caller has written. Both are
+ * numbers in the place of an address.
+ */
+#define XEN_IBGRANT_WATCH _IOWR('X', 0x55, struct xen_ibgrant_watch)
+#define XEN_IBGRANT_UNWATCH _IO('X', 0x56)
+#define XEN_IBGRANT_NOTIFY _IO('X', 0x57)
+#define XEN_IBGRANT_EVENT_STATS _IOR('X', 0x58, struct xen_ibgrant_event_stats)
 
 #endif

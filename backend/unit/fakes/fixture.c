@@ -49,6 +49,18 @@ void fixture_dmabufs(struct fixture *fix)
 	fix->shm->t.dmabuf_pages = SHM_PAGES;
 }
 
+static void woken(void *arg, int channel)
+{
+	shm_woken(arg, channel);
+}
+
+void fixture_watches(struct fixture *fix)
+{
+	fix->shm->watches = true;
+	fix->fake.woken = woken;
+	fix->fake.woken_arg = fix->shm;
+}
+
 void fixture_events(struct fixture *fix)
 {
 	struct events_params params = {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,8 @@ struct fake_object {
 	enum kind kind;
 	unsigned int refs;
 	uint64_t user;
-	bool events; /* of a CQ: completion events */
+	bool events;       /* of a CQ: completion events */
+	int channel, copy; /* of its own, and a copy of the descriptor; or 0 */
 	uint32_t parents[4];
 	uint64_t addr[2], length[2];
 };
@@ -101,6 +103,8 @@ static void drop(struct fake_ctx *c, struct fake_object *o)
 		must_be_mapped(o->addr[i], o->length[i], "memory was unmapped while in use");
 	for (i = 0; i < 4; i++)
 		c->objects[o->parents[i]].refs--;
+	if (o->copy)
+		close(o->copy);
 	fake_queue_drop(&c->completions, o->user);
 	fake_queue_drop(&c->events, o->user);
 	o->kind = FREE;
@@ -219,6 +223,33 @@ static int next_completion(struct hca_ctx *ctx, uint64_t *user)
 	if (got)
 		*user = event.user;
 	return got;
+}
+
+static int channel_open(struct hca_ctx *ctx)
+{
+	int fd;
+
+	must(C->completions.fd >= 0, "a channel in a context without events");
+	if (fails(C->fake))
+		return -EMFILE;
+	fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+	must(fd > 0, "no descriptor");
+	return fd;
+}
+
+static int channel_next(struct hca *hca, int channel)
+{
+	eventfd_t one;
+	bool endless;
+
+	if (eventfd_read(channel, &one))
+		return 0;
+	pthread_mutex_lock(&lock);
+	endless = ((struct fake_hca *)hca)->endless;
+	pthread_mutex_unlock(&lock);
+	if (endless)
+		eventfd_write(channel, 1);
+	return 1;
 }
 
 static int event_fd(struct hca_ctx *ctx)
@@ -343,10 +374,20 @@ static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct
 				 .length = { (uint64_t)attr->cqes * attr->cqe_size, 8 },
 				 .user = attr->user,
 				 .events = attr->events };
+	int err;
 
 	must(!attr->events || C->completions.fd >= 0, "events in a context without");
 	must(attr->uar_index, "CQ without UAR");
-	return make_obj(C, CQ, &o, cq);
+	if (attr->channel >= 0) {
+		must(attr->events, "a channel for no events");
+		o.channel = attr->channel;
+		o.copy = dup(attr->channel);
+		must(o.copy > 0, "no channel");
+	}
+	err = make_obj(C, CQ, &o, cq);
+	if (err && o.copy)
+		close(o.copy);
+	return err;
 }
 
 static int cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us)
@@ -461,6 +502,8 @@ static const struct hca_ops fake_ops = {
 	.ctx_close = ctx_close,
 	.completion_fd = completion_fd,
 	.next_completion = next_completion,
+	.channel_open = channel_open,
+	.channel_next = channel_next,
 	.event_fd = event_fd,
 	.next_event = next_event,
 	.uar_layout = uar_layout,
@@ -508,6 +551,13 @@ static struct fake_object *find_user(struct fake_ctx *c, uint64_t user)
 	return NULL;
 }
 
+/* Under the lock. */
+static void put_into_channel(struct fake_hca *fake, const struct fake_object *o)
+{
+	eventfd_write(o->copy, 1);
+	fake->woken(fake->woken_arg, o->channel);
+}
+
 bool fake_complete(struct fake_hca *fake, uint64_t user)
 {
 	struct fake_object *o;
@@ -519,7 +569,10 @@ bool fake_complete(struct fake_hca *fake, uint64_t user)
 		o = find_user(c, user);
 		if (!o || o->kind != CQ || !o->events)
 			continue;
-		fake_queue_put(&c->completions, user, 0);
+		if (o->channel)
+			put_into_channel(fake, o);
+		else
+			fake_queue_put(&c->completions, user, 0);
 		found = true;
 	}
 	pthread_mutex_unlock(&lock);

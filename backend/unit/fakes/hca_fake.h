@@ -25,6 +25,9 @@ struct fake_hca {
 	unsigned int members; /* QPs that have been attached to multicast groups, and not detached */
 	unsigned int slow_us; /* a registration takes that long */
 	bool endless;
+	/* Called when a channel of its own, of a CQ, has one more; with the lock of all fakes. */
+	void (*woken)(void *arg, int channel);
+	void *woken_arg;
 };
 
 void fake_init(struct fake_hca *fake);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared-ring/vhca.h"
+#include "unit/fakes/shm_events.h"
 #include "unit/fakes/transport_shm.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -135,6 +136,57 @@ static void shm_notify(struct transport *t, enum transport_channel channel)
 	eventfd_write(to_shm(t)->to_front[channel], 1);
 }
 
+static int shm_events_open(struct transport *t, uint32_t bits, const uint32_t *ports,
+			   unsigned int vectors)
+{
+	struct shm *shm = to_shm(t);
+	unsigned int i;
+
+	if (!shm->watches)
+		return -EOPNOTSUPP;
+	if (fails(shm))
+		return -ENOMEM;
+	if (bits >= SHM_PAGES)
+		return -EINVAL;
+	for (i = 0; i < vectors; i++)
+		if (!ports[i])
+			return -EINVAL;
+	shm->events = shm_events_new(shm_page(shm, bits), &shm->to_front[CHANNEL_EVENTS]);
+	return 0;
+}
+
+static void shm_events_close(struct transport *t)
+{
+	shm_events_free(to_shm(t)->events);
+	to_shm(t)->events = NULL;
+}
+
+static int shm_watch(struct transport *t, int channel, uint32_t bit, uint32_t vector)
+{
+	return fails(to_shm(t)) ? -ENOMEM :
+				  shm_events_watch(to_shm(t)->events, channel, bit, vector);
+}
+
+static void shm_unwatch(struct transport *t, uint32_t watch)
+{
+	shm_events_unwatch(to_shm(t)->events, watch);
+}
+
+static int shm_watches_fd(struct transport *t)
+{
+	return shm_events_fd(to_shm(t)->events);
+}
+
+static unsigned int shm_unread(struct transport *t, uint32_t *watches, unsigned int n)
+{
+	return shm_events_unread(to_shm(t)->events, watches, n);
+}
+
+static void shm_told(struct transport *t, struct transport_told *told)
+{
+	shm_events_told(to_shm(t)->events, told);
+}
+
 static int shm_pending(struct transport *t)
 {
 	eventfd_t count;
@@ -222,6 +274,13 @@ static const struct transport_ops shm_ops = {
 	.bind = shm_bind,
 	.fd = shm_fd,
 	.notify = shm_notify,
+	.events_open = shm_events_open,
+	.events_close = shm_events_close,
+	.watch = shm_watch,
+	.unwatch = shm_unwatch,
+	.events_fd = shm_watches_fd,
+	.unread = shm_unread,
+	.told = shm_told,
 	.pending = shm_pending,
 	.done = shm_done,
 	.uar_alloc = shm_uar_alloc,
@@ -263,6 +322,21 @@ void shm_free(struct shm *shm)
 	for (channel = 0; channel < CHANNELS; channel++)
 		close(shm->to_front[channel]);
 	free(shm);
+}
+
+void shm_woken(struct shm *shm, int channel)
+{
+	if (shm->events)
+		shm_events_woken(shm->events, channel);
+}
+
+uint64_t shm_notified(struct shm *shm)
+{
+	struct transport_told told = { 0 };
+
+	if (shm->events)
+		shm_events_told(shm->events, &told);
+	return told.notified.count;
 }
 
 void *shm_page(struct shm *shm, uint32_t ref)

@@ -24,8 +24,12 @@ struct shm_uar {
 	uint64_t gfn;
 };
 
+struct shm_events;
+
 struct shm {
 	struct transport t;
+	bool watches; /* it tells of completions itself: shm_events.h */
+	struct shm_events *events;
 	int memory, to_back, to_front[CHANNELS];
 	uint8_t *guest;       /* all of the guest's memory, as the guest sees it */
 	int fail_in;          /* the n-th mapping or doorbell page from now fails; 0: none */
@@ -36,6 +40,12 @@ struct shm {
 	struct shm_uar uar[SHM_UARS]; /* by index - 1 */
 	unsigned int done;            /* notifications that have been ended */
 };
+
+/* A completion channel has one more. */
+void shm_woken(struct shm *shm, int channel);
+
+/* How often it has notified itself; 0 if it does not. */
+uint64_t shm_notified(struct shm *shm);
 
 struct shm *shm_new(bool auto_translated);
 void shm_free(struct shm *shm);

@@ -26,6 +26,8 @@ class Granter:
         program.until_says("granted\n")
         references = lab.run("guest1", f"cat {REFERENCES}")
         lab.run("dom0", f"cat >{REFERENCES}", text=f"{daemon.domid('guest1')} {references}\n")
+        channels = lab.run("guest1", f"cat {REFERENCES}.channels")
+        lab.run("dom0", f"cat >{REFERENCES}.channels", text=channels)
 
     def ask(self, line):
         """What it answers."""
@@ -95,13 +97,30 @@ def test_read_only(run):
         assert guest.ask(f"check {FIRST}") == "right"
 
 
+DATA = ("data", "local", "ranges")
+EVENTS = ("told", "late", "ends", "in-traffic")
+
+
 def refusals():
-    return [name for name in programs.listed("verbs", "grants") if name not in ("data", "local", "ranges")]
+    return [name for name in programs.listed("verbs", "grants") if name not in DATA + EVENTS]
 
 
 def test_refused(run):
     with granted():
         run(*refusals())
+
+
+def test_events(run):
+    """The guest finds the bit that it was told of, and its channel has rung; one that closes its channel is no trouble."""
+    with granted() as guest:
+        assert guest.ask("clear") == "cleared" and guest.ask("rung") == "0"
+        run("told")
+        assert (guest.ask("take 77"), guest.ask("take 78"), guest.ask("take 76")) == ("set", "set", "clear")
+        assert int(guest.ask("rung")) == 2
+    with granted() as guest:
+        guest.ask("clear")
+        run("late", "ends", "in-traffic")
+        assert guest.ask("take 77") == "set"
 
 
 @contextlib.contextmanager
@@ -123,6 +142,16 @@ def test_kill_writing(at_rest):
             assert mapped() == at_rest + PAGES
         guest.ask(f"fill {FIRST}")
         assert guest.ask(f"check {FIRST}") == "right", "the HCA writes on"
+
+
+def test_kill_ringing(at_rest):
+    """Its CQ has events, of which the guest is told, when the program is killed. Its channel may be gone by then."""
+    with granted() as guest:
+        with pages_held(at_rest, "hold-events", "ringing"):
+            guest.ask("clear")
+            wait.until("the guest is told again", lambda: guest.ask("take 77") == "set")
+            guest.ask("close")
+            wait.until("and once more", lambda: guest.ask("take 77") == "set")
 
 
 @pytest.mark.long

@@ -205,25 +205,31 @@ def test_fatal():
             assert second_worker() == worker, "the other HCA's worker is another one"
 
 
+def told_from_interrupt():
+    """Whoever connected last."""
+    return "events from the interrupt" in lab.run("dom0", f"grep connected: {daemon.LOG} | tail -n 1")
+
+
 def lend(name):
-    """To a guest that works with it, and gives it back."""
+    """To a guest that works with it, and gives it back. Whether it registers dma-bufs, and is told of completions from the interrupt."""
     attach_second(name)
     second_works(name)
-    by_dmabufs = registers_dmabufs(name)
+    lab.run(name, f"{lab.THERE}/events", "-d", "xenib1", "-D", "xenib1", "--count", 300, "storm", "storm-ping-pong", merge=True)
+    how = registers_dmabufs(name), told_from_interrupt()
     detach_second(name)
-    return by_dmabufs
+    return how
 
 
 def test_lend():
-    """An HCA for one guest, and then for another, by a worker that registers dma-bufs and by one that maps memory. For the first
-    one the driver makes what it keeps."""
+    """An HCA for one guest, and then for another, by a worker that has xen-ibgrant and by one that maps memory and tells of events.
+    For the first one the driver makes what it keeps."""
     with given_back():
-        assert lend("guest2") == hca.has_odp(1)
+        assert lend("guest2") == (hca.has_odp(1), True)
         before = leftovers.objects_but_pages()
         with daemon.without_dmabufs():
-            assert not lend("guest1")
+            assert lend("guest1") == (False, False)
         leftovers.until_objects_but_pages_are("guest1 has returned all", before)
-        assert lend("guest2") == hca.has_odp(1)
+        assert lend("guest2") == (hca.has_odp(1), True)
         leftovers.until_objects_but_pages_are("guest2 has returned all", before)
     pairs.run("guest2")
 

@@ -11,6 +11,18 @@
 #define MOST_PAGES 65536u
 #define PIECE 262144u /* bytes of a message */
 
+static void read_ports(struct granted *g, const char *path)
+{
+	char name[256];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "%s.channels", path);
+	file = fopen(name, "r");
+	require(file && fscanf(file, "%u %u", &g->ports[0], &g->ports[1]) == 2, "%s has ports",
+		name);
+	fclose(file);
+}
+
 void granted_read(struct granted *g)
 {
 	const char *path = getenv("GRANTS");
@@ -24,6 +36,7 @@ void granted_read(struct granted *g)
 			break;
 	require(g->pages, "and references");
 	fclose(file);
+	read_ports(g, path);
 }
 
 int device_open(void)
@@ -131,7 +144,7 @@ void move(struct vp_end *end, enum ibv_wr_opcode opcode, uint64_t remote, uint32
 
 int main(int argc, char **argv)
 {
-	const struct check_table tables[] = { grants_data, grants_refused };
+	const struct check_table tables[] = { grants_data, grants_refused, grants_events };
 
 	vp_load_providers();
 	return check_main_tables(argc, argv, "Maps a guest's pages for the HCA, by xen-ibgrant.",

@@ -10,10 +10,13 @@
 #include "verbs_pair.h"
 #include "xen-ibgrant.h"
 
-/* The guest's pages. */
+/* The guest's pages, and ports of its event channels for dom0, from the same file with ".channels" behind its name. */
+#define GRANTED_PORTS 2
+
 struct granted {
 	uint32_t domid, pages;
 	uint32_t *refs;
+	uint32_t ports[GRANTED_PORTS];
 };
 
 void granted_read(struct granted *g);
@@ -41,6 +44,6 @@ void until_mapped(unsigned long pages);
 void move(struct vp_end *end, enum ibv_wr_opcode opcode, uint64_t remote, uint32_t rkey,
 	  size_t len);
 
-extern const struct check_table grants_data, grants_refused;
+extern const struct check_table grants_data, grants_refused, grants_events;
 
 #endif
