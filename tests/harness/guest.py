@@ -9,7 +9,7 @@ from harness import BUILD, daemon, lab, pairs, programs, rdma, wait
 DEVICE = "xenib0"
 PROGRAMS = [
     *(BUILD / "tests" / "programs" / "verbs" / name for name in (*programs.VERBS, "exhaust")),
-    *(BUILD / "tests" / "programs" / "isolation" / name for name in (*programs.ISOLATION, "neighbour", "flood", "gauge", "victim", "stamps")),
+    *(BUILD / "tests" / "programs" / "isolation" / name for name in (*programs.ISOLATION, "neighbour", "flood", "gauge", "victim", "stamps", "tables")),
 ]
 
 

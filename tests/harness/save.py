@@ -42,6 +42,40 @@ def witness(guest):
     return Witness(guest)
 
 
+SEEN = "/tmp/tables-seen"
+
+
+class Tables:
+    """A program that has many page tables, and looks at all that they map."""
+
+    def __init__(self, guest):
+        self.guest = guest
+
+    def rounds(self):
+        __tracebackhide__ = True
+        said = lab.call(self.guest, f"cat {SEEN}").out
+        assert "wrong" not in said, said
+        return int(said.split()[1]) if said else 0
+
+    def go_on(self, rounds=2):
+        """Waits until they have been looked at again."""
+        __tracebackhide__ = True
+        before = self.rounds()
+        lab.run(self.guest, "pgrep -x tables")
+        wait.until("all memory was looked at again", lambda: self.rounds() >= before + rounds)
+
+
+@contextlib.contextmanager
+def tables(guest):
+    try:
+        lab.run(guest, f"rm -f {SEEN}; setsid {lab.THERE}/tables {SEEN} >/dev/null 2>&1 &")
+        tables = Tables(guest)
+        wait.until("the program has many tables", tables.rounds)
+        yield tables
+    finally:
+        lab.call(guest, f"pkill -x tables; rm -f {SEEN}*")
+
+
 class Saved:
     def __init__(self, guest):
         self.guest = guest

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Guests that are saved and restored when the daemon is late, with a backend that is dead, and what else changes below a guest while it has
-memory registered."""
+"""Guests that are saved and restored again and again, when the daemon is late, with a backend that is dead, and what else changes below a
+guest while it has memory registered.
+
+SAVE_TABLES in the environment: how often the guest with many page tables is saved, 20 unless given.
+"""
+
+import os
 
 import pytest
 
 from harness import daemon, guest, lab, pairs, rdma, save, wait
 from harness.traffic import between_guests
+
+SAVE_TABLES = int(os.environ.get("SAVE_TABLES") or 20)
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(900), pytest.mark.long]
 
@@ -138,6 +145,18 @@ def test_registering():
         guest.until_active("guest2")
     wait.until("the program has ended", lambda: not lab.ok("guest2", "pgrep -x victim"))
     pairs.run("guest2")
+
+
+@pytest.mark.timeout(300 + 60 * SAVE_TABLES)
+def test_tables():
+    """Again and again, each time while doorbells are mapped: no page table is lost."""
+    with save.tables("guest2") as tables:
+        for _ in range(SAVE_TABLES):
+            with between_guests(*TRAFFIC) as traffic, save.saved("guest2") as saved:
+                saved.restore()
+                guest.until_active("guest2")
+                traffic.kill()
+            tables.go_on()
 
 
 def put_back(what):
