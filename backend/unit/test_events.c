@@ -661,37 +661,6 @@ static void bad_parameters(void)
 	fixture_fini(&fix);
 }
 
-/* Channels of CQs end with them, in whatever way, and with what was to become one. */
-static void watched_cqs(void)
-{
-	struct fixture_process p[2], other;
-	struct fixture fix;
-	int fail;
-
-	start(&fix);
-	make_processes(&fix, p, 2);
-	CHECK(p[0].cq && !fake_complete(&fix.fake, 0));
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p[1].qp));
-	CHECK(fake_complete(&fix.fake, p[1].cq));
-	wait_read_behind(&fix, 1);
-	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, p[1].cq));
-	for (fail = 1; fail < 40; fail++) {
-		fix.shm->fail_in = fail;
-		if (fixture_process(&fix, &other))
-			CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, other.ctx));
-		else
-			fixture_exit(&fix, &other);
-		fix.shm->fail_in = 0;
-		fix.fake.fail_in = fail;
-		if (!fixture_process(&fix, &other))
-			fixture_exit(&fix, &other);
-		else if (fail > 1) /* there is a context */
-			CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, other.ctx));
-		fix.fake.fail_in = 0;
-	}
-	fixture_fini(&fix); /* with what is left */
-}
-
 static void completions(void)
 {
 	only_who_is_there();
@@ -717,6 +686,5 @@ int main(void)
 	bad_parameters();
 	completions();
 	faults_at_the_end();
-	watched_cqs();
 	return EXIT_SUCCESS;
 }
