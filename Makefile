@@ -12,10 +12,12 @@ ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu te
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local
-# What the lab's machines run: Debian's kernel (stock), or one with the kernel's own checkers on (debug). The modules that we
-# compile for the latter are in build/debug, and nothing of it is installed or packed.
+# What the lab's machines run: Debian's kernel (stock), one with the kernel's own checkers on (debug), Debian 12's (debian12),
+# or the newest of Debian's backports (backports). The modules that we compile for another than the stock one are in
+# build/KERNEL, and nothing of it is installed or packed.
 KERNEL ?= stock
 export KERNEL
+MODULE_ROOT = $(if $(filter debug,$(KERNEL)),tools --kernel debug,linux-$(KERNEL))
 MODULES := frontend backend/modules/xen-ibdma backend/modules/xen-ibgrant backend/modules/xen-ibgsi tests/programs/ktest
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
 # Where a suite's tests are.
@@ -39,7 +41,7 @@ $(ROOMS): roots
 
 modules: roots
 	+for room in $(MODULES); do \
-		$(LAB) root tools --kernel $(KERNEL) -- $(MAKE) --no-print-directory -C $(CURDIR)/$$room \
+		$(LAB) root $(MODULE_ROOT) -- $(MAKE) --no-print-directory -C $(CURDIR)/$$room modules \
 			O=$(CURDIR)/build/$(KERNEL)/$$room VERSION=$(VERSION) || exit 1; \
 	done
 

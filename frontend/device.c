@@ -10,6 +10,7 @@
 #include <xen/page.h>
 #include <xen/xenbus.h>
 
+#include "compat.h"
 #include "kernel/kverbs.h"
 #include "vhca_check.h"
 #include "xenib.h"
@@ -81,6 +82,9 @@ static int query_backend(struct xenib_dev *dev)
 	return 0;
 }
 
+XENIB_DEFINE_CREATE_CQ(xenib_create_cq)
+XENIB_DEFINE_REG_USER_MR(xenib_reg_user_mr)
+
 static const struct ib_device_ops base_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
@@ -89,7 +93,7 @@ static const struct ib_device_ops base_ops = {
 	.alloc_pd = xenib_alloc_pd,
 	.alloc_ucontext = xenib_alloc_ucontext,
 	.attach_mcast = xenib_attach_mcast,
-	.create_cq = xenib_create_cq,
+	.create_cq = XENIB_CREATE_CQ(xenib_create_cq),
 	.create_qp = xenib_create_qp,
 	.create_user_ah = xenib_create_user_ah,
 	.dealloc_pd = xenib_dealloc_pd,
@@ -104,7 +108,7 @@ static const struct ib_device_ops base_ops = {
 	.fill_res_cq_entry = xenib_fill_res_cq,
 	.fill_res_mr_entry = xenib_fill_res_mr,
 	.fill_res_qp_entry = xenib_fill_res_qp,
-	.fill_res_srq_entry = xenib_fill_res_srq,
+	XENIB_FILL_SRQ_OP(xenib_fill_res_srq),
 	.get_dev_fw_str = xenib_get_fw_str,
 	.get_port_immutable = xenib_get_port_immutable,
 	.mmap = xenib_mmap,
@@ -116,7 +120,7 @@ static const struct ib_device_ops base_ops = {
 	.query_pkey = xenib_query_pkey,
 	.query_port = xenib_query_port,
 	.query_qp = xenib_query_qp,
-	.reg_user_mr = xenib_reg_user_mr,
+	.reg_user_mr = XENIB_REG_USER_MR(xenib_reg_user_mr),
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, xenib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, xenib_cq, ibcq),

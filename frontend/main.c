@@ -23,6 +23,7 @@
 #include <xen/xen.h>
 #include <xen/xenbus.h>
 
+#include "compat.h"
 #include "events.h"
 #include "gfn.h"
 #include "grant.h"
@@ -49,12 +50,15 @@ struct xenib_hca {
 	enum xenbus_state backend;   /* as last seen */
 	struct mutex ring_lock;      /* the pointer, against the watch */
 	struct xenib_ring *ring;     /* NULL: not connected */
+	bool announce;               /* the ring, by the state: not done yet; ring_lock */
+	struct xenbus_watch own;     /* of what we publish */
 	struct xenib_events *events; /* NULL: none */
 	struct xenib_gfns gfns;
 	struct xenib_grantee grantee; /* the backend */
 	struct xenib_dev *dev;        /* NULL: not registered */
 	bool keeps_pages;             /* the backend, against its word */
 	bool failed;                  /* do not try again */
+	bool at_rest;                 /* the work item: suspended, or being removed */
 	struct work_struct awake;     /* once processes run again after a suspension */
 	struct xenbus_watch nodes;    /* .node is NULL: there is none */
 };
@@ -71,12 +75,14 @@ static void set_ring(struct xenib_hca *hca, struct xenib_ring *ring)
 {
 	mutex_lock(&hca->ring_lock);
 	hca->ring = ring;
+	hca->announce = ring;
 	mutex_unlock(&hca->ring_lock);
 }
 
 static void kill_ring(struct xenib_hca *hca)
 {
 	mutex_lock(&hca->ring_lock);
+	hca->announce = false;
 	if (hca->ring)
 		xenib_ring_kill(hca->ring);
 	mutex_unlock(&hca->ring_lock);
@@ -159,6 +165,23 @@ static int publish(struct xenbus_device *xbdev, struct xenib_ring *ring,
 	return err;
 }
 
+/*
+ * What we have published is there, so our state may say so. At each change of a device's nodes a
+ * newer kernel looks whether its state was reset: it compares the Initialising that it has read
+ * with the state that the driver has by then, and drops the device if they differ. Nothing comes
+ * between in the thread of the watches, which this is.
+ */
+static void published(struct xenbus_watch *watch, const char *path, const char *token)
+{
+	struct xenib_hca *hca = container_of(watch, struct xenib_hca, own);
+
+	mutex_lock(&hca->ring_lock);
+	if (hca->announce)
+		xenbus_switch_state(hca->xbdev, XenbusStateInitialised);
+	hca->announce = false;
+	mutex_unlock(&hca->ring_lock);
+}
+
 /* NULL if there are to be none. Returns an ERR_PTR. */
 static struct xenib_events *create_events(struct xenib_hca *hca)
 {
@@ -173,7 +196,7 @@ static struct xenib_events *create_events(struct xenib_hca *hca)
 	return xenib_events_create(xbdev, max(vectors, 1U), events_fault, hca);
 }
 
-/* InitWait -> Initialised. */
+/* InitWait -> Initialised, by published(). */
 static int connect(struct xenib_hca *hca)
 {
 	struct xenbus_device *xbdev = hca->xbdev;
@@ -199,15 +222,16 @@ static int connect(struct xenib_hca *hca)
 		xenbus_dev_fatal(xbdev, err, "creating the event channel");
 		goto err_ring;
 	}
+	set_ring(hca, ring);
 	err = publish(xbdev, ring, hca->events);
 	if (err) {
 		xenbus_dev_fatal(xbdev, err, "writing the frontend's nodes");
 		goto err_events;
 	}
-	set_ring(hca, ring);
-	return xenbus_switch_state(xbdev, XenbusStateInitialised);
+	return 0;
 
 err_events:
+	set_ring(hca, NULL);
 	xenib_events_destroy(hca->events);
 err_ring:
 	hca->events = NULL;
@@ -331,6 +355,8 @@ static void hca_work(struct work_struct *work)
 	struct xenib_hca *hca = container_of(work, struct xenib_hca, work);
 	enum xenbus_state backend = READ_ONCE(hca->backend);
 
+	if (READ_ONCE(hca->at_rest))
+		return;
 	/* The watch did that already, unless the channel or the device was just being made. */
 	if (connection_is_over(hca, backend))
 		kill_ring(hca);
@@ -391,7 +417,7 @@ static void awake_work(struct work_struct *work)
 	struct xenib_hca *hca = container_of(work, struct xenib_hca, awake);
 	struct xenbus_device *xbdev = hca->xbdev;
 
-	enable_work(&hca->work);
+	WRITE_ONCE(hca->at_rest, false);
 	if (xbdev->otherend) {
 		xenbus_switch_state(xbdev, XenbusStateInitialising);
 		queue_work(xenib_wq, &hca->work);
@@ -405,6 +431,7 @@ static void awake_work(struct work_struct *work)
 static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id *id)
 {
 	struct xenib_hca *hca;
+	int err;
 
 	hca = kzalloc(sizeof(*hca), GFP_KERNEL);
 	if (!hca)
@@ -414,9 +441,22 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	mutex_init(&hca->ring_lock);
 	INIT_WORK(&hca->work, hca_work);
 	INIT_WORK(&hca->awake, awake_work);
+	err = xenbus_watch_pathfmt(xbdev, &hca->own, NULL, published, "%s/%s", xbdev->nodename,
+				   XEN_VHCA_FIELD_VERSION);
+	if (err) {
+		kfree(hca);
+		return err;
+	}
 	dev_set_drvdata(&xbdev->dev, hca);
 	xenbus_switch_state(xbdev, XenbusStateInitialising);
 	return 0;
+}
+
+/* Until it is told otherwise: a dying channel queues the work item at any time. */
+static void put_to_rest(struct xenib_hca *hca)
+{
+	WRITE_ONCE(hca->at_rest, true);
+	cancel_work_sync(&hca->work);
 }
 
 /* The watch is gone, or its thread is the one that waits here: so this looks by itself. */
@@ -425,7 +465,7 @@ static bool wait_for_backend(struct xenbus_device *xbdev)
 	unsigned int i;
 
 	for (i = 0; i < CLOSE_POLLS; i++) {
-		if (backend_has_let_go(xenbus_read_driver_state(xbdev->otherend)))
+		if (backend_has_let_go(XENIB_OTHEREND_STATE(xbdev)))
 			return true;
 		msleep(CLOSE_POLL_MS);
 	}
@@ -455,8 +495,11 @@ static void hca_remove(struct xenbus_device *xbdev)
 	cancel_work_sync(&hca->awake);
 	if (hca->nodes.node)
 		unregister_xenbus_watch(&hca->nodes);
-	disable_work_sync(&hca->work); /* for good: a dying channel queues it */
+	put_to_rest(hca);
 	leave(hca);
+	cancel_work_sync(&hca->work);
+	unregister_xenbus_watch(&hca->own);
+	kfree(hca->own.node);
 	dev_set_drvdata(&xbdev->dev, NULL);
 	kfree(hca);
 }
@@ -470,8 +513,8 @@ static int hca_suspend(struct xenbus_device *xbdev)
 	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
 
 	kill_ring(hca);
-	if (!cancel_work_sync(&hca->awake)) /* else it is disabled since the last time */
-		disable_work_sync(&hca->work);
+	cancel_work_sync(&hca->awake);
+	put_to_rest(hca);
 	if (hca->dev)
 		dev_notice(&xbdev->dev, "the guest is suspended: programs lose the device\n");
 	if (!leave(hca))

@@ -29,9 +29,11 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 	const struct xen_vhca_device_attr *from = &to_xdev(ibdev)->attr;
 	int err;
 
-	err = xenib_copy_req(udata, NULL, 0);
-	if (err)
-		return err;
+	if (udata) { /* not for the core itself, on kernels that spare it an empty one */
+		err = xenib_copy_req(udata, NULL, 0);
+		if (err)
+			return err;
+	}
 
 	memset(attr, 0, sizeof(*attr));
 	if (to_xdev(ibdev)->kernel) {

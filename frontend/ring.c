@@ -14,6 +14,7 @@
 #include <xen/events.h>
 #include <xen/grant_table.h>
 
+#include "compat.h"
 #include "ring.h"
 #include "vhca_check.h"
 #include "vhca_ring.h"
@@ -310,8 +311,7 @@ int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable
  */
 static void check_backend(struct xenib_ring *ring)
 {
-	if (!freezing(current) &&
-	    xenbus_read_driver_state(ring->xbdev->otherend) == XenbusStateConnected)
+	if (!freezing(current) && XENIB_OTHEREND_STATE(ring->xbdev) == XenbusStateConnected)
 		return;
 	xenib_ring_kill(ring);
 	ring->fault(ring->context);

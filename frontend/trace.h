@@ -12,6 +12,7 @@
 #include <linux/tracepoint.h>
 #include <xen/xenbus.h>
 
+#include "compat.h"
 #include "vhca.h"
 
 TRACE_EVENT(xenib_cmd_send,
@@ -25,7 +26,7 @@ TRACE_EVENT(xenib_cmd_send,
 		__field(size_t, data_size)
 	),
 	TP_fast_assign(
-		__assign_str(dev);
+		XENIB_ASSIGN_STR(dev, dev_name(&xbdev->dev));
 		__entry->id = req->id;
 		__entry->op = req->op;
 		__entry->data_size = data_size;
@@ -47,7 +48,7 @@ TRACE_EVENT(xenib_cmd_done,
 		__field(int, error)
 	),
 	TP_fast_assign(
-		__assign_str(dev);
+		XENIB_ASSIGN_STR(dev, dev_name(&xbdev->dev));
 		__entry->id = req->id;
 		__entry->op = req->op;
 		__entry->status = rsp->status;

@@ -15,6 +15,7 @@
 #include <xen/page.h>
 #include <xen/xen-ops.h>
 
+#include "compat.h"
 #include "xenib.h"
 
 #define UVERBS_MODULE_NAME xenib
@@ -279,14 +280,14 @@ static int mmap_pv(struct ib_ucontext *ibuc, struct vm_area_struct *vma, struct 
 	err = map_machine_frame(vma, uar);
 	if (err)
 		return err;
-	zap_vma_ptes(vma, vma->vm_start, PAGE_SIZE);
+	XENIB_ZAP_SPECIAL(vma, vma->vm_start, PAGE_SIZE);
 
 	nothing = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	if (!nothing)
 		return -ENOMEM;
 	err = rdma_user_mmap_io(ibuc, vma, page_to_pfn(nothing), PAGE_SIZE, vma->vm_page_prot,
 				&uar->entry);
-	zap_vma_ptes(vma, vma->vm_start, PAGE_SIZE);
+	XENIB_ZAP_SPECIAL(vma, vma->vm_start, PAGE_SIZE);
 	__free_page(nothing);
 	if (err)
 		return err;

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <xen/features.h>
 
+#include "compat.h"
 #include "xenib.h"
 
 /* The memory of a process with doorbell pages of a context. */
@@ -107,7 +108,7 @@ static void revoke_in(struct mm_struct *mm, const struct file *file)
 		if (vma->vm_file != file || !(vma->vm_flags & VM_PFNMAP))
 			continue;
 		vma_start_write(vma);
-		zap_vma_ptes(vma, vma->vm_start, vma->vm_end - vma->vm_start);
+		XENIB_ZAP_SPECIAL(vma, vma->vm_start, vma->vm_end - vma->vm_start);
 		vm_flags_mod(vma, VM_MAYREAD | VM_MAYWRITE, VM_SHARED | VM_MAYSHARE);
 		/* Cached again: Xen does not let a guest have its memory otherwise. */
 		vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);

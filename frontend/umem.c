@@ -8,6 +8,7 @@
 #include <rdma/ib_umem.h>
 
 #include "grant.h"
+#include "compat.h"
 #include "umem.h"
 #include "xenib.h"
 
@@ -58,7 +59,7 @@ int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64
 	int err;
 
 	/* The flag tells kernel/dma.c that it is a process's memory. It means nothing else here. */
-	umem->ib = ib_umem_get(&dev->ibdev, addr, length, access | IB_ACCESS_RELAXED_ORDERING);
+	umem->ib = XENIB_UMEM_GET(&dev->ibdev, addr, length, access | IB_ACCESS_RELAXED_ORDERING);
 	if (IS_ERR(umem->ib))
 		return PTR_ERR(umem->ib);
 	umem->count = ib_umem_num_pages(umem->ib);

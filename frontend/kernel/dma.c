@@ -15,6 +15,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/scatterlist.h>
 
+#include "compat.h"
 #include "kernel/dma.h"
 #include "kernel/kverbs.h"
 
@@ -27,22 +28,26 @@ static struct xenib_pool *pool_of(struct device *dev)
  * A consumer to which memory is refused may try again for ever, as nvme-rdma does, and so keep the
  * device. So that is not refused when the backend is gone, but posting it is.
  */
-static dma_addr_t map_page(struct device *dev, struct page *page, unsigned long offset, size_t size,
+static dma_addr_t map_phys(struct device *dev, phys_addr_t phys, size_t size,
 			   enum dma_data_direction dir, unsigned long attrs)
 {
 	struct xenib_pool *pool = pool_of(dev);
 	u64 addr;
 
+	if (attrs & DMA_ATTR_MMIO)
+		return DMA_MAPPING_ERROR; /* a device's registers: there is nothing to copy */
 	addr = xenib_pool_alloc(pool, size, 1);
 	if (!addr)
 		return xenib_pool_is_dead(pool) ? XENIB_POOL_NOWHERE : DMA_MAPPING_ERROR;
-	xenib_origin_note(pool, addr, page_address(page) + offset, size, dir == DMA_TO_DEVICE);
+	xenib_origin_note(pool, addr, phys_to_virt(phys), size, dir == DMA_TO_DEVICE);
 	if (dir != DMA_TO_DEVICE)
 		xenib_origin_copy_in(pool, addr, size);
 	return addr;
 }
 
-static void unmap_page(struct device *dev, dma_addr_t addr, size_t size,
+XENIB_DEFINE_MAP_OP(map_phys)
+
+static void unmap_phys(struct device *dev, dma_addr_t addr, size_t size,
 		       enum dma_data_direction dir, unsigned long attrs)
 {
 	struct xenib_pool *pool = pool_of(dev);
@@ -239,13 +244,13 @@ static void free_coherent(struct device *dev, size_t size, void *kva, dma_addr_t
 static const struct dma_map_ops pool_ops = {
 	.alloc = alloc_coherent,
 	.free = free_coherent,
-	.map_page = map_page,
+	XENIB_MAP_OP(map_phys),
 	.map_sg = map_sg,
 	.sync_sg_for_cpu = sync_sg_for_cpu,
 	.sync_sg_for_device = sync_sg_for_device,
 	.sync_single_for_cpu = sync_for_cpu,
 	.sync_single_for_device = sync_for_device,
-	.unmap_page = unmap_page,
+	XENIB_UNMAP_OP(unmap_phys),
 	.unmap_sg = unmap_sg,
 };
 

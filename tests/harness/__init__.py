@@ -12,7 +12,7 @@ BUILD = TOP / "build"
 KERNEL = os.environ.get("KERNEL") or "stock"
 
 # What time limits are multiplied by. They find what hangs, on busy machines too: no test is about time.
-PATIENCE = int(os.environ.get("PATIENCE") or (3 if KERNEL == "stock" else 12))
+PATIENCE = int(os.environ.get("PATIENCE") or (12 if KERNEL == "debug" else 3))
 
 # The lab's name, also for programs that call the lab by themselves.
 LAB_NAME = os.environ.setdefault("LAB_NAME", "tests")

@@ -14,7 +14,8 @@ def make_packages():
 
 @pytest.mark.ahead
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("what", ["contents", "hardening", "install", "dkms"])
-def test_packages(what):
+@pytest.mark.parametrize("what, root", [("contents", "tools"), ("hardening", "tools"), ("install", "target"), ("dkms", "tools"),
+                                        ("dkms", "linux-debian12"), ("dkms", "linux-backports")])
+def test_packages(what, root):
     make_packages()
-    lab.root("target" if what == "install" else "tools", TESTS / "host" / "packages" / "check", what)
+    lab.root(root, TESTS / "host" / "packages" / "check", what)

@@ -29,6 +29,7 @@
 #include <xen/events.h>
 #include <xen/interface/event_channel.h>
 
+#include "compat.h"
 #include "events.h"
 #include "grant.h"
 #include "pace.h"
@@ -380,10 +381,8 @@ static struct ibgrant_events *events_new(struct ibgrant_owner *owner)
 	init_waitqueue_head(&e->wait);
 	spin_lock_init(&e->lock);
 	INIT_LIST_HEAD(&e->unread);
-	hrtimer_init(&e->rest, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	e->rest.function = rested;
-	hrtimer_init(&e->old, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	e->old.function = is_old;
+	hrtimer_setup(&e->rest, rested, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_setup(&e->old, is_old, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	return e;
 }
 

@@ -17,6 +17,7 @@
 #include <linux/uidgid.h>
 #include <xen/xen.h>
 
+#include "compat.h"
 #include "grant.h"
 
 static int get_mapped(char *buffer, const struct kernel_param *kp)
@@ -225,7 +226,7 @@ static void __exit xen_ibgrant_exit(void)
 module_init(xen_ibgrant_init);
 module_exit(xen_ibgrant_exit);
 
-MODULE_IMPORT_NS(DMA_BUF);
+MODULE_IMPORT_NS("DMA_BUF");
 MODULE_DESCRIPTION("Pages that Xen guests have granted, as dma-bufs, and their completion events");
 MODULE_AUTHOR("The Xen-IB maintainers");
 #ifdef XEN_IB_RELEASE

@@ -4,9 +4,10 @@
  */
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
 #include <net/ipv6.h>
-#include <net/ipv6_stubs.h>
 
+#include "compat.h"
 #include "gsi.h"
 
 struct gsi_addr {
@@ -28,7 +29,7 @@ static bool is_local(const struct cm_addr *addr)
 		local = __ip_dev_find(&init_net, four, false);
 	} else {
 		memcpy(&six, addr->at, sizeof(six));
-		local = !IS_ERR_OR_NULL(ipv6_stub->ipv6_dev_find(&init_net, &six, NULL));
+		local = !IS_ERR_OR_NULL(XENIB_IPV6_DEV_FIND(&init_net, &six, NULL));
 	}
 	rcu_read_unlock();
 	return local;

@@ -4,7 +4,6 @@
  */
 #include <linux/poll.h>
 #include <linux/slab.h>
-#include <linux/unaligned.h>
 #include <rdma/ib_cache.h>
 
 #include "gsi.h"

@@ -6,9 +6,9 @@
  * own callback; a work item does it.
  */
 #include <linux/slab.h>
-#include <linux/unaligned.h>
 #include <rdma/ib_cache.h>
 
+#include "compat.h"
 #include "gsi.h"
 
 struct gsi_group {

@@ -6,7 +6,6 @@
  * by everybody, nor ask for those of another port: the HCA's driver answers it here, and nothing
  * is sent. The guest's port is 1, whichever that is.
  */
-#include <linux/unaligned.h>
 #include <rdma/ib_pma.h>
 
 #include "gsi.h"

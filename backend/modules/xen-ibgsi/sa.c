@@ -6,9 +6,9 @@
  * and how it is reached, is not the guest's to say.
  */
 #include <linux/slab.h>
-#include <linux/unaligned.h>
 #include <rdma/ib_cache.h>
 
+#include "compat.h"
 #include "gsi.h"
 
 /* As long as an answer may take. The guest tries again long before that. */

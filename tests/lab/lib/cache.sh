@@ -4,7 +4,7 @@
 # made from; a folder is built under another name and renamed when complete.
 # shellcheck shell=bash
 
-readonly SUITE=trixie
+SUITE=trixie # of a root that is being made, perhaps another
 readonly CACHE_MIB=6000
 # qemu-plugin.h of QEMU 11.1, as the source's signature is not looked at.
 readonly PLUGIN_HEADER_SHA256=335d4e472067e914add598b60d1f7cf0dc029cd48f62f66656d6a88c54d8d9f9
@@ -13,10 +13,17 @@ packages_of() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$LAB_DIR/packages/$1" |
 
 short_hash() { sha256sum | cut -c1-12; }
 
+suite_of() {
+	case $1 in
+	linux-debian12) echo bookworm ;;
+	*) echo trixie ;;
+	esac
+}
+
 # The key of a root: its packages, and the functions that make it.
 root_key() {
 	{
-		echo "$SUITE amd64"
+		echo "$(suite_of "$1") amd64"
 		packages_of "$1"
 		declare -f make_root
 		[ "$1" != tools ] || declare -f keep_checkpatch keep_plugin_header
@@ -111,7 +118,8 @@ make_whole_root() {
 
 # ensure_root NAME
 ensure_root() {
-	local name=$1 dir partial uri
+	local name=$1 dir partial uri SUITE
+	SUITE=$(suite_of "$name")
 	dir=$(root_dir "$name")
 	[ -z "${REFRESH:-}" ] && [ -e "$dir/.lab-stamp" ] && return 0
 	need_space "$CACHE" "$CACHE_MIB" "building the lab"
@@ -129,16 +137,20 @@ ensure_root() {
 
 # make_vmlinux BZIMAGE OUT: the kernel as a plain ELF file. Unpacking it here
 # spares every boot under emulation several seconds. The boot protocol's header
-# says where the zstd payload lies.
+# says where the payload lies, which is compressed by zstd or xz.
 make_vmlinux() {
 	local sectors offset length
 	sectors=$(od -An -tu1 -j $((0x1f1)) -N1 "$1")
 	offset=$(od -An -tu4 -j $((0x248)) -N4 "$1")
 	length=$(od -An -tu4 -j $((0x24c)) -N4 "$1")
-	# The payload's last four bytes are its unpacked size, not zstd data.
-	tail -c +$(((sectors + 1) * 512 + offset + 1)) "$1" | head -c $((length - 4)) >"$2.zst"
-	tool zstd -dqf "$2.zst" -o "$2"
-	rm -f "$2.zst"
+	# The payload's last four bytes are its unpacked size, not compressed data.
+	tail -c +$(((sectors + 1) * 512 + offset + 1)) "$1" | head -c $((length - 4)) >"$2.payload"
+	if [ "$(head -c 6 "$2.payload" | tail -c 5)" = 7zXZ ]; then
+		tool xz -dc <"$2.payload" >"$2"
+	else
+		tool zstd -dqf "$2.payload" -o "$2"
+	fi
+	rm -f "$2.payload"
 	[ "$(head -c 4 "$2" | tail -c 3)" = ELF ]
 }
 
@@ -169,10 +181,11 @@ make_boot() {
 	mkdir -p "$out"
 	modules=$tools/usr/lib/modules
 	[ "$KERNEL" = stock ] || modules=$(kernel_dir "$KERNEL")/lib/modules
+	! is_packaged "$KERNEL" || tools=$(kernel_dir "$KERNEL")
 	version=$(ls "$modules")
 	[ "$(wc -l <<<"$version")" = 1 ]
 	echo "$version" >"$out/kernel-version"
-	if [ "$KERNEL" = stock ]; then
+	if [ "$KERNEL" = stock ] || is_packaged "$KERNEL"; then
 		[ -d "$tools/usr/src/linux-headers-$version" ]
 		make_vmlinux "$tools/boot/vmlinuz-$version" "$out/vmlinux"
 	else
@@ -263,7 +276,7 @@ build_boot() {
 	remove_partial
 	ensure_root tools
 	ensure_root target
-	[ "$KERNEL" = stock ] || ensure_kernel "$KERNEL"
+	ensure_kernel "$KERNEL"
 	ensure_boot
 }
 
@@ -276,7 +289,7 @@ ensure_root_quickly() {
 
 ensure_all() {
 	[ -e "$(root_dir tools)/.lab-stamp" ] && [ -e "$(root_dir target)/.lab-stamp" ] &&
-		{ [ "$KERNEL" = stock ] || kernel_there "$KERNEL"; } &&
+		kernel_there "$KERNEL" &&
 		[ -e "$(boot_dir)/root.img" ] && return 0
 	need_root
 	with_cache_lock build_boot

@@ -69,7 +69,7 @@ await_guests() {
 stop_guest() {
 	local dom0 name=guest$2
 	dom0=$(prefix_of "$1")dom0
-	[ -n "$3" ] || [ "$KERNEL" = stock ] || remote "$(prefix_of "$1")$name" /lab/leaks </dev/null || true
+	[ -n "$3" ] || [ "$KERNEL" != debug ] || remote "$(prefix_of "$1")$name" /lab/leaks </dev/null || true
 	disconnect "$(prefix_of "$1")$name"
 	[ -n "$3" ] || remote "$dom0" "xl shutdown $name >/dev/null" </dev/null || true
 	[ -n "$3" ] || wait_for "$(prefix_of "$1")$name shuts down" 20 guest_gone "$dom0" "$name" || true

@@ -4,7 +4,8 @@
 # change in guest/ needs no new root image.
 # shellcheck shell=bash
 
-readonly INITRD_MODULES="crc32c_generic crc32c-intel virtio_blk xen-blkfront ext4 overlay"
+# Some kernels have some of them built in, or not at all.
+readonly INITRD_MODULES="crc32c_generic crc32c-intel virtio_pci virtio_console virtio_blk xen-blkfront ext4 overlay"
 
 # make_initrd_base DESTINATION STAGE KERNEL_VERSION: the part that depends on
 # the cached roots only.

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Kernels that are compiled here, by Debian's source and a configuration in kernel/: "debug", which machines can
-# run, and "kunit". They are cached as the roots are, and made when they are asked for.
+# Kernels beside the stock one. Those that come as packages have a root of their own, in which modules are compiled
+# for them. Others are compiled here, by Debian's source and a configuration in kernel/: "debug", which machines can
+# run, and "kunit". All are cached as the roots are, and made when they are asked for.
 # shellcheck shell=bash
 
+readonly PACKAGED_KERNELS=(debian12 backports)
+readonly KERNELS=(stock debug "${PACKAGED_KERNELS[@]}") # that machines run
 readonly KERNEL_MIB=4000 # while one is compiled
+
+# is_packaged KERNEL
+is_packaged() { [[ " ${PACKAGED_KERNELS[*]} " = *" $1 "* ]]; }
 
 # The key of a kernel: the source and the compilers (the root's stamp has their versions), the patches, the
 # configuration, and what makes it.
 kernel_key() {
+	! is_packaged "$1" || { root_key "linux-$1"; return; }
 	{
 		cat "$(root_dir kernel)/.lab-stamp" "$LAB_DIR/kernel/$1.config" "$LAB_DIR"/kernel/{make,*.patch}
 		declare -f make_kernel
@@ -16,7 +23,12 @@ kernel_key() {
 
 kernel_dir() { printf '%s/linux-%s-%s' "$CACHE" "$1" "$(kernel_key "$1")"; }
 
-kernel_there() { [ -e "$(root_dir kernel)/.lab-stamp" ] && [ -e "$(kernel_dir "$1")/vmlinux" ]; }
+# The stock kernel is in the tools root.
+kernel_there() {
+	[ "$1" != stock ] || return 0
+	! is_packaged "$1" || { [ -e "$(kernel_dir "$1")/.lab-stamp" ]; return; }
+	[ -e "$(root_dir kernel)/.lab-stamp" ] && [ -e "$(kernel_dir "$1")/vmlinux" ]
+}
 
 # make_kernel NAME DESTINATION
 make_kernel() {
@@ -29,7 +41,8 @@ make_kernel() {
 # ensure_kernel NAME
 ensure_kernel() {
 	local dir partial
-	ensure_root kernel
+	! is_packaged "$1" || { ensure_root "linux-$1"; return; }
+	[ "$1" = stock ] || ensure_root kernel
 	! kernel_there "$1" || return 0
 	dir=$(kernel_dir "$1")
 	need_space "$CACHE" "$KERNEL_MIB" "compiling a kernel"
