@@ -1,17 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_uar_store.c - what is in systemd's store when one supervisor follows another, and UAR pools of vHCAs that are taken
- * away.
+ * test_uar_store.c - the table of a UAR pool; what is in systemd's store when one supervisor follows another; pools of vHCAs
+ * that are taken away.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "broker/uar_table.h"
 #include "supervisor/fdstore.h"
 #include "supervisor/uar_pools.h"
 #include "unit/fakes/fixture.h"
 #include "unit/fakes/uar_guests.h"
+
+/* Its bounds, and what an auto-translated guest has where. */
+static void test_table(void)
+{
+	struct uar_table *table = calloc(1, sizeof(*table));
+	uint32_t n;
+
+	CHECK(table);
+	CHECK(uar_table_valid(table) && !uar_table_at(table, 0x100000));
+	CHECK(uar_table_add(table, 18, 1, 0xfe812) == &table->entry[0] && table->count == 1);
+	CHECK(table->entry[0].index == 18 && table->entry[0].type == 1 &&
+	      table->entry[0].frame == 0xfe812);
+	CHECK(!table->entry[0].allowed && !table->entry[0].in_use);
+
+	/* One that is nowhere is not at gfn 0. */
+	CHECK(!uar_table_at(table, 0));
+	table->entry[0].gfn = 0x100000;
+	CHECK(uar_table_at(table, 0x100000) == &table->entry[0] && !uar_table_at(table, 0x100001));
+
+	for (n = table->count; n < UAR_TABLE_ENTRIES; n++) {
+		CHECK(!uar_table_full(table));
+		uar_table_add(table, n, 0, 0x1000 + n);
+	}
+	CHECK(uar_table_full(table) && uar_table_valid(table));
+	table->entry[UAR_TABLE_ENTRIES - 1].gfn = 5;
+	CHECK(uar_table_at(table, 5) == &table->entry[UAR_TABLE_ENTRIES - 1]);
+	table->count++;
+	CHECK(!uar_table_valid(table));
+	free(table);
+}
 
 /* Another supervisor, before the HCA is back, and after. */
 static void test_restart(void)
@@ -107,6 +139,7 @@ static void test_trim(void)
 
 int main(void)
 {
+	test_table();
 	test_restart();
 	test_odd_store();
 	test_full_store();
