@@ -213,9 +213,12 @@ static void told(const void *arg)
 	check(ev_read(s.events, got, 4) == 1 && got[0] == watch, "of the watch");
 	check(!is_readable(s.events, 0) && ev_read(s.events, got, 4) == -EAGAIN, "once");
 	stats = ev_stats(s.events);
-	check(stats.completions == 1 && stats.notified.count == 1 && stats.notified.sum_ns &&
+	/* The time may be 0: the clock of a Xen guest with several CPUs stands still where one is ahead of the others. */
+	check(stats.completions == 1 && stats.notified.count == 1 &&
 		      stats.notified.sum_ns == stats.notified.max_ns,
-	      "an event is notified");
+	      "an event is notified: %llu heard of, %llu told, %llu ns, %llu at most",
+	      (unsigned long long)stats.completions, (unsigned long long)stats.notified.count,
+	      (unsigned long long)stats.notified.sum_ns, (unsigned long long)stats.notified.max_ns);
 	count = 0;
 	for (int i = 0; i < XEN_IBGRANT_BUCKETS; i++)
 		count += stats.notified.buckets[i];
