@@ -17,7 +17,7 @@ PREFIX ?= /usr/local
 # build/KERNEL, and nothing of it is installed or packed.
 KERNEL ?= stock
 export KERNEL
-MODULE_ROOT = $(if $(filter debug,$(KERNEL)),tools --kernel debug,linux-$(KERNEL))
+MODULE_ROOT = $(if $(filter stock debug,$(KERNEL)),tools --kernel $(KERNEL),linux-$(KERNEL))
 MODULES := frontend backend/modules/xen-ibdma backend/modules/xen-ibgrant backend/modules/xen-ibgsi tests/programs/ktest
 SUITES ?= $(if $(filter stock,$(KERNEL)),unit) native guests
 # Where a suite's tests are.
