@@ -258,20 +258,6 @@ static void keep_text(void *to, const char *text, size_t size)
 	memcpy(to, text, size < 4096 ? size : 4096);
 }
 
-/* So many of those that the transport has told of have been read. */
-static void wait_read_behind(struct fixture *fix, uint64_t events)
-{
-	uint64_t read;
-
-	do {
-		sched_yield();
-		pthread_mutex_lock(&fix->v.lock);
-		read = fix->v.counters.read_behind;
-		pthread_mutex_unlock(&fix->v.lock);
-		CHECK(read <= events);
-	} while (read != events);
-}
-
 /* Who writes the status is woken by events, too, but once, until it has written. */
 static void counted(void)
 {
@@ -294,7 +280,7 @@ static void counted(void)
 		CHECK(fake_complete(&fix.fake, p.cq));
 		wait_for_bit(&fix, 0);
 		if (watches)
-			wait_read_behind(&fix, round * 2);
+			fixture_wait_read_behind(&fix, round * 2);
 		CHECK(!is_counted(&fix, 0));
 		while (status_update(&status, &fix.v) > 0)
 			sched_yield();

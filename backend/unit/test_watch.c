@@ -2,24 +2,9 @@
 /*
  * test_watch.c - completion channels of CQs end with them, in whatever way, and with what was to become one.
  */
-#include <sched.h>
 #include <stdlib.h>
 
 #include "unit/fakes/fixture.h"
-
-/* What has been told of one CQ is read behind it. */
-static void until_read(struct fixture *fix)
-{
-	uint64_t read;
-
-	do {
-		sched_yield();
-		pthread_mutex_lock(&fix->v.lock);
-		read = fix->v.counters.read_behind;
-		pthread_mutex_unlock(&fix->v.lock);
-		CHECK(read <= 1);
-	} while (!read);
-}
 
 /* The n-th thing that is made fails: of the transport's, or on the HCA. */
 static void fail_at(struct fixture *fix, int n)
@@ -56,7 +41,7 @@ int main(void)
 	}
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, p[1].qp));
 	CHECK(fake_complete(&fix.fake, p[1].cq));
-	until_read(&fix);
+	fixture_wait_read_behind(&fix, 1);
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, p[1].cq));
 	CHECK(!fake_complete(&fix.fake, p[1].cq));
 	for (i = 1; i < 40; i++)

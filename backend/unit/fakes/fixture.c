@@ -3,6 +3,7 @@
  * fixture.c - see fixture.h.
  */
 #include <dirent.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -221,4 +222,17 @@ bool fixture_is_empty(struct fixture *fix)
 		empty = empty && !fix->v.quota.objects[type].used;
 	pthread_mutex_unlock(&fix->v.lock);
 	return empty;
+}
+
+void fixture_wait_read_behind(struct fixture *fix, uint64_t events)
+{
+	uint64_t read;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&fix->v.lock);
+		read = fix->v.counters.read_behind;
+		pthread_mutex_unlock(&fix->v.lock);
+		CHECK(read <= events);
+	} while (read != events);
 }

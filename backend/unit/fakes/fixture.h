@@ -86,4 +86,7 @@ void fixture_close_all(struct fixture *fix);
 /* fixture_is_empty - nothing is in use, in the quota, on the HCA, of the guest's frames. */
 bool fixture_is_empty(struct fixture *fix);
 
+/* fixture_wait_read_behind - until so many events that the transport has told of have been read, and no more have. */
+void fixture_wait_read_behind(struct fixture *fix, uint64_t events);
+
 #endif

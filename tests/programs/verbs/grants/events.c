@@ -17,14 +17,6 @@
 #define BIT 77u /* of the page, for what takes the guest's side */
 #define SLOT 64
 
-#define REFUSED(call, error, what) \
-	do { \
-		int err_ = (call); \
-\
-		check(err_ == (error), "%s: %s (got %s)", what, strerrorname_np(error), \
-		      err_ ? strerrorname_np(err_) : "nothing"); \
-	} while (0)
-
 static int ev_open(int dev, const struct granted *g, uint32_t vectors, int *fd)
 {
 	struct xen_ibgrant_events arg = { .bits = g->refs[0], .vectors = vectors };

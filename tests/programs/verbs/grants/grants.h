@@ -31,6 +31,15 @@ int dev_create(int dev, uint32_t pages, uint32_t flags, int *fd);
 int dev_add(int dev, int fd, uint32_t first, const uint32_t *refs, uint32_t count);
 int dev_range(int dev, int fd, uint32_t first, uint32_t count, int *range);
 
+/* A call is refused by that errno. */
+#define REFUSED(call, error, what) \
+	do { \
+		int err_ = (call); \
+\
+		check(err_ == (error), "%s: %s (got %s)", what, strerrorname_np(error), \
+		      err_ ? strerrorname_np(err_) : "nothing"); \
+	} while (0)
+
 /* A dma-buf of all of the guest's pages, added in pieces of different sizes, the last ones first. */
 int dev_whole(int dev, const struct granted *g, uint32_t flags);
 

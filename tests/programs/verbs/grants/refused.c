@@ -10,14 +10,6 @@
 
 #include "grants.h"
 
-#define REFUSED(call, error, what) \
-	do { \
-		int got = (call); \
-\
-		check(got == (error), "%s: %s (got %s)", what, strerrorname_np(error), \
-		      got ? strerrorname_np(got) : "nothing"); \
-	} while (0)
-
 /* Before a file is bound it does nothing else, and then that no more. */
 static void binding(const void *arg)
 {
