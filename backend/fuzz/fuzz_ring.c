@@ -54,6 +54,7 @@ struct guest {
 	RING_IDX prod, seen; /* requests put, answers looked at */
 	xen_vhca_handle_t recent[RECENT];
 	unsigned int n;
+	bool posted; /* the last request is, so its response may be told with that of a later one only */
 	bool broken;
 };
 
@@ -176,12 +177,33 @@ static void check_answers(struct guest *g)
 	}
 }
 
+static void put(struct guest *g, const struct xen_vhca_req *req)
+{
+	g->sring->ring[g->prod % ENTRIES].req = *req;
+	g->prod++;
+	g->posted = req->flags & XEN_VHCA_REQ_POSTED;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	*(volatile RING_IDX *)&g->sring->req_prod = g->prod;
+}
+
+/* A request that is waited for, so that all is told. */
+static void put_awaited(struct guest *g)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_PORT_QUERY);
+
+	req.id = g->prod % ENTRIES;
+	put(g, &req);
+	serve(g);
+}
+
 /* Until all is answered, so that ids are free again. */
 static void settle(struct guest *g)
 {
 	struct pollfd polls[RING_FDS];
 	int fds[RING_FDS], i, ms;
 
+	if (g->posted && g->prod - g->seen < ENTRIES)
+		put_awaited(g);
 	ring_fds(g->ring, fds);
 	for (i = 0; i < RING_FDS; i++)
 		polls[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
@@ -202,10 +224,7 @@ static void put_request(struct guest *g, struct input *in)
 	next_request(in, &req, g->recent);
 	how = octet(in);
 	req.id = how & 0x80 ? how : g->prod % ENTRIES;
-	g->sring->ring[g->prod % ENTRIES].req = req;
-	g->prod++;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	*(volatile RING_IDX *)&g->sring->req_prod = g->prod;
+	put(g, &req);
 	if (how & 1)
 		return; /* one by one, or some together */
 	serve(g);

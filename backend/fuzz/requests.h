@@ -61,11 +61,11 @@ static inline void bring_pages(struct xen_vhca_mr_reg *m, unsigned int pages, bo
 	m->pages = pages;
 }
 
-/* Some bytes of a good request changed, or all of it made up. */
+/* Some bytes of a good request changed, and it may be posted; or all of it is made up. */
 static inline void next_request(struct input *in, struct xen_vhca_req *req,
 				const xen_vhca_handle_t recent[RECENT])
 {
-	unsigned int op = octet(in), changes = octet(in) % 4;
+	unsigned int op = octet(in), how = octet(in), changes = how % 4;
 
 	if (op == 0xff) {
 		octets(in, req, sizeof(*req));
@@ -73,6 +73,8 @@ static inline void next_request(struct input *in, struct xen_vhca_req *req,
 		return;
 	}
 	*req = example_request(op % XEN_VHCA_OPS);
+	if (how & 0x80)
+		req->flags = XEN_VHCA_REQ_POSTED;
 	place_handles(in, req, recent);
 	if (req->op == XEN_VHCA_OP_MR_REG && op >= XEN_VHCA_OPS)
 		bring_pages(&req->u.mr_reg, octet(in), op / XEN_VHCA_OPS & 1);
