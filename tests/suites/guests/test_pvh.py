@@ -200,10 +200,12 @@ def test_destroy():
     pairs.run("guest2")
 
 
+MIGRATE = f"xl migrate -s '' {GUEST} 'xl migrate-receive'"  # to the machine it is on
+
+
 def migrate():
-    """To the machine it is on."""
     __tracebackhide__ = True
-    lab.run("dom0", f"xl migrate -s '' {GUEST} 'xl migrate-receive'", merge=True)
+    lab.run("dom0", MIGRATE, merge=True)
     wait.until(f"{GUEST} answers", lambda: lab.answers(GUEST))
     guest.until_active(GUEST)
 
@@ -236,3 +238,82 @@ def test_written_while_migrating():
     with moves(), save.stamps("guest1", GUEST) as stamps:
         migrate()
         stamps.are_there()
+
+
+def refused():
+    """Says whether the guest was suspended."""
+    __tracebackhide__ = True
+    domid = daemon.domid(GUEST)
+    said = lab.call("dom0", MIGRATE, merge=True)
+    assert said.status != 0, "it was taken"
+    assert daemon.domid(GUEST) == domid, "it is another domain"
+    wait.until("the other one is gone", lambda: "--incoming" not in lab.run("dom0", "xl list") and daemon.no_zombie())
+    return "Migration failed, resuming at sender" in said.out
+
+
+def vhca_nodes():
+    return lab.run("dom0", "xenstore-list /local/domain/0/backend/vhca")
+
+
+@contextlib.contextmanager
+def no_memory():
+    """Another domain has what the machine has, but for less than a guest."""
+    lines = f"/^(name|memory|maxmem|cpus|vhca|vif|disk) /d' /etc/xen/{GUEST}.cfg"
+    try:
+        lab.run(
+            "dom0",
+            f"""{{ sed -E '{lines}; printf 'name = "full"\nmemory = %u\n' $(($(xl info free_memory) - 200)); }} >/tmp/full.cfg
+            xl create -q -p /tmp/full.cfg""",
+        )
+        yield
+    finally:
+        lab.call("dom0", "xl destroy full; rm -f /tmp/full.cfg")
+        wait.until("the other domain is gone", daemon.no_zombie)
+
+
+@contextlib.contextmanager
+def no_disk():
+    """No domain gets a disk, which xl sees when it has all of a domain's memory."""
+    lab.run("dom0", "mount --bind /bin/false /lab/block")
+    try:
+        yield
+    finally:
+        lab.run("dom0", "umount /lab/block")
+
+
+@pytest.mark.long
+@with_guest
+def test_no_room():
+    """A migration that is refused for want of memory, before the guest was suspended: it does not notice."""
+    run_pairs("rc")
+    before, grants, nodes = hca.objects(), daemon.grants_at_rest(GUEST), vhca_nodes()
+    with no_memory(), program() as pid:
+        refused()
+        hca.until_messages(200)
+        assert lab.ok(GUEST, f"kill -0 {pid}"), "the program has ended"
+    nothing_left(before, grants, nodes)
+
+
+def nothing_left(objects, grants, nodes):
+    __tracebackhide__ = True
+    leftovers.until_no_more_than("no object is left in the HCA", objects)
+    wait.until("no grant is left", lambda: daemon.mapped_grants(GUEST) <= grants)
+    wait.until("no node is left", lambda: vhca_nodes() == nodes)
+    run_pairs("rc")
+
+
+@pytest.mark.long
+@with_guest
+def test_refused():
+    """One that fails when the guest was suspended and the other host's daemon has given its vHCA to the other domain: programs are told, and
+    the device is back where it was."""
+    run_pairs("rc")
+    before, grants, nodes = hca.objects(), daemon.grants_at_rest(GUEST), vhca_nodes()
+    had = save.vhcas(GUEST)
+    witness = save.witness(GUEST)
+    with no_disk(), program():
+        assert refused(), "the guest was not suspended"
+        guest.until_active(GUEST)
+        witness.testifies()
+    assert save.vhcas(GUEST) == had
+    nothing_left(before, grants, nodes)
