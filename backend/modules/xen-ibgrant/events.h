@@ -17,7 +17,7 @@ struct ibgrant_events;
 struct ibgrant_watch {
 	struct ibgrant_events *events;
 	struct file *file;
-	wait_queue_head_t *queue; /* NULL: it has none, or more than one */
+	wait_queue_head_t *queue; /* where it hangs; NULL: nowhere */
 	wait_queue_entry_t entry;
 	poll_table table;
 	unsigned int queues;
@@ -32,7 +32,7 @@ struct ibgrant_watch {
  * ibgrant_watch_begin() - from now on ibgrant_events_happened() is called for each event; for those
  * that are there it has been. The rest of the watch is ready, and it has an id.
  *
- * Return: 0; -EBADF; -EINVAL: not a channel of uverbs.
+ * Return: 0; -EBADF; -EINVAL: not a channel of uverbs; -EBUSY: it has a watch.
  */
 int ibgrant_watch_begin(struct ibgrant_watch *watch, int fd);
 

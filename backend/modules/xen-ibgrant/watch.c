@@ -10,6 +10,9 @@
  * The watch has a reference of the file. So the queue is there as long as the watch is, in whatever
  * order descriptors, contexts and processes end. That is known of uverbs alone; others free queues
  * that have somebody in them (POLLFREE). So no other file is watched.
+ *
+ * A wake-up calls all callbacks of its queue with interrupts off. So each queue has one of ours at
+ * most, and an event costs the same however many watches a process has.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -24,14 +27,31 @@ static int woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *k
 	return 0;
 }
 
+/* Not beside another one of ours, whichever file that one is of. */
+static bool add_alone(wait_queue_head_t *queue, wait_queue_entry_t *entry)
+{
+	wait_queue_entry_t *other;
+	bool alone = true;
+
+	spin_lock_irq(&queue->lock);
+	list_for_each_entry(other, &queue->head, entry) {
+		if (other->func == woken) {
+			alone = false;
+			break;
+		}
+	}
+	if (alone)
+		__add_wait_queue(queue, entry);
+	spin_unlock_irq(&queue->lock);
+	return alone;
+}
+
 static void hang_in(struct file *file, wait_queue_head_t *queue, poll_table *table)
 {
 	struct ibgrant_watch *watch = container_of(table, struct ibgrant_watch, table);
 
-	if (watch->queues++)
-		return;
-	watch->queue = queue;
-	add_wait_queue(queue, &watch->entry);
+	if (!watch->queues++ && add_alone(queue, &watch->entry))
+		watch->queue = queue;
 }
 
 static bool is_of_uverbs(const struct file *file)
@@ -44,6 +64,7 @@ static bool is_of_uverbs(const struct file *file)
 int ibgrant_watch_begin(struct ibgrant_watch *watch, int fd)
 {
 	__poll_t ready;
+	int err = -EINVAL;
 
 	watch->file = fget(fd);
 	if (!watch->file)
@@ -55,6 +76,9 @@ int ibgrant_watch_begin(struct ibgrant_watch *watch, int fd)
 	ready = vfs_poll(watch->file, &watch->table);
 	if (watch->queues != 1) /* the device itself has none */
 		goto err_end;
+	err = -EBUSY;
+	if (!watch->queue)
+		goto err_put;
 	if (ready & EPOLLIN)
 		ibgrant_events_happened(watch);
 	return 0;
@@ -64,7 +88,7 @@ err_end:
 		remove_wait_queue(watch->queue, &watch->entry);
 err_put:
 	fput(watch->file);
-	return -EINVAL;
+	return err;
 }
 
 void ibgrant_watch_end(struct ibgrant_watch *watch)

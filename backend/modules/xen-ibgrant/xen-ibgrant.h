@@ -12,7 +12,7 @@
  * An errno of any of these:
  *	EINVAL	a number that makes no sense, or what Xen says of a reference
  *	EPERM	the file is not bound, or the dma-buf is of another file
- *	EBUSY	it is bound already; pages that are there, or being added, already
+ *	EBUSY	it is bound already; pages that are there or being added; a channel that is watched
  *	EDQUOT	more than the file may have
  *	ENOSPC	Xen has no room for more mapped grants
  *	EAGAIN	Xen cannot map a page right now
@@ -93,7 +93,7 @@ struct xen_ibgrant_events {
 
 /*
  * Of that file: from now on each completion event of a channel sets the bit, and notifies the
- * vector.
+ * vector. A channel has one watch at a time.
  */
 struct xen_ibgrant_watch {
 	__s32 fd;
