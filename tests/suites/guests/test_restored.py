@@ -136,15 +136,18 @@ def test_dead_backend():
 
 
 def test_registering():
-    """A program registers much memory all the time, and is in the middle of that when the guest is suspended."""
-    words = f"setsid {lab.THERE}/victim -d xenib0 --max-size 268435456 --count 1000000 registers >/tmp/victim 2>&1 &"
-    lab.run("guest2", words)
-    daemon.until_counted("guest2", "bytes", 33554432)
-    with save.saved("guest2") as saved:
-        saved.restore()
-        guest.until_active("guest2")
-    wait.until("the program has ended", lambda: not lab.ok("guest2", "pgrep -x victim"))
-    pairs.run("guest2")
+    """A program registers a gigabyte all the time, and is in the middle of that when the guest is suspended."""
+    lab.lab("attach", "guest2", "--dev", 1, "max-mem-bytes=1280M")
+    try:
+        lab.run("guest2", f"setsid {lab.THERE}/victim -d xenib1 --max-size {1 << 30} --count 1000000 registers >/tmp/victim 2>&1 &")
+        daemon.until_counted("guest2", "bytes", 1 << 29, devid=1)
+        with save.saved("guest2") as saved:
+            saved.restore()
+            wait.until("guest2 has both", lambda: guest.active("guest2") and rdma.active("guest2", "xenib1"))
+        wait.until("the program has ended", lambda: not lab.ok("guest2", "pgrep -x victim"))
+        pairs.run("guest2")
+    finally:
+        daemon.xen_ib("detach", "guest2", 1)
 
 
 @pytest.mark.timeout(300 + 60 * SAVE_TABLES)
