@@ -74,17 +74,19 @@ static void check_ports(const char *hca)
 static void check_registration(const char *name)
 {
 	struct hca *hca = hca_open(name, 1, 0);
-	bool dmabufs;
+	bool dmabufs, queues;
 
 	if (!hca)
 		return; /* the driver has said so */
 	dmabufs = hca->dmabufs;
+	queues = hca->queue_dmabufs;
 	hca->ops->close(hca);
 	if (!dmabufs)
 		check_report(CHECK_OK, name, NULL,
 			     "memory of guests is mapped page by page: no on-demand paging");
 	else if (!access(XEN_IBGRANT_DEVICE, F_OK))
-		check_report(CHECK_OK, name, NULL, "memory of guests is registered as dma-bufs");
+		check_report(CHECK_OK, name, NULL, "memory of guests is registered as dma-bufs%s",
+			     queues ? ", and their queues are made in such" : "");
 	else
 		check_report(CHECK_WARNING, name,
 			     "modprobe xen-ibgrant, systemctl restart xen-ibback, and attach the "

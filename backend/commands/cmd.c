@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands/cmd.h"
 #include "util/clock.h"
@@ -14,6 +15,7 @@
 
 #define SLOW_BYTES (1u << 20)
 #define SLOW_PAGES 64
+#define LARGE_PAGES 512u /* from then on it matters how much of a umem is not needed */
 
 struct operation {
 	cmd_fn *run;
@@ -220,8 +222,36 @@ enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_ad
 	return XEN_VHCA_OK;
 }
 
+/*
+ * Whoever imports a dma-buf has a table of all of it. So a small part of a large one is imported by way
+ * of another dma-buf, which is that part. If there is none the whole will do.
+ */
+static struct hca_place place_in_dmabuf(struct cmd *cmd, const struct umem *umem, uint64_t offset,
+					uint64_t length)
+{
+	uint32_t first = offset / XEN_VHCA_PAGE_SIZE;
+	uint32_t pages = (offset + length - 1) / XEN_VHCA_PAGE_SIZE - first + 1;
+	struct transport *t = cmd->v->t;
+	int part = -1;
+
+	if (umem->pages >= LARGE_PAGES && pages <= umem->pages / 2)
+		part = t->ops->dmabuf_range(t, umem->dmabuf, first, pages);
+	if (part < 0)
+		return (struct hca_place){ umem->dmabuf, offset, length };
+	cmd->parts[cmd->n_parts++] = part;
+	return (struct hca_place){ part, offset % XEN_VHCA_PAGE_SIZE, length };
+}
+
+struct hca_place cmd_place(struct cmd *cmd, const struct umem *umem, uint64_t offset,
+			   uint64_t length)
+{
+	if (umem->dmabuf >= 0)
+		return place_in_dmabuf(cmd, umem, offset, length);
+	return (struct hca_place){ -1, (uintptr_t)umem->base + offset, length };
+}
+
 enum xen_vhca_status cmd_use_queue(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
-				   uint64_t length, uint64_t *addr)
+				   uint64_t length, struct hca_place *at)
 {
 	enum xen_vhca_status status;
 	const struct umem *umem;
@@ -231,7 +261,7 @@ enum xen_vhca_status cmd_use_queue(struct cmd *cmd, const struct xen_vhca_umem_a
 		return status;
 	if (umem->only_mrs)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "umem 0x%x is for MRs alone", place->umem);
-	*addr = (uintptr_t)umem->base + place->offset;
+	*at = cmd_place(cmd, umem, place->offset, length);
 	return XEN_VHCA_OK;
 }
 
@@ -419,12 +449,15 @@ static void leave(struct cmd *cmd)
 	struct vhca *v = cmd->v;
 	unsigned int i;
 
+	for (i = 0; i < cmd->n_parts; i++)
+		close(cmd->parts[i]);
 	pthread_mutex_lock(&v->lock);
 	for (i = 0; i < cmd->n_used; i++)
 		cmd->used[i]->uses--;
 	if (cmd->ctx && !--cmd->ctx->obj.uses)
 		pthread_cond_broadcast(&v->idle);
 	pthread_mutex_unlock(&v->lock);
+	cmd->n_parts = 0;
 	cmd->n_used = 0;
 	cmd->ctx = NULL;
 }
@@ -478,6 +511,7 @@ void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from)
 	cmd->data_len = 0;
 	cmd->ctx = NULL;
 	cmd->n_used = 0;
+	cmd->n_parts = 0;
 	cmd->why[0] = 0;
 
 	status = run(cmd, fetch, from);

@@ -23,6 +23,7 @@
 #include "vhca/vhca.h"
 
 #define CMD_MAX_USES (OBJ_MAX_DEPS + 1)
+#define CMD_MAX_PARTS 2 /* a queue and its doorbell record */
 
 struct cmd {
 	struct vhca *v;
@@ -38,6 +39,8 @@ struct cmd {
 	struct context *ctx;
 	struct object *used[CMD_MAX_USES];
 	unsigned int n_used;
+	int parts[CMD_MAX_PARTS]; /* descriptors of dma-bufs that the command has made for itself */
+	unsigned int n_parts;
 	char why[96];
 
 	struct cmd *next; /* of the pool's queues */
@@ -73,9 +76,13 @@ enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj
 enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
 				  uint64_t length, bool writable, const struct umem **umem);
 
-/* cmd_use_queue - the same of one in which a queue, or its doorbell record, may be. *addr: where. */
+/* cmd_use_queue - the same of one in which a queue, or its doorbell record, may be. *at: where. */
 enum xen_vhca_status cmd_use_queue(struct cmd *cmd, const struct xen_vhca_umem_addr *place,
-				   uint64_t length, uint64_t *addr);
+				   uint64_t length, struct hca_place *at);
+
+/* cmd_place - where a part of a umem is for the HCA, as long as the command is at work. */
+struct hca_place cmd_place(struct cmd *cmd, const struct umem *umem, uint64_t offset,
+			   uint64_t length);
 
 /*
  * cmd_new - step 1, for the object to be made: memory, a handle and the quota of its type. Then
@@ -117,7 +124,7 @@ void cmd_uncharge(struct cmd *cmd, uint32_t pages);
  * cmd_umem_make - cmd_new() of a umem (struct umem_obj) of so many pages: charged, and with the
  * references of the request mapped, from its first page on. Then it is published, or
  * cmd_umem_drop() undoes all that.
- * @only_mrs: nothing else can be made on it, so it is a dma-buf if there are any
+ * @only_mrs: nothing else can be made on it
  */
 enum xen_vhca_status cmd_umem_make(struct cmd *cmd, uint32_t pages, bool read_only, bool only_mrs,
 				   struct object **obj);

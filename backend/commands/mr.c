@@ -2,8 +2,6 @@
 /*
  * mr.c - protection domains, memory regions and memory windows.
  */
-#include <unistd.h>
-
 #include "commands/cmd.h"
 
 static struct hca_ctx *hca_ctx(const struct cmd *cmd)
@@ -61,44 +59,6 @@ static enum xen_vhca_status place_mr(struct cmd *cmd, struct object **made,
 	return status;
 }
 
-#define LARGE_PAGES 512u /* from then on it matters how much of a umem an MR does not need */
-
-/*
- * Who registers a dma-buf has a table of all of it. So a small part of a large one is registered by
- * way of another dma-buf, which is that part. If there is none the whole will do.
- */
-static int reg_dmabuf(struct cmd *cmd, const struct umem *umem, struct hca_mr_attr *attr,
-		      struct hca_mr *mr)
-{
-	uint32_t first = attr->addr / XEN_VHCA_PAGE_SIZE;
-	uint32_t pages = (attr->addr + attr->length - 1) / XEN_VHCA_PAGE_SIZE - first + 1;
-	struct transport *t = cmd->v->t;
-	int part = -1, err;
-
-	if (umem->pages >= LARGE_PAGES && pages <= umem->pages / 2)
-		part = t->ops->dmabuf_range(t, umem->dmabuf, first, pages);
-	attr->dmabuf = umem->dmabuf;
-	if (part >= 0) {
-		attr->dmabuf = part;
-		attr->addr %= XEN_VHCA_PAGE_SIZE;
-	}
-	err = cmd->v->hca->ops->mr_reg(hca_ctx(cmd), attr, mr);
-	if (part >= 0)
-		close(part); /* the MR keeps it */
-	return err;
-}
-
-static int reg_mr(struct cmd *cmd, const struct umem *umem, struct hca_mr_attr *attr,
-		  struct hca_mr *mr)
-{
-	attr->addr = cmd->req.u.mr_reg.addr.offset;
-	if (umem->dmabuf >= 0)
-		return reg_dmabuf(cmd, umem, attr, mr);
-	attr->dmabuf = -1;
-	attr->addr += (uintptr_t)umem->base;
-	return cmd->v->hca->ops->mr_reg(hca_ctx(cmd), attr, mr);
-}
-
 /* A umem that is to be kept is the guest's from now on; else it belongs to the MR. */
 static void publish_mr(struct cmd *cmd, struct mr *mr, struct object *made)
 {
@@ -118,7 +78,8 @@ static void publish_mr(struct cmd *cmd, struct mr *mr, struct object *made)
 enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 {
 	const struct xen_vhca_mr_reg *a = &cmd->req.u.mr_reg;
-	struct hca_mr_attr attr = { .access = a->access, .length = a->length, .iova = a->iova };
+	struct hca_mr_attr attr = { .access = a->access, .iova = a->iova };
+	const struct hca_ops *ops = cmd->v->hca->ops;
 	enum xen_vhca_status status;
 	struct object *obj, *pd, *made;
 	const struct umem *umem;
@@ -134,7 +95,8 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	status = place_mr(cmd, &made, &umem);
 	if (status)
 		goto err_drop;
-	status = cmd_hca(cmd, reg_mr(cmd, umem, &attr, &hca), "registering memory");
+	attr.at = cmd_place(cmd, umem, a->addr.offset, a->length);
+	status = cmd_hca(cmd, ops->mr_reg(hca_ctx(cmd), &attr, &hca), "registering memory");
 	if (status)
 		goto err_umem;
 	obj->hca_id = hca.id;

@@ -55,6 +55,7 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_qp_attr attr = {
+		.buf.dmabuf = -1,
 		.has_srq = a->srq,
 		.signal_all = a->flags & XEN_VHCA_QP_SIGNAL_ALL,
 		.type = a->type,

@@ -16,12 +16,19 @@ static enum xen_vhca_status map_status(struct cmd *cmd, int err)
 			  cmd->n_refs, cmd->refs[0]);
 }
 
+/* All that can be made on it can be made in a dma-buf. */
+static bool can_be_dmabuf(const struct vhca *v, uint32_t pages, bool only_mrs)
+{
+	return v->hca->dmabufs && (only_mrs || v->hca->queue_dmabufs) &&
+	       pages <= v->t->dmabuf_pages;
+}
+
 static int init_umem(struct vhca *v, struct umem *umem, uint32_t pages, bool read_only,
 		     bool only_mrs)
 {
 	int err;
 
-	if (only_mrs && v->hca->dmabufs && pages <= v->t->dmabuf_pages)
+	if (can_be_dmabuf(v, pages, only_mrs))
 		err = umem_init_dmabuf(umem, v->t, pages, read_only);
 	else
 		err = umem_init(umem, pages, read_only);

@@ -43,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fixture_events(&fix);
 	if (kind & 16)
 		fixture_mads(&fix);
-	if (kind & 32)
+	if (kind & 128)
+		fixture_queue_dmabufs(&fix);
+	else if (kind & 32)
 		fixture_dmabufs(&fix);
 	fix.event_bit = kind & 4 ? kind << 7 : XEN_VHCA_NO_EVENT;
 	fix.shm->fail_in = octet(&in);

@@ -4,9 +4,8 @@
  * for the tests (unit/fakes/hca_fake.c).
  *
  * All functions return 0 or the negative errno of the HCA's driver, and may be called by several
- * threads at once. Ids are the driver's names for objects, valid within one context. Addresses are
- * of this process, in umems of the guest's memory (vhca/umem.h); the driver pins what it is given and
- * never looks into it. Memory that is registered may also be in a dma-buf.
+ * threads at once. Ids are the driver's names for objects, valid within one context. Places are in
+ * umems of the guest's memory (vhca/umem.h); the driver pins what it is given and never looks into it.
  */
 #ifndef XEN_IB_HCA_HCA_H
 #define XEN_IB_HCA_HCA_H
@@ -33,17 +32,23 @@ struct hca_mr {
 	uint32_t id, lkey, rkey;
 };
 
+/* An address of this process. Or one in a dma-buf, which the driver takes a reference of. */
+struct hca_place {
+	int dmabuf; /* its descriptor, or -1 */
+	uint64_t addr, length;
+};
+
 struct hca_mr_attr {
 	uint32_t pd;
 	uint32_t access; /* enum xen_vhca_access */
-	int dmabuf;      /* a descriptor, and addr is a place in it; or -1 */
-	uint64_t addr, length, iova;
+	struct hca_place at;
+	uint64_t iova;
 };
 
 /* user, here and below: comes back in events. */
 struct hca_cq_attr {
 	uint64_t user;
-	uint64_t buf, dbr;
+	struct hca_place buf, dbr;
 	uint32_t cqes, cqe_size;
 	uint32_t uar_index;
 	uint32_t vector; /* those of different ones have different event queues, if it has several */
@@ -55,7 +60,7 @@ struct hca_srq_attr {
 	uint64_t user;
 	uint32_t pd;
 	uint32_t wqes, max_sge, limit;
-	uint64_t buf, dbr;
+	struct hca_place buf, dbr;
 };
 
 struct hca_qp_attr {
@@ -64,7 +69,7 @@ struct hca_qp_attr {
 	bool has_srq, signal_all;
 	uint32_t type; /* enum xen_vhca_qp_type */
 	uint32_t user_index, uar_index;
-	uint64_t buf, dbr;
+	struct hca_place buf, dbr; /* buf may have no length */
 	uint32_t sq_blocks, rq_wqes, rq_shift;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 };
@@ -119,7 +124,6 @@ struct hca_ops {
 
 	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);
 	int (*pd_free)(struct hca_ctx *ctx, uint32_t pd);
-	/* Of a dma-buf, if the HCA can do that: the MR keeps it. */
 	int (*mr_reg)(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr);
 	int (*mr_dereg)(struct hca_ctx *ctx, uint32_t mr);
 	/* entries: as in struct xen_vhca_mw_alloc */
@@ -147,7 +151,8 @@ struct hca_ops {
 
 struct hca {
 	const struct hca_ops *ops;
-	bool dmabufs; /* it registers memory that is in dma-bufs */
+	bool dmabufs;       /* it registers memory that is in dma-bufs */
+	bool queue_dmabufs; /* it makes queues there, too */
 };
 
 /*

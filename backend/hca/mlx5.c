@@ -349,10 +349,10 @@ static int mr_reg_dmabuf(struct hca_ctx *ctx, const struct hca_mr_attr *attr, st
 	struct uverbs_arg args[] = {
 		{ UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0, 0 },
 		{ UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, attr->pd },
-		{ UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8, attr->addr },
-		{ UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8, attr->length },
+		{ UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8, attr->at.addr },
+		{ UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8, attr->at.length },
 		{ UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8, attr->iova },
-		{ UVERBS_ATTR_REG_DMABUF_MR_FD, 4, attr->dmabuf },
+		{ UVERBS_ATTR_REG_DMABUF_MR_FD, 4, attr->at.dmabuf },
 		{ UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 4, attr->access & DMABUF_ACCESS },
 		{ UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, sizeof(mr->lkey), (uintptr_t)&mr->lkey },
 		{ UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, sizeof(mr->rkey), (uintptr_t)&mr->rkey },
@@ -368,8 +368,8 @@ static int mr_reg_dmabuf(struct hca_ctx *ctx, const struct hca_mr_attr *attr, st
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
 {
 	struct ib_uverbs_reg_mr req = {
-		.start = attr->addr,
-		.length = attr->length,
+		.start = attr->at.addr,
+		.length = attr->at.length,
 		.hca_va = attr->iova,
 		.pd_handle = attr->pd,
 		.access_flags = attr->access,
@@ -377,7 +377,7 @@ static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hc
 	struct ib_uverbs_reg_mr_resp rsp;
 	int err;
 
-	if (attr->dmabuf >= 0)
+	if (attr->at.dmabuf >= 0)
 		return mr_reg_dmabuf(ctx, attr, mr);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_REG_MR, MSG_CORE(req), MSG_CORE(rsp));
 	if (err)
@@ -484,6 +484,7 @@ static int mlx5_open(const char *name, unsigned int port, uint32_t spread, struc
 	}
 	m->info = info.driver;
 	m->hca.dmabufs = has_dmabufs(m->queries);
+	m->hca.queue_dmabufs = mlx5_has_queue_dmabufs(m->queries);
 	m->vectors = info.vectors ?: 1;
 	m->vector = spread % m->vectors;
 	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);

@@ -14,6 +14,11 @@
 #define CQ_MODERATE (1u << 0)
 #define SRQ_LIMIT (1u << 1)
 
+static bool in_dmabuf(const struct hca_place *buf, const struct hca_place *dbr)
+{
+	return buf->dmabuf >= 0 || dbr->dmabuf >= 0;
+}
+
 /* Completion queues */
 
 int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
@@ -28,8 +33,8 @@ int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct h
 		.comp_channel = attr->events ? channel : -1,
 	};
 	struct mlx5_ib_create_cq driver = {
-		.buf_addr = attr->buf,
-		.db_addr = attr->dbr,
+		.buf_addr = attr->buf.addr,
+		.db_addr = attr->dbr.addr,
 		.cqe_size = attr->cqe_size,
 		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
 		.uar_page_index = attr->uar_index,
@@ -40,6 +45,8 @@ int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct h
 
 	if (attr->uar_index > UINT16_MAX) /* wider than the kernel's interface */
 		return -EOVERFLOW;
+	if (in_dmabuf(&attr->buf, &attr->dbr))
+		return mlx5_cq_create_dmabuf(fd_of(ctx), attr, &req, &driver, cq);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_CQ, MSG(req, driver),
 			   MSG(rsp, result));
 	if (err)
@@ -80,11 +87,14 @@ int mlx5_srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct
 		.max_sge = attr->max_sge,
 		.srq_limit = attr->limit,
 	};
-	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf, .db_addr = attr->dbr };
+	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf.addr,
+					     .db_addr = attr->dbr.addr };
 	struct ib_uverbs_create_srq_resp rsp;
 	struct mlx5_ib_create_srq_resp result;
 	int err;
 
+	if (in_dmabuf(&attr->buf, &attr->dbr))
+		return mlx5_srq_create_dmabuf(fd_of(ctx), attr, &req, &driver, srq);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_SRQ, MSG(req, driver),
 			   MSG(rsp, result));
 	if (err)
@@ -150,8 +160,8 @@ int mlx5_qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct h
 		.qp_type = attr->type, /* enum xen_vhca_qp_type is enum ib_qp_type */
 	};
 	struct mlx5_ib_create_qp driver = {
-		.buf_addr = attr->buf,
-		.db_addr = attr->dbr,
+		.buf_addr = attr->buf.addr,
+		.db_addr = attr->dbr.addr,
 		.sq_wqe_count = attr->sq_blocks,
 		.rq_wqe_count = attr->rq_wqes,
 		.rq_wqe_shift = attr->rq_shift,
@@ -163,6 +173,8 @@ int mlx5_qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct h
 	struct mlx5_ib_create_qp_resp result;
 	int err;
 
+	if (in_dmabuf(&attr->buf, &attr->dbr))
+		return mlx5_qp_create_dmabuf(fd_of(ctx), attr, &req, &driver, qp);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_QP, MSG(req, driver),
 			   MSG(rsp, result));
 	if (err)

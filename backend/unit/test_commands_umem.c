@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * test_commands_umem.c - the command layer's umems and registrations: those that are made together, those that outlive
- * an MR, and what is slow enough for the pool of threads. All of it with memory that is mapped, and with dma-bufs.
+ * an MR, and what is slow enough for the pool of threads. All of it with memory that is mapped, with dma-bufs for
+ * registrations, and with dma-bufs alone.
  */
 #include "shared-ring/unit/example.h"
 #include "unit/fakes/fixture.h"
 
-static bool dmabufs; /* umems that are for MRs alone are such */
+static bool dmabufs; /* umems that are for MRs alone are such, */
+static bool queues;  /* and so are all others */
 
 static void begin(struct fixture *fix)
 {
 	fixture_init(fix, false, NULL);
-	if (dmabufs)
+	if (queues)
+		fixture_queue_dmabufs(fix);
+	else if (dmabufs)
 		fixture_dmabufs(fix);
 }
 
@@ -344,7 +348,7 @@ static void own_umem(void)
 	fixture_fini(&fix);
 }
 
-/* Which umems are dma-bufs: those for MRs alone, if there are any and they can be as large as that. */
+/* Which umems are dma-bufs: those for MRs alone or all, if there are any and they can be as large as that. */
 static void kinds(void)
 {
 	struct xen_vhca_req create = { .op = XEN_VHCA_OP_UMEM_CREATE };
@@ -355,10 +359,12 @@ static void kinds(void)
 	begin(&fix);
 	CHECK(!fixture_process(&fix, &p));
 	before = fix.shm->dmabufs;
-	CHECK(before == (dmabufs ? 2 : 0)); /* those of two registrations */
+	CHECK(before ==
+	      (dmabufs ? 2u : 0u) + queues); /* those of two registrations, and for queues */
 	CHECK(fix.v.counters.dmabufs == before);
 	create.u.umem_create = (struct xen_vhca_umem_create){ .ctx = p.ctx, .pages = 100 };
-	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before);
+	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before + queues);
+	before += queues;
 	create.u.umem_create.flags = XEN_VHCA_UMEM_MR;
 	fix.shm->t.dmabuf_pages = 99;
 	CHECK(!fixture_do(&fix, &create) && fix.shm->dmabufs == before);
@@ -405,30 +411,45 @@ static void no_queues(void)
 	fixture_fini(&fix);
 }
 
-/* Less than half of a large one is registered as a part, which need not be there. */
+/* Less than half of a large one is used as a part, which need not be there. */
 static void parts(void)
 {
 	struct xen_vhca_req req;
 	struct fixture_process p;
+	unsigned int before;
 	struct fixture fix;
 
 	begin(&fix);
 	CHECK(!fixture_process(&fix, &p));
+	before = fix.shm->ranges;
 	req = persistent_mr(p.pd, 1);
 	req.u.mr_reg.pages = 512;
 	CHECK(!fixture_do(&fix, &req));
-	CHECK(fix.shm->ranges == dmabufs); /* of its 8,000 bytes */
+	CHECK(fix.shm->ranges == before + dmabufs); /* of its 8,000 bytes */
 	req = mr_on(p.pd, fix.cmd->rsp.u.mr.umem, 7);
 	req.u.mr_reg.addr.offset = req.u.mr_reg.iova = 100 * 4096 + 1;
 	req.u.mr_reg.length = 256 * 4096 - 1; /* to the end of a page */
-	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == (dmabufs ? 2 : 0));
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == before + (dmabufs ? 2 : 0));
 	req.u.mr_reg.length++; /* 257 pages */
-	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == (dmabufs ? 2 : 0));
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == before + (dmabufs ? 2 : 0));
 	req.u.mr_reg.length = 1;
 	req.u.mr_reg.addr.offset = req.u.mr_reg.iova = 512 * 4096 - 1;
 	fix.shm->fail_in = 1;
-	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == (dmabufs ? 2 : 0));
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == before + (dmabufs ? 2 : 0));
 	fix.shm->fail_in = 0;
+	before = fix.shm->ranges;
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_UMEM_CREATE,
+				     .u.umem_create = { .ctx = p.ctx, .pages = 512 } };
+	CHECK(!fixture_do(&fix, &req));
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_CQ_CREATE,
+				     .u.cq_create = { .ctx = p.ctx,
+						      .uar = p.uar,
+						      .buf.umem = fix.handle,
+						      .dbr = { fix.handle, 0, 511 * 4096 },
+						      .cqes = 16384,
+						      .cqe_size = 64,
+						      .event_bit = XEN_VHCA_NO_EVENT } };
+	CHECK(!fixture_do(&fix, &req) && fix.shm->ranges == before + (queues ? 2 : 0));
 	fixture_fini(&fix);
 }
 
@@ -452,6 +473,8 @@ int main(void)
 {
 	all();
 	dmabufs = true;
+	all();
+	queues = true;
 	all();
 	return EXIT_SUCCESS;
 }

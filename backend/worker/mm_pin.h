@@ -17,6 +17,8 @@
  * It works because a worker maps nothing of uverbs (see hca/uverbs.h): a mapping would hold the file
  * open as long as the memory lives.
  *
+ * A worker whose umems are all dma-bufs maps nothing for the HCA, and has none.
+ *
  * It does not help if both are killed at the same moment, as "kill everything in the control group"
  * does: the service must be stopped with KillMode=process or mixed. Nor does it against a worker that
  * was taken over, which can unmap what is pinned as it can anything of its own. What such a worker

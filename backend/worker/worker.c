@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * worker.c - see worker.h. The order in which things are set up matters: first what only root may
- * open, and the broker; then the sandbox; in it the mm pin, which so is in it as well, before all
- * threads and mappings; then the HCA, and all that a guest has a hand in. The end goes the other
- * way round.
+ * open, and the broker; then the sandbox; in it the HCA and the mm pin, which so is in it as well, before
+ * all threads and mappings; then all that a guest has a hand in. The end goes the other way round.
  */
 #include <endian.h>
 #include <errno.h>
@@ -120,6 +119,13 @@ static void publish_status(void *broker, const char *text, size_t size)
 	broker_status(broker, text, size);
 }
 
+/* The HCA may come to have memory that this process has mapped: not each umem can be a dma-buf. */
+static bool may_map(const struct worker *w)
+{
+	return !w->hca->dmabufs || !w->hca->queue_dmabufs ||
+	       w->quota.bytes.limit / XEN_VHCA_PAGE_SIZE > w->t->dmabuf_pages;
+}
+
 static void connect_frontend(struct worker *w)
 {
 	struct ring_params params = { 0 };
@@ -157,7 +163,9 @@ static void connect_frontend(struct worker *w)
 		 !wants_events ? "no events" :
 		 w->v.watches  ? "events from the interrupt" :
 				 "events by the worker",
-		 w->hca->dmabufs && w->t->dmabuf_pages ? "in dma-bufs" : "mapped");
+		 !may_map(w)                           ? "and queues in dma-bufs" :
+		 w->hca->dmabufs && w->t->dmabuf_pages ? "in dma-bufs" :
+							 "mapped");
 }
 
 /* Everything is released before the frontend is told so. */
@@ -585,14 +593,16 @@ static bool confine(struct worker *w)
 	return !w->stop;
 }
 
+/* Where nothing is mapped for the HCA, no order has to be kept. */
 static bool start_mm_pin(struct worker *w)
 {
 	int err = 0;
 
-	w->mm_pin = mm_pin_start(WORKER_LIFE);
-	if (w->mm_pin < 0)
-		err = w->mm_pin;
-	else if (!sandbox_waived())
+	if (may_map(w)) {
+		w->mm_pin = mm_pin_start(WORKER_LIFE);
+		err = w->mm_pin < 0 ? w->mm_pin : 0;
+	}
+	if (!err && !sandbox_waived())
 		err = sandbox_no_more_processes();
 	if (err)
 		fail(w, WORKER_FAILED, "starting the mm pin: %s", strerror(-err));
@@ -613,7 +623,7 @@ static bool set_up(struct worker *w)
 		return false;
 	raise_limits(&w->quota);
 	offer_kernel(w);
-	return open_xen(w) && confine(w) && start_mm_pin(w) && open_hca(w) && set_watches(w);
+	return open_xen(w) && confine(w) && open_hca(w) && start_mm_pin(w) && set_watches(w);
 }
 
 static void tear_down(struct worker *w)

@@ -96,6 +96,12 @@ def no_zombie():
     return "(null)" not in domains
 
 
+def has_queue_dmabufs():
+    """Does dom0's kernel make queues in dma-bufs? Where one has on-demand paging, guests' HCAs do."""
+    version = lab.run("dom0", "uname -r").split(".")
+    return (int(version[0]), int(version[1])) >= (7, 3)
+
+
 @contextlib.contextmanager
 def without_dmabufs():
     """Workers that start meanwhile find no xen-ibgrant, and map the memory that they register. Others go on as they are."""

@@ -50,6 +50,12 @@ void fixture_dmabufs(struct fixture *fix)
 	fix->shm->t.dmabuf_pages = SHM_PAGES;
 }
 
+void fixture_queue_dmabufs(struct fixture *fix)
+{
+	fixture_dmabufs(fix);
+	fix->fake.hca.queue_dmabufs = true;
+}
+
 static void woken(void *arg, int channel)
 {
 	shm_woken(arg, channel);

@@ -53,6 +53,9 @@ void fixture_fini(struct fixture *fix);
 /* fixture_dmabufs - from now on umems that are for MRs alone are dma-bufs. */
 void fixture_dmabufs(struct fixture *fix);
 
+/* fixture_queue_dmabufs - the same of all umems. */
+void fixture_queue_dmabufs(struct fixture *fix);
+
 /* fixture_watches - the transport tells of completions itself. Before fixture_events(). */
 void fixture_watches(struct fixture *fix);
 

@@ -311,18 +311,42 @@ static int pd_free(struct hca_ctx *ctx, uint32_t pd)
 	return destroy(C, pd, PD);
 }
 
-/* Of the transport's: transport_shm.h. Its descriptor may be closed, so the memory is not looked at again. */
-static void must_be_complete(const struct hca_mr_attr *attr)
+/* Of the transport's: transport_shm.h. */
+static void must_be_complete(const struct hca_place *at, bool writable)
 {
 	char octets[SHM_PAGES];
 	struct stat st;
 
-	must(!fstat(attr->dmabuf, &st) && st.st_size <= SHM_PAGES, "no dma-buf");
-	must(pread(attr->dmabuf, octets, st.st_size, 0) == st.st_size, "no dma-buf");
+	must(!fstat(at->dmabuf, &st) && st.st_size <= SHM_PAGES, "no dma-buf");
+	must(pread(at->dmabuf, octets, st.st_size, 0) == st.st_size, "no dma-buf");
 	must(!memchr(octets, 0, st.st_size), "the dma-buf lacks pages");
-	must(attr->addr + attr->length <= (uint64_t)st.st_size * 4096, "beyond the dma-buf");
-	must((attr->addr & 4095) == (attr->iova & 4095), "offset and iova differ in the page");
-	must(!(attr->access & VHCA_ACCESS_WRITES) || st.st_mode & 0200, "a read-only dma-buf");
+	must(at->addr + at->length <= (uint64_t)st.st_size * 4096, "beyond the dma-buf");
+	must(!writable || st.st_mode & 0200, "a read-only dma-buf");
+}
+
+/*
+ * An object's memory. The descriptor of a dma-buf may be closed before the object ends, so such memory
+ * is not looked at again.
+ */
+static void use_memory(struct fake_object *o, unsigned int n, const struct hca_place *at,
+		       bool writable)
+{
+	if (at->dmabuf >= 0) {
+		must_be_complete(at, writable);
+		return;
+	}
+	o->addr[n] = at->addr;
+	o->length[n] = at->length;
+}
+
+static void use_queue(struct fake_ctx *c, struct fake_object *o, const struct hca_place *buf,
+		      const struct hca_place *dbr, uint64_t bytes)
+{
+	must(c->fake->hca.queue_dmabufs || (buf->dmabuf < 0 && dbr->dmabuf < 0),
+	     "a queue in a dma-buf");
+	must(buf->length == bytes && dbr->length == 8, "the length of a queue");
+	use_memory(o, 0, buf, true);
+	use_memory(o, 1, dbr, true);
 }
 
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
@@ -330,13 +354,9 @@ static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hc
 	struct fake_object o = { .parents = { attr->pd } };
 	int err;
 
-	if (attr->dmabuf < 0) {
-		o.addr[0] = attr->addr;
-		o.length[0] = attr->length;
-	} else {
-		must_be_complete(attr);
-	}
-
+	use_memory(&o, 0, &attr->at, attr->access & VHCA_ACCESS_WRITES);
+	must(attr->at.dmabuf < 0 || (attr->at.addr & 4095) == (attr->iova & 4095),
+	     "offset and iova differ in the page");
 	check(C, attr->pd, PD);
 	if (C->fake->slow_us) /* to sleep for no time takes its time as well */
 		usleep(C->fake->slow_us);
@@ -370,12 +390,10 @@ static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 
 static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
 {
-	struct fake_object o = { .addr = { attr->buf, attr->dbr },
-				 .length = { (uint64_t)attr->cqes * attr->cqe_size, 8 },
-				 .user = attr->user,
-				 .events = attr->events };
+	struct fake_object o = { .user = attr->user, .events = attr->events };
 	int err;
 
+	use_queue(C, &o, &attr->buf, &attr->dbr, (uint64_t)attr->cqes * attr->cqe_size);
 	must(!attr->events || C->completions.fd >= 0, "events in a context without");
 	must(attr->uar_index, "CQ without UAR");
 	if (attr->channel >= 0) {
@@ -405,11 +423,10 @@ static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 
 static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
 {
-	struct fake_object o = { .parents = { attr->pd },
-				 .addr = { attr->buf, attr->dbr },
-				 .length = { attr->wqes * 32, 8 },
-				 .user = attr->user };
+	struct fake_object o = { .parents = { attr->pd }, .user = attr->user };
 
+	use_queue(C, &o, &attr->buf, &attr->dbr,
+		  (uint64_t)attr->wqes * vhca_srq_stride(attr->max_sge));
 	check(C, attr->pd, PD);
 	return make_obj(C, SRQ, &o, srq);
 }
@@ -438,12 +455,10 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 	struct fake_object o = {
 		.user = attr->user,
 		.parents = { attr->pd, attr->send_cq, attr->recv_cq, attr->srq },
-		.addr = { attr->buf, attr->dbr },
-		.length = { ((uint64_t)attr->rq_wqes << attr->rq_shift) +
-				    (uint64_t)attr->sq_blocks * 64,
-			    8 },
 	};
 
+	use_queue(C, &o, &attr->buf, &attr->dbr,
+		  ((uint64_t)attr->rq_wqes << attr->rq_shift) + (uint64_t)attr->sq_blocks * 64);
 	check(C, attr->pd, PD);
 	check(C, attr->send_cq, CQ);
 	check(C, attr->recv_cq, CQ);

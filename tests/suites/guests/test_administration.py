@@ -28,10 +28,12 @@ def registration(said):
 
 
 def test_check():
+    queues = ", and their queues are made in such" if daemon.has_queue_dmabufs() else ""
+    dmabufs = "registered as dma-bufs" + queues
     said = xen_ib("check")
     tells(said, "^ok +Xen: 4", "^ok +daemon", "^ok +migration: .*; PV guests can be saved", "^ok +mlx5_0: port 1 is 4: ACTIVE", "^ready: 0 problems")
     for function, way in enumerate(registration(said)):
-        how = "registered as dma-bufs" if hca.has_odp(function) else "mapped page by page: no on-demand paging"
+        how = dmabufs if hca.has_odp(function) else "mapped page by page: no on-demand paging"
         assert re.fullmatch(f"ok +mlx5_{function}: memory of guests is {how}", way), way
 
 
