@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import BUILD, cm, daemon, hca, ipoib, ktest, lab, pairs, process, rdma, wait
+from harness import BUILD, cm, daemon, guest, hca, ipoib, ktest, lab, pairs, process, rdma, save, wait
 from harness.pvh import again_if_it_falls
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480), pytest.mark.long]
@@ -267,6 +267,24 @@ def test_detach_by_driver(lent):
     until_lent_is_gone()
     lend()
     lent_works()
+    pairs.run("guest2")
+
+
+def test_saved(lent):
+    """A guest that has a vHCA of it, in use, and one of dom0's HCA: it comes back with both. Neither domain has anything of the old one."""
+    had = save.vhcas("guest2"), save.vhcas("guest2", lent)
+    domid = daemon.domid("guest2")
+    with mover(), save.saved("guest2") as saved:
+        saved.restore()
+        guest.until_active("guest2")
+        wait.until("guest2 has its device again", lambda: rdma.active("guest2", "xenib1"))
+        wait.until("the program has ended", lambda: not lab.ok("guest2", "pgrep -x neighbour"))
+    assert (save.vhcas("guest2"), save.vhcas("guest2", lent)) == had
+    lent_works()
+    until_no_frame_is_left()
+    for path in (f"/local/domain/{lent}/backend/vhca/{domid}", f"{LENT}/{lent}/{domid}"):
+        wait.until(f"{path} is gone", lambda path=path: lab.ok("dom0", f"! xenstore-exists {path}"))
+    wait.until("the old worker is gone", lambda: lab.ok(DRIVER, f"! pgrep -f '[-]-worker .*/vhca/{domid}/'"))
     pairs.run("guest2")
 
 

@@ -4,7 +4,7 @@ which the target reads and writes."""
 
 import pytest
 
-from harness import daemon, guest, hca, ipoib, lab, nvme, wait
+from harness import daemon, guest, hca, ipoib, lab, nvme, save, wait
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 
@@ -55,9 +55,8 @@ def kill_worker(name=INITIATOR):
     return worker
 
 
-def connect_again(target, worker):
+def connect_again(target):
     """The disk goes with the device, and nobody waits for it for ever. Then it can be connected again, and is as it was."""
-    guest.until_new_worker(INITIATOR, worker)
     wait.until("the disk is gone", lambda: not lab.ok(INITIATOR, f"test -b {nvme.DISK}"))
     ipoib.up(INITIATOR)
     ipoib.ping(INITIATOR, target)
@@ -66,7 +65,8 @@ def connect_again(target, worker):
 
 
 def test_kill_worker(target):
-    connect_again(target, kill_worker())
+    guest.until_new_worker(INITIATOR, kill_worker())
+    connect_again(target)
 
 
 def test_kill_worker_busy(target):
@@ -75,7 +75,20 @@ def test_kill_worker_busy(target):
         program.until_says("written")
         worker = kill_worker()
         program.until_says("ended")
-    connect_again(target, worker)
+    guest.until_new_worker(INITIATOR, worker)
+    connect_again(target)
+
+
+@pytest.mark.parametrize("target", ["guest1"], indirect=True)
+def test_saved(target):
+    """While the disk is written. The guest's kernel has its device again, and IPoIB and the disk come as after a reset."""
+    lab.run(INITIATOR, f"setsid sh -c '{BUSY}' >/tmp/busy 2>&1 &")
+    wait.until("the disk is written", lambda: lab.ok(INITIATOR, "grep -q written /tmp/busy"))
+    with save.saved(INITIATOR) as saved:
+        saved.restore()
+        guest.until_active(INITIATOR)
+    wait.until("the writer has ended", lambda: lab.ok(INITIATOR, "grep -q ended /tmp/busy"))
+    connect_again(target)
 
 
 @pytest.mark.parametrize("target", ["guest1"], indirect=True)
