@@ -30,7 +30,7 @@ static void usage(FILE *to)
 	      "Serve InfiniBand devices (vHCAs) to Xen guests, in the foreground; log to standard\n"
 	      "error. The devices are in xenstore, /local/domain/<own>/backend/vhca/<domid>/<devid>.\n"
 	      "Keys of such a directory: hca (RDMA device, \"mlx5_0\"), port (1), kernel (\"on\", \"verbs\",\n"
-	      "\"off\"), and the limits max-ctx, max-uar, max-pd, max-umem, max-mr, max-mw, max-cq,\n"
+	      "\"off\"), personality (\"xenib\", \"mlx5\"), and the limits max-ctx, max-uar, max-pd, max-umem, max-mr, max-mw, max-cq,\n"
 	      "max-srq, max-qp, max-ah, max-mcast, max-mem-bytes, max-mr-bytes.\n"
 	      "\n"
 	      "  -v, --verbose   log more\n"

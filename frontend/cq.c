@@ -189,7 +189,7 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!attrs)
 		return create_kernel_cq(dev, cq, attr);
 	udata = &attrs->driver_udata;
-	err = xenib_copy_req(udata, &req, sizeof(req));
+	err = dev->personality->cq_req(dev, udata, &req);
 	if (err)
 		return err;
 	err = check_req(dev, &req);

@@ -87,8 +87,6 @@ XENIB_DEFINE_REG_USER_MR(xenib_reg_user_mr)
 
 static const struct ib_device_ops base_ops = {
 	.owner = THIS_MODULE,
-	.driver_id = RDMA_DRIVER_UNKNOWN,
-	.uverbs_abi_ver = XENIB_UVERBS_ABI_VERSION,
 
 	.alloc_pd = xenib_alloc_pd,
 	.alloc_ucontext = xenib_alloc_ucontext,
@@ -184,6 +182,7 @@ static void set_up(struct xenib_dev *dev)
 	strscpy(ibdev->node_desc, init_utsname()->nodename, sizeof(ibdev->node_desc));
 
 	ib_set_device_ops(ibdev, &base_ops);
+	ib_set_device_ops(ibdev, dev->personality->ops);
 	if (dev->attr.max_srq)
 		ib_set_device_ops(ibdev, &srq_ops);
 	if (dev->attr.max_mw)
@@ -198,7 +197,7 @@ static void set_up(struct xenib_dev *dev)
 			ib_set_device_ops(ibdev, &kernel_mr_ops);
 		ibdev->local_dma_lkey = XENIB_POOL_LKEY;
 	}
-	ibdev->driver_def = xenib_uar_defs;
+	ibdev->driver_def = dev->personality->defs;
 }
 
 /*
@@ -208,15 +207,19 @@ static void set_up(struct xenib_dev *dev)
 static int register_device(struct xenib_dev *dev)
 {
 	struct device *dma_device = dev->kernel ? &dev->xbdev->dev : NULL;
+	const char *prefix = dev->personality->prefix;
 	char name[IB_DEVICE_NAME_MAX];
 	unsigned int number;
 	int err = -ENFILE;
 
 	if (sscanf(dev_name(&dev->xbdev->dev), "vhca-%u", &number) == 1) {
-		snprintf(name, sizeof(name), "xenib%u", number);
+		snprintf(name, sizeof(name), "%s%u", prefix, number);
 		err = ib_register_device(&dev->ibdev, name, dma_device);
 	}
-	return err == -ENFILE ? ib_register_device(&dev->ibdev, "xenib%d", dma_device) : err;
+	if (err != -ENFILE)
+		return err;
+	snprintf(name, sizeof(name), "%s%%d", prefix);
+	return ib_register_device(&dev->ibdev, name, dma_device);
 }
 
 struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *ring,
@@ -229,6 +232,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev = ib_alloc_device(xenib_dev, ibdev);
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
+	dev->personality = xenib_personality_find(xbdev);
 	dev->xbdev = xbdev;
 	dev->ring = ring;
 	dev->events = events;
@@ -255,13 +259,21 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 		if (err)
 			goto err_tables;
 	}
+	if (dev->personality->start) {
+		err = dev->personality->start(dev);
+		if (err)
+			goto err_kernel;
+	}
 	set_up(dev);
 	err = register_device(dev);
 	if (err)
-		goto err_kernel;
+		goto err_stop;
 	xenib_events_start(events, &dev->ibdev);
 	return dev;
 
+err_stop:
+	if (dev->personality->stop)
+		dev->personality->stop(dev);
 err_kernel:
 	xenib_kcontext_close(dev);
 err_tables:
@@ -277,6 +289,8 @@ void xenib_dev_remove(struct xenib_dev *dev)
 	xenib_uar_mms_revoke(&dev->uar_mms);
 	xenib_kcontext_settle(dev);
 	ib_unregister_device(&dev->ibdev);
+	if (dev->personality->stop)
+		dev->personality->stop(dev);
 	xenib_reg_cache_exit(&dev->reg_cache);
 	xenib_kcontext_close(dev);
 	xenib_tables_exit(dev);

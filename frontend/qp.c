@@ -162,7 +162,7 @@ static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,
 {
 	int err;
 
-	err = xenib_copy_req(udata, req, sizeof(*req));
+	err = dev->personality->qp_req(dev, udata, req);
 	if (err)
 		return err;
 	err = check_req(dev, init, req);

@@ -51,7 +51,7 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 	 * Programs take the HCA's vendor for a promise that its own library knows the device: newer
 	 * perftest, for one, then asks libmlx5 and ends when that declines.
 	 */
-	attr->vendor_id = XEN_OUI;
+	attr->vendor_id = to_xdev(ibdev)->personality->shows_vendor ? from->vendor_id : XEN_OUI;
 	attr->vendor_part_id = from->vendor_part_id;
 	attr->hw_ver = from->hw_ver;
 	attr->device_cap_flags = from->device_cap_flags & CAPS_OFFERED;

@@ -111,7 +111,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 		return err;
 	if (!udata)
 		return create_kernel_srq(dev, srq, &init->attr);
-	err = xenib_copy_req(udata, &req, sizeof(req));
+	err = dev->personality->srq_req(dev, udata, &req);
 	if (err)
 		return err;
 	if (req.comp_mask || req.uidx > VHCA_MAX_24)

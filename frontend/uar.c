@@ -45,10 +45,13 @@ void xenib_uar_hold(struct xenib_uar *uar)
 void xenib_uar_put(struct xenib_uar *uar)
 {
 	struct xenib_context *ctx = uar->ctx;
+	bool last;
 
 	xa_lock(&ctx->uars);
-	uar->queues--;
+	last = !--uar->queues && uar->dropped;
 	xa_unlock(&ctx->uars);
+	if (last)
+		rdma_user_mmap_entry_remove(&uar->entry);
 }
 
 /*
@@ -171,7 +174,8 @@ void xenib_uar_return(struct xenib_uar *uar)
 			 uar->frame);
 }
 
-static struct xenib_uar *uar_alloc(struct ib_ucontext *ibuc, enum xenib_uar_type type)
+struct xenib_uar *xenib_uar_create(struct ib_ucontext *ibuc, enum xenib_uar_type type,
+				   u32 first_pgoff)
 {
 	struct xenib_context *ctx = &to_xucontext(ibuc)->ctx;
 	struct xenib_uar *uar;
@@ -185,10 +189,10 @@ static struct xenib_uar *uar_alloc(struct ib_ucontext *ibuc, enum xenib_uar_type
 	err = xenib_uar_offer(uar);
 	if (err)
 		goto err_free;
-	err = rdma_user_mmap_entry_insert(ibuc, &uar->entry, PAGE_SIZE);
+	err = rdma_user_mmap_entry_insert_range(ibuc, &uar->entry, PAGE_SIZE, first_pgoff, U32_MAX);
 	if (err)
 		goto err_return;
-	/* Reserved: it names nothing until uar_publish(). */
+	/* Reserved: it names nothing until xenib_uar_publish(). */
 	err = xa_alloc(&ctx->uars, &uar->index, NULL, xa_limit_31b, GFP_KERNEL);
 	if (err) {
 		rdma_user_mmap_entry_remove(&uar->entry); /* frees uar */
@@ -203,11 +207,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/*
- * From here on queues can be put on the page. Not before the process has its answer: a page that it
- * cannot be told of is taken down at once, and must not be in use then.
- */
-static void uar_publish(struct xenib_uar *uar)
+void xenib_uar_publish(struct xenib_uar *uar)
 {
 	/* In a reserved place: cannot fail. */
 	xa_store(&uar->ctx->uars, uar->index, uar, GFP_KERNEL);
@@ -221,10 +221,22 @@ void xenib_mmap_free(struct rdma_user_mmap_entry *entry)
 	kfree(uar);
 }
 
-static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
-		       struct uverbs_attr_bundle *attrs)
+void xenib_uar_drop(struct xenib_uar *uar)
 {
-	struct xenib_uar *uar = uobject->object;
+	struct xenib_context *ctx = uar->ctx;
+	bool last;
+
+	xa_lock(&ctx->uars);
+	__xa_erase(&ctx->uars, uar->index);
+	uar->dropped = true;
+	last = !uar->queues;
+	xa_unlock(&ctx->uars);
+	if (last)
+		rdma_user_mmap_entry_remove(&uar->entry);
+}
+
+int xenib_uar_drop_idle(struct xenib_uar *uar)
+{
 	struct xenib_context *ctx = uar->ctx;
 
 	xa_lock(&ctx->uars);
@@ -236,6 +248,12 @@ static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 	xa_unlock(&ctx->uars);
 	rdma_user_mmap_entry_remove(&uar->entry);
 	return 0;
+}
+
+static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+		       struct uverbs_attr_bundle *attrs)
+{
+	return xenib_uar_drop_idle(uobject->object);
 }
 
 static pgprot_t uar_prot(const struct xenib_uar *uar, pgprot_t prot)
@@ -354,7 +372,7 @@ static int UVERBS_HANDLER(XENIB_METHOD_UAR_ALLOC)(struct uverbs_attr_bundle *att
 		return xenib_refuse(to_xdev(ibuc->device), -EOPNOTSUPP, "doorbell page of type %u",
 				    type);
 
-	uar = uar_alloc(ibuc, type);
+	uar = xenib_uar_create(ibuc, type, 0);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	resp.mmap_offset = rdma_user_mmap_get_offset(&uar->entry);
@@ -367,7 +385,7 @@ static int UVERBS_HANDLER(XENIB_METHOD_UAR_ALLOC)(struct uverbs_attr_bundle *att
 	err = uverbs_copy_to_struct_or_zero(attrs, XENIB_ATTR_UAR_ALLOC_RESP, &resp, sizeof(resp));
 	if (err)
 		return err;
-	uar_publish(uar);
+	xenib_uar_publish(uar);
 	return 0;
 }
 

@@ -38,34 +38,19 @@ static int open_context(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct xenib_dev *dev = to_xdev(ibuc->device);
 	struct xenib_context *ctx = &to_xucontext(ibuc)->ctx;
-	struct xenib_alloc_ucontext_req req;
-	struct xenib_alloc_ucontext_resp resp = {
-		.family = XENIB_FAMILY_MLX5,
-		.cqe_version = dev->attr.cqe_version,
-		.max_sq_desc = dev->attr.max_sq_desc,
-		.max_rq_desc = dev->attr.max_rq_desc,
-		.max_send_blocks = dev->attr.max_send_blocks,
-		.max_recv_wqes = dev->attr.max_recv_wqes,
-		.max_srq_wqes = dev->attr.max_srq_wqes,
-		.max_uars = dev->attr.max_uar,
-		.features = XENIB_FEATURE_ARENAS,
-	};
 	char name[TASK_COMM_LEN];
 	int err;
 
-	err = xenib_copy_req(udata, &req, sizeof(req));
+	err = dev->personality->context_req(dev, udata);
 	if (err)
 		return err;
-	if (req.comp_mask || req.reserved)
-		return xenib_refuse(dev, -EINVAL, "fields %#x, reserved %#x", req.comp_mask,
-				    req.reserved);
 
 	get_task_comm(name, current);
 	err = xenib_context_open(dev, ctx, task_tgid_nr(current), name, 0);
 	if (err)
 		return err;
 
-	err = xenib_copy_resp(udata, &resp, sizeof(resp));
+	err = dev->personality->context_resp(dev, udata);
 	if (err)
 		xenib_context_close(ctx);
 	return err;

@@ -43,6 +43,7 @@ struct xenib_uar_mms {
 	bool revoked;      /* the device goes: there are to be no more mappings */
 };
 
+struct xenib_dev;
 struct xenib_kcontext;
 struct xenib_kcq;
 struct xenib_kqp;
@@ -50,8 +51,39 @@ struct xenib_ksrq;
 struct xenib_gsi_qp;
 struct xenib_pool_keys;
 
+/*
+ * What user space takes the device for: which provider binds to it, and what that provider and this
+ * driver say to each other. All else is the same in each: a request of any provider becomes one of
+ * xenib-abi.h, which is checked where it is used.
+ */
+struct xenib_personality {
+	const char *name;                   /* in xenstore */
+	const char *prefix;                 /* of a device's name, before the number */
+	const struct ib_device_ops *ops;    /* the provider: driver id, version */
+	const struct uapi_definition *defs; /* the driver's own ioctl objects */
+	bool shows_vendor;                  /* the HCA's, to programs */
+
+	/* Before the device is registered, and after. May be NULL. */
+	int (*start)(struct xenib_dev *dev);
+	void (*stop)(struct xenib_dev *dev);
+
+	/* A process opens the device: the request is checked first, the response written last. */
+	int (*context_req)(struct xenib_dev *dev, struct ib_udata *udata);
+	int (*context_resp)(struct xenib_dev *dev, struct ib_udata *udata);
+
+	/* Reads a request. Values are not checked, apart from what xenib-abi.h has no word for. */
+	int (*cq_req)(struct xenib_dev *dev, struct ib_udata *udata,
+		      struct xenib_create_cq_req *req);
+	int (*srq_req)(struct xenib_dev *dev, struct ib_udata *udata,
+		       struct xenib_create_srq_req *req);
+	int (*qp_req)(struct xenib_dev *dev, struct ib_udata *udata,
+		      struct xenib_create_qp_req *req);
+};
+
 struct xenib_dev {
 	struct ib_device ibdev;
+	const struct xenib_personality *personality;
+	struct xenib_mlx5 *mlx5; /* of the personality "mlx5" */
 	struct xenbus_device *xbdev;
 	struct xenib_ring *ring;          /* outlives the registered device */
 	struct xenib_events *events;      /* as well; NULL: there are none */
@@ -97,6 +129,7 @@ struct xenib_uar {
 	u32 bf_size;
 	u32 bf_offset;
 	unsigned int queues; /* CQs and QPs on it; under the lock of ctx->uars */
+	bool dropped;        /* goes with the last of them; as queues */
 };
 
 struct xenib_pd {
@@ -215,6 +248,12 @@ void xenib_dev_remove(struct xenib_dev *dev);
 		(err); \
 	})
 
+/* personality/xenib.c */
+extern const struct xenib_personality xenib_personality_xenib;
+
+/* By what the backend says of this vHCA. */
+const struct xenib_personality *xenib_personality_find(struct xenbus_device *xbdev);
+
 /* udata.c */
 
 /* Whether a value is over its bound. If it is, dynamic debug has a line. what: its name. */
@@ -262,6 +301,22 @@ void xenib_uar_put(struct xenib_uar *uar);
 
 /* As xenib_uar_get(), of a page that the caller knows already. */
 void xenib_uar_hold(struct xenib_uar *uar);
+
+/*
+ * A page for a process, which can map it from page first_pgoff of the command file on. No queue can
+ * be on it before xenib_uar_publish(), which follows the answer to the process: a page that it
+ * cannot be told of is taken down at once, and must not be in use then. Returns an ERR_PTR.
+ */
+struct xenib_uar *xenib_uar_create(struct ib_ucontext *ibuc, enum xenib_uar_type type,
+				   u32 first_pgoff);
+void xenib_uar_publish(struct xenib_uar *uar);
+
+/*
+ * The process has no such page any more. It goes once neither a queue nor a mapping is on it.
+ * xenib_uar_drop_idle(): -EBUSY, and nothing, as long as a queue is.
+ */
+void xenib_uar_drop(struct xenib_uar *uar);
+int xenib_uar_drop_idle(struct xenib_uar *uar);
 
 /*
  * A page of the backend for uar, whose ctx and type are set; and its end. It is not mapped by any

@@ -129,6 +129,11 @@
  * feature-posted-requests
  *      "1": REQ_POSTED is supported. Without it a frontend does not use the flag; a backend that
  *      does not know it answers E_RESERVED.
+ * personality
+ *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
+ *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
+ *      frontend that does not know the node, or what it says, takes "xenib", which is
+ *      also what it means not to be there.
  * max-event-vectors
  *      How many event channels there may be for completion events, 1 to 8. Without it: 1.
  * error
@@ -181,6 +186,7 @@
 #define XEN_VHCA_FIELD_FEATURE_MR_UMEM "feature-mr-umem"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_FEATURE_POSTED "feature-posted-requests"
+#define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
 

@@ -27,6 +27,8 @@ static void print_head(const struct listing *l)
 	putchar('\n');
 	if (l->node_guid[0])
 		printf("  node GUID: %s\n", l->node_guid);
+	if (l->personality[0])
+		printf("  personality: %s\n", l->personality);
 	if (l->error[0])
 		printf("  error: %s\n", l->error);
 }

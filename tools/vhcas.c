@@ -182,6 +182,7 @@ void vhca_json(const struct listing *vhca)
 	json_number("port", vhca->port);
 	json_text("node_guid", vhca->node_guid);
 	json_text("kernel", vhca->kernel);
+	json_text("personality", vhca->personality);
 	json_text("state", vhca_state(vhca));
 	json_text("guest", vhca->guest);
 	json_bool("online", vhca->online);

@@ -26,7 +26,7 @@ static const struct field {
 	FIELD("online", FLAG, online),     FIELD("max-mem-bytes", NUMBER64, max_mem_bytes),
 	FIELD("worker", NUMBER32, worker), FIELD("failures", NUMBER32, failures),
 	FIELD("error", TEXT, error),       FIELD("node-guid", TEXT, node_guid),
-	FIELD("kernel", TEXT, kernel),
+	FIELD("kernel", TEXT, kernel),     FIELD("personality", TEXT, personality),
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 

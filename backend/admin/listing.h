@@ -37,7 +37,7 @@ struct listing {
 	unsigned int backend;
 	char domain[LISTING_TEXT], hca[LISTING_TEXT];
 	char state[LISTING_TEXT], guest[LISTING_TEXT];
-	char node_guid[LISTING_TEXT], kernel[LISTING_TEXT];
+	char node_guid[LISTING_TEXT], kernel[LISTING_TEXT], personality[LISTING_TEXT];
 	char error[256];
 	bool online;
 	uint64_t max_mem_bytes;

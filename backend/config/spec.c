@@ -163,6 +163,36 @@ static int parse_kernel(struct parser *p, const char *value)
 	return refuse(p, CONFIG_KERNEL "=%.*s: off, verbs or on", SHOWN, value);
 }
 
+const char *config_personality_name(enum config_personality personality)
+{
+	static const char *const names[CONFIG_PERSONALITIES] = {
+		[CONFIG_PERSONALITY_XENIB] = "xenib",
+		[CONFIG_PERSONALITY_MLX5] = "mlx5",
+	};
+
+	return names[personality];
+}
+
+enum config_personality config_personality_find(const char *name)
+{
+	enum config_personality found = 0;
+
+	while (found < CONFIG_PERSONALITIES && strcmp(name, config_personality_name(found)))
+		found++;
+	return found;
+}
+
+static int parse_personality(struct parser *p, const char *value)
+{
+	if (p->config->personality_given)
+		return twice(p, CONFIG_PERSONALITY);
+	p->config->personality_given = true;
+	p->config->personality = config_personality_find(value);
+	if (p->config->personality < CONFIG_PERSONALITIES)
+		return 0;
+	return refuse(p, CONFIG_PERSONALITY "=%.*s: xenib or mlx5", SHOWN, value);
+}
+
 static int parse_guid(struct parser *p, const char *value)
 {
 	if (p->config->guid)
@@ -200,6 +230,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_pkeys(p, value);
 	if (!strcmp(key, CONFIG_KERNEL))
 		return parse_kernel(p, value);
+	if (!strcmp(key, CONFIG_PERSONALITY))
+		return parse_personality(p, value);
 	for (n = 0; n < LIMITS; n++)
 		if (!strcmp(key, limit_key(n)->name))
 			return parse_limit(p, n, value);

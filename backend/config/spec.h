@@ -41,6 +41,21 @@ const char *config_kernel_name(enum config_kernel kernel);
 /* config_kernel_find - CONFIG_KERNELS: it is none of these. */
 enum config_kernel config_kernel_find(const char *name);
 
+/* What the vHCA is for user space of the guest: which provider of libibverbs binds to it. */
+enum config_personality {
+	CONFIG_PERSONALITY_XENIB, /* by default */
+	CONFIG_PERSONALITY_MLX5,
+	CONFIG_PERSONALITIES
+};
+
+#define CONFIG_PERSONALITY "personality" /* key, here and in the backend's xenstore directory */
+
+/* config_personality_name - of a value below CONFIG_PERSONALITIES: "xenib", "mlx5". */
+const char *config_personality_name(enum config_personality personality);
+
+/* config_personality_find - CONFIG_PERSONALITIES: it is none of these. */
+enum config_personality config_personality_find(const char *name);
+
 struct vhca_config {
 	char hca[CONFIG_NAME_MAX];
 	unsigned int port;             /* 1, unless given */
@@ -50,6 +65,8 @@ struct vhca_config {
 	struct pkeys pkeys;
 	bool kernel_given;
 	enum config_kernel kernel;
+	bool personality_given;
+	enum config_personality personality;
 	struct {
 		bool given;
 		uint64_t value;

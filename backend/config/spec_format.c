@@ -40,6 +40,8 @@ static void put_names(struct writer *w, const struct vhca_config *config)
 	}
 	if (config->kernel_given)
 		put(w, "," CONFIG_KERNEL "=%s", config_kernel_name(config->kernel));
+	if (config->personality_given)
+		put(w, "," CONFIG_PERSONALITY "=%s", config_personality_name(config->personality));
 }
 
 bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config)

@@ -63,7 +63,9 @@ static void test_all(void)
 {
 	static const char *const specs[] = {
 		"hca=mlx5_0,port=1,devid=0,guid=02163e5a00c1f29b",
-		"hca=auto,port=2,devid=3,pkeys=0+2,kernel=off,max-qp=7,max-mr-bytes=67108864", NULL
+		"hca=auto,port=2,devid=3,pkeys=0+2,kernel=off,personality=mlx5,"
+		"max-qp=7,max-mr-bytes=67108864",
+		NULL
 	};
 
 	begin();
@@ -76,6 +78,7 @@ static void test_all(void)
 	put(VHCA, "3", "port", "2");
 	put(VHCA, "3", "pkeys", "0+2");
 	put(VHCA, "3", "kernel", "off");
+	put(VHCA, "3", "personality", "mlx5");
 	put(VHCA, "3", "max-qp", "7");
 	put(VHCA, "3", "max-mr-bytes", "67108864");
 	put(VHCA, "4", "online", "0"); /* it is being detached, or was refused */
@@ -115,6 +118,9 @@ static void test_driver(void)
 	put(DRIVER, "7", "kernel", "perhaps");
 	check(none);
 	put(DRIVER, "7", "kernel", "on");
+	put(DRIVER, "7", "personality", "mlx4");
+	check(none);
+	put(DRIVER, "7", "personality", "xenib");
 	put(DRIVER, "7", "pkeys", "5-");
 	check(none);
 	put(DRIVER, "7", "pkeys", "5");

@@ -138,6 +138,19 @@ static void test_kernel(void)
 	refused("hca=a,kernel=on,kernel=on", "twice");
 }
 
+static void test_personality(void)
+{
+	CHECK(!parse("hca=a").personality_given &&
+	      parse("hca=a").personality == CONFIG_PERSONALITY_XENIB);
+	CHECK(parse("hca=a,personality=xenib").personality_given &&
+	      parse("hca=a,personality=xenib").personality == CONFIG_PERSONALITY_XENIB);
+	CHECK(parse("personality=mlx5,hca=a").personality_given &&
+	      parse("personality=mlx5,hca=a").personality == CONFIG_PERSONALITY_MLX5);
+	refused("hca=a,personality=", "xenib or mlx5");
+	refused("hca=a,personality=mlx", "personality=mlx: xenib or mlx5");
+	refused("hca=a,personality=mlx5,personality=mlx5", "twice");
+}
+
 static void test_numbers(void)
 {
 	CHECK(limit("hca=a,max-mr-bytes=2G", "max-mr-bytes") == 2ull << 30);
@@ -243,6 +256,7 @@ int main(void)
 	test_guid();
 	test_pkeys();
 	test_kernel();
+	test_personality();
 	test_numbers();
 	test_wrong();
 	return EXIT_SUCCESS;

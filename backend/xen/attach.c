@@ -122,6 +122,9 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 	}
 	if (config->kernel_given)
 		put(n, n->backend, CONFIG_KERNEL, "%s", config_kernel_name(config->kernel));
+	if (config->personality_given)
+		put(n, n->backend, CONFIG_PERSONALITY, "%s",
+		    config_personality_name(config->personality));
 	for (i = 0; i < LIMITS; i++)
 		if (config->limit[i].given)
 			put(n, n->backend, limit_key(i)->name, "%llu",

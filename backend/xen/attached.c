@@ -73,7 +73,10 @@ static bool read_config(struct search *s, const char *dir, struct vhca_config *c
 	config->kernel_given = xb_read(s->xs, dir, CONFIG_KERNEL, text, sizeof(text));
 	if (config->kernel_given)
 		config->kernel = config_kernel_find(text);
-	return config->kernel < CONFIG_KERNELS;
+	config->personality_given = xb_read(s->xs, dir, CONFIG_PERSONALITY, text, sizeof(text));
+	if (config->personality_given)
+		config->personality = config_personality_find(text);
+	return config->kernel < CONFIG_KERNELS && config->personality < CONFIG_PERSONALITIES;
 }
 
 /* The guest's side of it, whatever the guest has made of that. */

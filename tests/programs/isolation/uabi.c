@@ -8,9 +8,12 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include "check.h"
-#include "uabi.h"
+#include "uabi_mlx5.h"
 
 #define DRIVER RDMA_DRIVER_UNKNOWN
+
+/* The device that was opened is of the personality "mlx5". */
+static bool is_mlx5;
 
 /* A page behind that nobody may touch: what is too long for the memory must not find more. */
 #define MEMORY ((UABI_SET_PAGES + 1) * UABI_PAGE)
@@ -42,15 +45,31 @@ int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *re
 			    ARRAY_SIZE(args));
 }
 
+bool uabi_is_mlx5(void)
+{
+	return is_mlx5;
+}
+
+static int good_context(int fd)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 mlx5_req = uabi_mlx5_good_context();
+	const struct xenib_alloc_ucontext_req req = { 0 };
+	struct mlx5_ib_alloc_ucontext_resp mlx5_resp;
+	struct xenib_alloc_ucontext_resp resp;
+
+	if (is_mlx5)
+		return uabi_mlx5_context(fd, sizeof(mlx5_req), &mlx5_req, &mlx5_resp);
+	return uabi_context(fd, sizeof(req), &req, &resp);
+}
+
 int uabi_open(const char *ibdev)
 {
-	const struct xenib_alloc_ucontext_req req = { 0 };
-	struct xenib_alloc_ucontext_resp resp;
 	int fd = uverbs_open(ibdev), err;
 
 	if (fd < 0)
 		return fd;
-	err = uabi_context(fd, sizeof(req), &req, &resp);
+	is_mlx5 = !strncmp(ibdev, "mlx5_", 5);
+	err = good_context(fd);
 	if (!err)
 		return fd;
 	close(fd);
@@ -93,8 +112,14 @@ int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core,
 {
 	struct ib_uverbs_create_cq req = *core;
 	struct ib_uverbs_create_cq_resp rsp = { 0 };
+	struct mlx5_ib_create_cq mlx5 = uabi_mlx5_cq(driver);
 	struct xenib_create_cq_resp result;
-	int err = CALL(fd, CREATE_CQ, &req, PART(driver), &rsp, PART(&result));
+	int err;
+
+	if (is_mlx5)
+		err = CALL(fd, CREATE_CQ, &req, PART(&mlx5), &rsp, PART(&result));
+	else
+		err = CALL(fd, CREATE_CQ, &req, PART(driver), &rsp, PART(&result));
 
 	*cq = rsp.cq_handle;
 	return err;
@@ -105,8 +130,14 @@ int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core,
 {
 	struct ib_uverbs_create_srq req = *core;
 	struct ib_uverbs_create_srq_resp rsp = { 0 };
+	struct mlx5_ib_create_srq mlx5 = uabi_mlx5_srq(driver);
 	struct xenib_create_srq_resp result;
-	int err = CALL(fd, CREATE_SRQ, &req, PART(driver), &rsp, PART(&result));
+	int err;
+
+	if (is_mlx5)
+		err = CALL(fd, CREATE_SRQ, &req, PART(&mlx5), &rsp, PART(&result));
+	else
+		err = CALL(fd, CREATE_SRQ, &req, PART(driver), &rsp, PART(&result));
 
 	*srq = rsp.srq_handle;
 	return err;
@@ -117,7 +148,14 @@ int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core,
 {
 	struct ib_uverbs_create_qp req = *core;
 	struct ib_uverbs_create_qp_resp rsp = { 0 };
-	int err = CALL(fd, CREATE_QP, &req, PART(driver), &rsp, NONE);
+	struct mlx5_ib_create_qp mlx5 = uabi_mlx5_qp(driver);
+	struct mlx5_ib_create_qp_resp result;
+	int err;
+
+	if (is_mlx5)
+		err = CALL(fd, CREATE_QP, &req, PART(&mlx5), &rsp, PART(&result));
+	else
+		err = CALL(fd, CREATE_QP, &req, PART(driver), &rsp, NONE);
 
 	*qp = rsp.qp_handle;
 	return err;
@@ -141,8 +179,11 @@ int uabi_alloc_uar(int fd, uint64_t type, uint32_t *uar, struct xenib_uar_alloc_
 		{ XENIB_ATTR_UAR_ALLOC_TYPE, 8, type },
 		{ XENIB_ATTR_UAR_ALLOC_RESP, sizeof(*resp), (uintptr_t)resp },
 	};
-	int err = uverbs_ioctl(fd, DRIVER, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_ALLOC, args, 3);
+	int err;
 
+	if (is_mlx5)
+		return uabi_mlx5_alloc_uar(fd, type, uar, resp);
+	err = uverbs_ioctl(fd, DRIVER, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_ALLOC, args, 3);
 	*uar = args[0].data;
 	return err;
 }
@@ -151,6 +192,8 @@ int uabi_free_uar(int fd, uint32_t uar)
 {
 	struct uverbs_arg arg = { XENIB_ATTR_UAR_FREE_HANDLE, 0, uar };
 
+	if (is_mlx5)
+		return uabi_mlx5_free_uar(fd, uar);
 	return uverbs_ioctl(fd, DRIVER, XENIB_OBJECT_UAR, XENIB_METHOD_UAR_FREE, &arg, 1);
 }
 

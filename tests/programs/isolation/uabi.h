@@ -3,11 +3,13 @@
  * uabi: what a process can ask the guest's kernel for, by the kernel's own interface and without a verbs library, so
  * that every number in it can be wrong.
  *
- * All functions return 0 or -errno, and check nothing.
+ * All functions return 0 or -errno, and check nothing. A device whose name begins with "mlx5_" is of that personality, and
+ * is asked as uabi_mlx5.h has it.
  */
 #ifndef UABI_H
 #define UABI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <linux/types.h>
@@ -50,6 +52,10 @@ enum {
 /* A device file with a context on it: a descriptor, or -errno. */
 int uabi_open(const char *ibdev);
 
+/* Whether the one that was opened last is of the personality "mlx5". */
+bool uabi_is_mlx5(void);
+
+/* A context of the personality "xenib". */
 int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req,
 		 struct xenib_alloc_ucontext_resp *resp);
 int uabi_alloc_pd(int fd, uint32_t *pd);

@@ -204,7 +204,7 @@ static void run_arena_sizes(const void *arg)
 	size_t i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	for (kind = 0; kind < KINDS; kind++) {
 		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 			w = (struct where){ .buf_shift = sizes[i] };
@@ -229,7 +229,7 @@ static void run_arena_ends(const void *arg)
 	uint8_t *arena;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	arena = map_arena(ARENA_BYTES);
 	w.buf = (uintptr_t)arena + ARENA_BYTES - UABI_PAGE;
 	for (kind = 0; kind < KINDS; kind++) {
@@ -270,7 +270,7 @@ static void run_arena_shared(const void *arg)
 	int i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	arena = map_arena(ARENA_BYTES);
 	for (i = 0; i < 3; i++) {
 		for (kind = 0; kind < KINDS; kind++) {

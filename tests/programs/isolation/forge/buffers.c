@@ -70,7 +70,7 @@ static void run_short(const void *arg)
 	size_t n;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	m = good_message(&f, answer);
 	for (n = 0; n < CQ_BYTES; n += 4) {
 		snprintf(what, sizeof(what), "%zu bytes of a CREATE_CQ of %zu", n, CQ_BYTES);
@@ -93,7 +93,7 @@ static void run_long(const void *arg)
 	struct forge f;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	m = good_message(&f, answer);
 	require(!send_length(&f, &m, CQ_BYTES + 64), "a longer message, zero at its end");
 	destroy_cq(&f, answer);
@@ -113,7 +113,7 @@ static void run_lies(const void *arg)
 	size_t i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	m = good_message(&f, answer);
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
 		m.hdr.in_words = words[i];
@@ -197,7 +197,7 @@ static void run_answer(const void *arg)
 	int i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	m = good_message(&f, answer);
 	m.hdr.out_words = 0;
 	REFUSED(&f, send_bytes(&f, &m, CQ_BYTES), "no room for an answer", ENOSPC);
@@ -243,7 +243,7 @@ static void run_context(const void *arg)
 	int fd;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	fd = uverbs_open(f.device);
 	require(fd >= 0, "open the device");
 	REFUSED(&f, uabi_context(fd, 4, &req.req, &resp), "a context with half of a request",

@@ -23,6 +23,10 @@ struct forge {
 /* Opens the device, makes the attacker's objects, starts the process beside. Ends the case if it is another driver's. */
 void forge_begin(struct forge *f);
 
+/* As forge_begin(), for what is only in the messages of one personality. */
+void forge_begin_xenib(struct forge *f);
+void forge_begin_mlx5(struct forge *f);
+
 /* What the attacker rightly has still works, and can be taken down. */
 void forge_end(struct forge *f);
 
@@ -42,6 +46,6 @@ void forge_refused_quick_at(const char *file, int line, int ret, const char *wha
 	forge_refused_quick_at(__FILE__, __LINE__, ret, what, (const int[]){ __VA_ARGS__, 0 })
 
 extern const struct check_table forge_handles, forge_process, forge_addresses, forge_sizes,
-	forge_memory, forge_mmap, forge_buffers, forge_ioctl, forge_races, forge_random;
+	forge_memory, forge_mmap, forge_buffers, forge_ioctl, forge_races, forge_random, forge_mlx5;
 
 #endif

@@ -227,7 +227,8 @@ static void in_use(const void *arg)
 	/* EBUSY, of the core, which counts users; of the driver for UARs. */
 	REFUSED(&f, use_dealloc_pd(f.fd, &f.set), "dealloc_pd with objects in it", EBUSY);
 	REFUSED(&f, use_destroy_cq(f.fd, &f.set), "destroy_cq under a QP", EBUSY);
-	REFUSED(&f, use_free_uar(f.fd, &f.set), "free_uar under CQs and a QP", EBUSY);
+	if (!uabi_is_mlx5()) /* libmlx5 frees pages under queues that a program has forgotten */
+		REFUSED(&f, use_free_uar(f.fd, &f.set), "free_uar under CQs and a QP", EBUSY);
 	require(!use_create_qp_srq(f.fd, &f.set), "a QP on the SRQ");
 	REFUSED(&f, use_destroy_srq(f.fd, &f.set), "destroy_srq under a QP", EBUSY);
 	close(f.fd);

@@ -63,7 +63,7 @@ static void run_missing(const void *arg)
 	int gone;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	for (gone = 0; gone < GOOD_ARGS; gone++) {
 		g = good();
 		memmove(&g->args[gone], &g->args[gone + 1],
@@ -82,7 +82,7 @@ static void run_doubled(const void *arg)
 	int twice;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	for (twice = 0; twice < GOOD_ARGS; twice++) {
 		g = good();
 		g->args[GOOD_ARGS] = g->args[twice];
@@ -100,7 +100,7 @@ static void run_length(const void *arg)
 	size_t i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		g = good();
 		g->args[TYPE].len = types[i];
@@ -127,7 +127,7 @@ static void run_values(const void *arg)
 	size_t i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		g = good();
 		g->args[TYPE].data = types[i];
@@ -144,7 +144,7 @@ static void run_unknown(const void *arg)
 	struct good *g;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	g = good();
 	g->args[GOOD_ARGS] = (struct uverbs_arg){ XENIB_ATTR_UAR_ALLOC_RESP + 1, 8, 0 };
 	REFUSED(&f, alloc(&f, g, GOOD_ARGS + 1), "an attribute that does not exist",
@@ -184,7 +184,7 @@ static void run_header(const void *arg)
 	struct forge f;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	hdr = empty;
 	hdr.length = 0;
 	REFUSED(&f, send_header(&f, &hdr), "a message of no length", EINVAL);
@@ -217,7 +217,7 @@ static void run_answer(const void *arg)
 	int i;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	page = mmap(NULL, UABI_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	require(page != MAP_FAILED, "a page that is read-only");
 	for (i = 0; i < 100; i++) {

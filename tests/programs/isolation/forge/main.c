@@ -28,18 +28,45 @@ int forge_open(const struct forge *f)
 	return fd;
 }
 
+/* Not an HCA that is passed through: only Xen's devices have a node in xenstore. */
+static bool is_mlx5_vhca(const char *device)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/nodename", device);
+	return !strncmp(device, "mlx5_", 5) && !access(path, F_OK);
+}
+
 void forge_begin(struct forge *f)
 {
 	int err;
 
 	memset(f, 0, sizeof(*f));
 	f->device = choose_device();
-	if (strncmp(f->device, "xenib", 5))
+	if (strncmp(f->device, "xenib", 5) && !is_mlx5_vhca(f->device))
 		skip("%s is not a device of xen-ibfront", f->device);
 	f->fd = forge_open(f);
 	err = uabi_make(f->fd, &f->set);
 	require(!err, "make one object of each kind (%s)", strerror(-err));
 	beside_start(&f->beside);
+}
+
+void forge_begin_xenib(struct forge *f)
+{
+	forge_begin(f);
+	if (!uabi_is_mlx5())
+		return;
+	forge_end(f);
+	skip("%s is of the personality mlx5", f->device);
+}
+
+void forge_begin_mlx5(struct forge *f)
+{
+	forge_begin(f);
+	if (uabi_is_mlx5())
+		return;
+	forge_end(f);
+	skip("%s is not of the personality mlx5", f->device);
 }
 
 void forge_end(struct forge *f)
@@ -78,8 +105,9 @@ void forge_refused_at(const char *file, int line, struct forge *f, int ret, cons
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
-		forge_handles, forge_process, forge_addresses, forge_sizes, forge_memory,
-		forge_mmap,    forge_buffers, forge_ioctl,     forge_races, forge_random,
+		forge_handles, forge_process, forge_addresses, forge_sizes,
+		forge_memory,  forge_mmap,    forge_buffers,   forge_ioctl,
+		forge_races,   forge_random,  forge_mlx5,
 	};
 
 	vp_load_providers();

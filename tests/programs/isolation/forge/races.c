@@ -119,7 +119,7 @@ static void run_half_made(const void *arg)
 	int ret;
 
 	(void)arg;
-	forge_begin(&f);
+	forge_begin_xenib(&f);
 	h.f = &f;
 	trap_set(&h.trap);
 	require(!pthread_create(&thread, NULL, use_half_made, &h), "start a thread");

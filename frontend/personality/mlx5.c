@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mlx5.c - see mlx5.h.
+ */
+#include <linux/slab.h>
+#include <rdma/mlx5-abi.h>
+
+#include "personality/mlx5.h"
+
+/*
+ * libmlx5 is told the size of BlueFlame buffers before it has a doorbell page. So one is allocated
+ * and given back, by a context that no process has.
+ */
+static int find_bf_size(struct xenib_dev *dev, u32 *bf_reg_size)
+{
+	static const char name[TASK_COMM_LEN] = "xen-ibfront";
+	struct xenib_context ctx = {};
+	struct xenib_uar uar = { .ctx = &ctx, .type = XENIB_UAR_BF };
+	int err;
+
+	err = xenib_context_open(dev, &ctx, 0, name, 0);
+	if (err)
+		return err;
+	err = xenib_uar_offer(&uar);
+	if (!err) {
+		*bf_reg_size = 2 * uar.bf_size;
+		xenib_uar_return(&uar);
+	}
+	xenib_context_close(&ctx);
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+static int start(struct xenib_dev *dev)
+{
+	struct xenib_mlx5 *mlx5;
+	int err;
+
+	mlx5 = kzalloc(sizeof(*mlx5), GFP_KERNEL);
+	if (!mlx5)
+		return -ENOMEM;
+	mlx5->dev = dev;
+	err = find_bf_size(dev, &mlx5->bf_reg_size);
+	if (!err)
+		err = xenib_mlx5_sysfs_add(mlx5);
+	if (err) {
+		kfree(mlx5);
+		return err;
+	}
+	dev->mlx5 = mlx5;
+	return 0;
+}
+
+static void stop(struct xenib_dev *dev)
+{
+	xenib_mlx5_sysfs_remove(dev->mlx5);
+	kfree(dev->mlx5);
+}
+
+static const struct ib_device_ops ops = {
+	.driver_id = RDMA_DRIVER_MLX5,
+	.uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
+};
+
+const struct xenib_personality xenib_personality_mlx5 = {
+	.name = "mlx5",
+	.prefix = "mlx5_",
+	.ops = &ops,
+	.defs = xenib_mlx5_uar_defs,
+	.shows_vendor = true,
+	.start = start,
+	.stop = stop,
+	.context_req = xenib_mlx5_context_req,
+	.context_resp = xenib_mlx5_context_resp,
+	.cq_req = xenib_mlx5_cq_req,
+	.srq_req = xenib_mlx5_srq_req,
+	.qp_req = xenib_mlx5_qp_req,
+};
