@@ -9,6 +9,7 @@
 
 #define ORDER 2
 #define KICKS 1000 /* at a time */
+#define LIST 256   /* pages that are registered: enough to take their time */
 
 static void begin(struct vfront *v)
 {
@@ -99,11 +100,44 @@ static void run_nothing_at_all(const void *arg)
 	vf_close(&v);
 }
 
+/* What registers memory all the time, in pieces that dom0 maps for a while. */
+struct registrar {
+	struct vfront v;
+	struct vf_process p;
+	uint32_t refs[LIST];
+};
+
+static unsigned long register_memory(void *arg)
+{
+	struct registrar *r = arg;
+	struct xen_vhca_req req = vf_reg_inline(r->p.pd, LIST);
+
+	req = vf_object(XEN_VHCA_OP_MR_DEREG, vf_make(&r->v, &req, r->refs, LIST));
+	require(!vf_do(&r->v, &req)->status, "a region is deregistered");
+	return 1;
+}
+
+static void run_registrations(const void *arg)
+{
+	struct registrar r;
+	unsigned int i;
+
+	(void)arg;
+	begin(&r.v);
+	vf_process_make(&r.v, &r.p);
+	for (i = 0; i < LIST; i++)
+		r.refs[i] = r.p.pages.refs[VFP_DATA + i % (VFP_PAGES - VFP_DATA)];
+	flood(register_memory, &r, "regions");
+	vf_process_free(&r.v, &r.p);
+	end(&r.v);
+}
+
 static const struct check_case cases[] = {
 	FLOOD_CASE("kicks", run_kicks, "notifications without a request"),
 	FLOOD_CASE("requests", run_requests, "a ring full of requests that are refused"),
 	FLOOD_CASE("nothing-at-all", run_nothing_at_all,
 		   "is connected, and looks at nothing any more"),
+	FLOOD_CASE("registrations", run_registrations, "registers memory, and deregisters it"),
 	FLOOD_CASE("connections", run_connections, "connects and disconnects"),
 };
 

@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from harness import daemon, guest, lab, pairs, rdma, save, wait
+from harness import daemon, guest, hca, lab, leftovers, pairs, process, rdma, save, wait
 from harness.traffic import between_guests
 
 SAVE_TABLES = int(os.environ.get("SAVE_TABLES") or 20)
@@ -17,6 +17,7 @@ SAVE_TABLES = int(os.environ.get("SAVE_TABLES") or 20)
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(900), pytest.mark.long]
 
 TRAFFIC = ["ib_write_bw", "-s", 65536, "-q", 4, "-D", 300]
+FLOOD = f"{lab.THERE}/flood -d xenib0"
 FILES = "/var/lib/xen-ib"  # in dom0
 
 
@@ -148,6 +149,37 @@ def test_registering():
         pairs.run("guest2")
     finally:
         daemon.xen_ib("detach", "guest2", 1)
+
+
+# What the frontend in guest2's user space does when the guest is suspended, of which it does not know: it never says Closed.
+HOSTILE = ["nothing-at-all", "requests", "registrations"]
+
+
+def start_guest():
+    """guest2 is made anew."""
+    process.call(lab.LAB, "guest", "stop", "guest2", "--kill")
+    lab.lab("guest", "start", "guest2", merge=True)
+    guest.start_again("guest2")
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile(what):
+    """A guest whose frontend lets nothing go is saved in the middle of it: dom0 has nothing of it when the domain is gone. It is not restored:
+    a process that has had event channels by Linux' xen-evtchn stops that kernel when it ends after a restoration (evtchn_release())."""
+    lab.run("guest2", "rmmod xen-ibfront")
+    try:
+        before = hca.objects()
+        lab.run("guest2", f"rm -f /tmp/flood; [ -p /tmp/told ] || mkfifo /tmp/told; setsid {FLOOD} {what} <>/tmp/told >/tmp/flood 2>&1 &")
+        wait.until("it is at work", lambda: lab.ok("guest2", "grep -q working /tmp/flood"))
+        domid = daemon.domid("guest2")
+        lab.run("dom0", "xl save guest2 /dev/null", merge=True)
+        wait.until("the domain is gone", daemon.no_zombie)
+        daemon.until_nodes_are_gone(domid)
+        wait.until("its worker is gone", lambda: lab.ok("dom0", f"! pgrep -f '[-]-worker .*/vhca/{domid}/'"))
+        leftovers.until_no_more_than("no object is left in the HCA", before)
+    finally:
+        start_guest()
+    pairs.run("guest2")
 
 
 @pytest.mark.timeout(300 + 60 * SAVE_TABLES)
