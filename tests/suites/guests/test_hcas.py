@@ -220,6 +220,7 @@ def lend(name):
     return how
 
 
+@pytest.mark.long
 def test_lend():
     """An HCA for one guest, and then for another, by a worker that has xen-ibgrant and by one that maps memory and tells of events.
     For the first one the driver makes what it keeps."""

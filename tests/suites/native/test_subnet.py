@@ -72,7 +72,11 @@ def test_switch():
     assert ports == {at_switch: 0, lid("mlx5_0"): 1, lid("mlx5_1"): 2}, said
 
 
-@pytest.mark.parametrize("route", ["directed", "by LID", "by LID, then directed"])
+@pytest.mark.parametrize("route", [
+    pytest.param("directed", marks=pytest.mark.long),
+    pytest.param("by LID", marks=pytest.mark.long),
+    "by LID, then directed",
+])
 def test_requests_to_the_other_hca(route):
     """Management packets pass the switch by each kind of route, and so do their responses."""
     way = {
@@ -166,6 +170,7 @@ def traffic():
         yield goes_on
 
 
+@pytest.mark.long
 def test_manager_starts_again(interfaces):
     """Traffic goes on without a manager, and with the next one: the switch keeps its tables, and ports their LIDs."""
     lids = [lid(name) for name in HCAS]
@@ -183,6 +188,7 @@ def sa_knows(name):
     return f"{guid(name):#018x}" in lab.run("dom0", "saquery", "-N").lower()
 
 
+@pytest.mark.long
 def test_link_is_lost(interfaces):
     """The switch tells the manager of a link that is lost, and of one that is back, which is set up then."""
     with traffic() as goes_on:
