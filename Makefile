@@ -32,7 +32,7 @@ HCAS ?= 1
 JOBS ?= $(shell nproc)
 include version.mk
 
-.PHONY: all modules bench stage install install-here deb lintian demo hardware lab test test-long test-native unit kunit fuzz mutants clean distclean help $(ROOMS)
+.PHONY: all modules bench stage install install-here deb deb-guest lintian demo hardware lab test test-long test-native unit kunit fuzz mutants clean distclean help $(ROOMS)
 
 all: $(ROOMS) stage $(if $(filter stock,$(KERNEL)),,modules)
 
@@ -62,11 +62,13 @@ install: $(SHIPPED)
 	mkdir -p $(DESTDIR)/
 	cp -a $(CURDIR)/build/install/. $(DESTDIR)/
 
+PAGES := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md $(wildcard docs/*.md)
+
 # Without the tools root, for those who are in it, or have all it takes.
 install-here:
 	+for room in $(SHIPPED); do $(MAKE) -C $$room install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) || exit 1; done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib/docs docs/*.md
+	$(if $(PAGES),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib $(filter-out docs/%,$(PAGES)))
+	$(if $(PAGES),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/xen-ib/docs $(filter docs/%,$(PAGES)))
 
 # The source package is a copy of the sources, so that nothing which was built here gets in, and rdma-core's headers
 # beside the provider. The others are made of it, without a network.
@@ -74,13 +76,33 @@ DEB := $(CURDIR)/build/deb
 
 deb: provider
 	@rm -rf $(DEB)
-	@mkdir -p $(DEB)/xen-ib
-	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t $(DEB)/xen-ib
-	cp -r $(CURDIR)/build/rdma-core $(DEB)/xen-ib/provider/
-	touch $(DEB)/xen-ib/provider/rdma-core/embedded
+	$(call source_package,$(DEB))
 	+cd $(DEB)/xen-ib && $(IN_ROOT) unshare --net dpkg-buildpackage -us -uc --no-check-builddeps
 	@rm -rf $(DEB)/xen-ib
 	@ls $(DEB)/*.dsc $(DEB)/*.deb
+
+# Those of guests for another release of Debian: USER_LAND=debian12 or sid, in that one's root. What its rdma-core shares
+# the interface of providers with has the headers, too; else they are fetched.
+DEB_GUEST := $(DEB)-$(USER_LAND)
+IN_USER_LAND := $(LAB) root user-$(USER_LAND) --
+
+deb-guest: provider
+	@rm -rf $(DEB_GUEST)
+	$(call source_package,$(DEB_GUEST))
+	@cd $(DEB_GUEST)/xen-ib/provider && { $(IN_USER_LAND) ./fetch-rdma-core rdma-core 2>/dev/null || \
+		{ rm -r rdma-core && $(IN_USER_LAND) ./fetch-rdma-core rdma-core && touch rdma-core/embedded; }; }
+	+cd $(DEB_GUEST)/xen-ib && $(IN_USER_LAND) unshare --net \
+		dpkg-buildpackage -b -us -uc --no-check-builddeps --build-profiles=pkg.xen-ib.guest
+	@rm -rf $(DEB_GUEST)/xen-ib
+	@ls $(DEB_GUEST)/*.deb
+
+# $(1): where to
+define source_package
+	@mkdir -p $(1)/xen-ib
+	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t $(1)/xen-ib
+	cp -r $(CURDIR)/build/rdma-core $(1)/xen-ib/provider/
+	touch $(1)/xen-ib/provider/rdma-core/embedded
+endef
 
 # Fetches lintian into the tools root's overlay, which forgets it afterwards.
 lintian: deb
@@ -166,6 +188,7 @@ help:
 	@echo 'make hardware     HOST=dom0 GUESTS="a b" [BARE=c]: on machines with a real card (docs/hardware.md)'
 	@echo 'make install      into DESTDIR, below PREFIX ($(PREFIX)); what that is: docs/install.md'
 	@echo 'make deb          Debian packages, and their source package, in build/deb'
+	@echo 'make deb-guest    USER_LAND=debian12|sid: those of guests for that release, in build/deb-NAME'
 	@echo 'make lintian      what lintian says of them (fetches it)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
 	@echo 'make test         the gate:' $(SUITES) '(in dom0 what guests do not run as well; NATIVE=all: everything;'

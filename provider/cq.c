@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "abi.h"
+#include "compat.h"
 #include "context.h"
 #include "cq.h"
 #include "pd.h"
@@ -49,8 +50,8 @@ static int create_in_kernel(struct ibv_context *context, const struct ibv_cq_ini
 	cmd.db_shift = cq->dbrec_shift;
 	cmd.cqe_size = XENIB_CQE_SIZE;
 	cmd.uar = cq->uar->index;
-	err = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
-				   &resp.ibv_resp, sizeof(resp), 0);
+	err = xenib_cmd_create_cq(context, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
+				  &resp.ibv_resp, sizeof(resp));
 	if (err)
 		return err;
 

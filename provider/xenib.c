@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "abi.h"
+#include "compat.h"
 #include "context.h"
 #include "verbs.h"
 
@@ -110,8 +111,8 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd,
 	if (!ctx)
 		return NULL;
 
-	err = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
-				  sizeof(resp));
+	err = xenib_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				    sizeof(resp));
 	if (err)
 		goto err_uninit;
 

@@ -15,6 +15,7 @@ LIMIT_SECONDS = 60  # of a test that names none by pytest.mark.timeout
 # What a machine has: more, if a test is among the selected that needs it. So it is started once.
 NATIVE_MACHINE = ["--hcas", "2"]
 GUESTS_MACHINE = ["--hcas", "2", "--guests", "2", "--spare", "2520", "--iommu"]
+USER_LANDS = ["--user-land", "debian12", "--user-land", "sid"]
 TWO_MACHINES = ["--machines", "2", "--guests", "1", "--sm"]
 
 MACHINE = pytest.StashKey()  # of the session
@@ -69,7 +70,9 @@ def first_machine(items):
     fixtures = [item.fixturenames for item in items if "machine" in item.fixturenames]
     if all("machines" in names for names in fixtures):
         return TWO_MACHINES
-    return GUESTS_MACHINE if any("guests" in names for names in fixtures) else NATIVE_MACHINE
+    if not any("guests" in names for names in fixtures):
+        return NATIVE_MACHINE
+    return [*GUESTS_MACHINE, *USER_LANDS] if any("user_lands" in names for names in fixtures) else GUESTS_MACHINE
 
 
 @pytest.fixture(scope="session")
@@ -103,6 +106,11 @@ def dom0(machine):
 def guests(machine):
     """guest1 and guest2, with a vHCA each and our programs."""
     machine.prepare(guest.set_up)
+
+
+@pytest.fixture(scope="session")
+def user_lands(guests):
+    """Beside that, guests can run programs of other releases (lab up --user-land)."""
 
 
 @pytest.fixture(scope="session")

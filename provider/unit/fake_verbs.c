@@ -220,10 +220,16 @@ void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *o
 }
 
 int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *cmd, size_t cmd_size,
+#if IBVERBS_PABI_VERSION >= 57
+			struct ibv_fd_arr *files,
+#endif
 			struct ib_uverbs_get_context_resp *resp, size_t resp_size)
 {
 	struct xenib_ualloc_context_resp *full = (void *)resp;
 
+#if IBVERBS_PABI_VERSION >= 57
+	CHECK(!files);
+#endif
 	(void)context;
 	(void)cmd;
 	REQUIRE(cmd_size == sizeof(struct xenib_ualloc_context) && resp_size == sizeof(*full));
@@ -393,6 +399,9 @@ int ibv_cmd_destroy_ah(struct ibv_ah *ah)
 }
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
+#if IBVERBS_PABI_VERSION >= 59
+			 struct verbs_create_cq_prov_attr *prov_attr,
+#endif
 			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd, size_t cmd_size,
 			 struct ib_uverbs_ex_create_cq_resp *resp, size_t resp_size,
 			 uint32_t cmd_flags)
@@ -401,6 +410,9 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	struct xenib_ucreate_cq *req = (void *)cmd;
 	int err;
 
+#if IBVERBS_PABI_VERSION >= 59
+	CHECK(!prov_attr);
+#endif
 	(void)cmd_flags;
 	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(*full));
 	err = make(&cq->cq.handle);

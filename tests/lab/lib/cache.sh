@@ -15,7 +15,8 @@ short_hash() { sha256sum | cut -c1-12; }
 
 suite_of() {
 	case $1 in
-	linux-debian12) echo bookworm ;;
+	linux-debian12 | user-debian12) echo bookworm ;;
+	user-sid) echo sid ;;
 	*) echo trixie ;;
 	esac
 }
@@ -110,7 +111,11 @@ keep_plugin_header() {
 
 # make_whole_root NAME DESTINATION MIRROR
 make_whole_root() {
-	make_root "$@"
+	if [ "$SUITE" = sid ]; then
+		make_unstable_root "$@"
+	else
+		make_root "$@"
+	fi
 	[ "$1" = tools ] || return 0
 	keep_checkpatch "$2"
 	keep_plugin_header "$2" "$3"
@@ -278,6 +283,10 @@ build_boot() {
 	ensure_root target
 	ensure_kernel "$KERNEL"
 	ensure_boot
+	local name
+	for name in $USER_LANDS; do
+		ensure_user_land "$name"
+	done
 }
 
 # ensure_root_quickly NAME, ensure_all: nothing but a look when all is there.
@@ -289,7 +298,7 @@ ensure_root_quickly() {
 
 ensure_all() {
 	[ -e "$(root_dir tools)/.lab-stamp" ] && [ -e "$(root_dir target)/.lab-stamp" ] &&
-		kernel_there "$KERNEL" &&
+		kernel_there "$KERNEL" && user_lands_there &&
 		[ -e "$(boot_dir)/root.img" ] && return 0
 	need_root
 	with_cache_lock build_boot

@@ -20,11 +20,20 @@ $([ "$VCPUS" != 1 ] || [ "$2" -gt "$DOM0_VCPUS" ] || echo "cpus = \"$(($2 - 1))\
 tsc_mode = "native"
 max_grant_frames = 1024
 vif = [ "mac=00:16:3e:77:0$1:0$2,bridge=xenbr0,script=/lab/vif" ]
-disk = [ "format=raw,vdev=xvda,access=ro,backendtype=phy,script=/lab/block,target=/dev/vda" ]
+disk = [ $(guest_disks) ]
 on_crash = "destroy"
 on_reboot = "restart"
 $GUEST_EXTRA
 EOF
+}
+
+# guest_disks: dom0's, for xl: the root image, and each user land.
+guest_disks() {
+	local letter disks=() letters=({a..z})
+	for letter in "${letters[@]:0:1 + $(wc -w <<<"$USER_LANDS")}"; do
+		disks+=("\"format=raw,vdev=xvd$letter,access=ro,backendtype=phy,script=/lab/block,target=/dev/vd$letter\"")
+	done
+	(IFS=,; echo "${disks[*]}")
 }
 
 guest_log() { printf '%s/%sguest%s.log' "$(state_dir)" "$(prefix_of "$1")" "$2"; }

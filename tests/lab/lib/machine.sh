@@ -12,7 +12,7 @@ state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
 # Everything that `lab up` was asked for, kept for the commands that follow.
 save_config() {
 	local key
-	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS KERNEL DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU SM; do
+	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS KERNEL DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU SM USER_LANDS; do
 		printf '%s=%q\n' "$key" "${!key}"
 	done >"$(state_dir)/config"
 }
@@ -121,6 +121,10 @@ start_machine() {
 		-initrd "$boot/vmlinux $linux,$dir/dom0.initrd"
 		${LAB_QEMU_ARGS:-}
 	)
+	for root in $USER_LANDS; do
+		args+=(-drive "if=none,id=$root,file=$(user_land_image "$root"),format=raw,readonly=on,file.locking=off"
+			-device "virtio-blk-pci,drive=$root$virtio")
+	done
 	for ((g = 1; g <= MAX_GUESTS; g++)); do
 		args+=(-chardev "file,id=guest$g,path=$dir/${prefix}guest$g.log,append=on"
 			-device "virtserialport,chardev=guest$g,nr=$g,name=guest$g")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""User lands of other releases, as containers in guests: programs and libraries are theirs, and the provider is compiled in them for
+their rdma-core. Guests have Debian 13's beside it. What a user land has written stays as long as the guest."""
+
+import pytest
+
+from harness import BUILD, TOP, lab, process
+
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("guests"), pytest.mark.timeout(300)]
+
+PORT = 18800
+PROGRAMS = {
+    "rc": ["ibv_rc_pingpong", "-c"],
+    "events": ["ibv_rc_pingpong", "-c", "-e"],
+    "ud": ["ibv_ud_pingpong", "-s", 2048],
+    "srq": ["ibv_srq_pingpong", "-c"],
+}
+PERFTEST = [["ib_write_bw", "-s", 65536, "-n", 200, "-F"], ["ib_read_lat", "-s", 4096, "-n", 200, "-F"]]
+MORE = {"debian12": [], "sid": ["--no_ddp"]}  # options of its perftest
+
+
+class UserLand:
+    """Of one name, in a guest; the package with our provider is installed."""
+
+    def __init__(self, name):
+        self.name = name
+        process.check("make", "-s", "-C", TOP, "deb-guest", f"USER_LAND={name}", merge=True)
+        (package,) = (BUILD / f"deb-{name}").glob("ibverbs-provider-xenib_*.deb")
+        for guest in ("guest1", "guest2"):
+            lab.run(guest, *self.words("true"))
+            lab.put(guest, package, to=f"/user/{name}/root")
+            lab.run(guest, *self.words("dpkg", "-i", f"/root/{package.name}"), merge=True)
+
+    def words(self, *command):
+        """That run a command in it."""
+        return ["/lab/user-land", self.name, *command]
+
+
+@pytest.fixture(scope="module", params=list(MORE))
+def user_land(user_lands, request):
+    return UserLand(request.param)
+
+
+def run_pair(server, words_there, words_here):
+    """A program in one guest, and its client in the other one."""
+    more = ["-d", "xenib0", "-p", PORT]
+    client = "guest2" if server == "guest1" else "guest1"
+    with lab.running(server, *words_there, *more) as program:
+        lab.run(server, f"{lab.THERE}/agent", "await", PORT)
+        lab.run(client, *words_here, *more, server, merge=True)
+        program.finish()
+
+
+def test_info(user_land):
+    said = lab.run("guest2", *user_land.words("ibv_devinfo", "-d", "xenib0"), merge=True)
+    assert "PORT_ACTIVE" in said, said
+
+
+@pytest.mark.parametrize("what", list(PROGRAMS))
+def test_with_ours(user_land, what):
+    """Its programs with Debian 13's, as client and as server."""
+    run_pair("guest1", PROGRAMS[what], user_land.words(*PROGRAMS[what]))
+    run_pair("guest2", user_land.words(*PROGRAMS[what]), PROGRAMS[what])
+
+
+@pytest.mark.parametrize("words", PERFTEST, ids=lambda words: words[0])
+def test_perftest(user_land, words):
+    """Those of two releases do not understand each other."""
+    words = user_land.words(*words, *MORE[user_land.name])
+    run_pair("guest1", words, words)
