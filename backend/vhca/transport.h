@@ -104,11 +104,14 @@ struct transport {
 };
 
 /*
- * transport_xen_open - to the broker's domain, while it is root; NULL with a line in the log.
+ * transport_xen_open - to the broker's domain, while it is root; NULL with a line in the log, or if that
+ * domain is gone.
  * @bytes: of the guest's that may be in dma-bufs at once
+ * @gone: whether it is
  */
 struct broker;
-struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint64_t bytes);
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint64_t bytes,
+				     bool *gone);
 
 /* transport_xen_alive - whether the domain exists and is not being destroyed. */
 bool transport_xen_alive(struct transport *t);

@@ -243,7 +243,8 @@ static void open_grants(struct xen_transport *x, uint64_t bytes)
 		log_warning("no dma-bufs: " XEN_IBGRANT_DEVICE ": %s", strerror(-x->grants));
 }
 
-struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint64_t bytes)
+struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint64_t bytes,
+				     bool *gone)
 {
 	struct xen_transport *x = calloc(1, sizeof(*x));
 	int err;
@@ -255,8 +256,10 @@ struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint
 	x->events = -1;
 	x->broker = broker;
 	err = broker_domain(broker, &x->t.auto_translated);
+	*gone = err == -ESRCH;
 	if (err) {
-		log_error("domain %u: %s", domid, strerror(-err));
+		if (!*gone)
+			log_error("domain %u: %s", domid, strerror(-err));
 		goto err_free;
 	}
 	x->evtchn = xenevtchn_open(NULL, 0);

@@ -538,7 +538,10 @@ static bool check_hca(struct worker *w)
 	return false;
 }
 
-/* From here on it all goes through the broker: see broker/client.h. */
+/*
+ * From here on it all goes through the broker: see broker/client.h. A domain that is saved is destroyed
+ * a moment after its frontend has ended the connection, for which this worker may be the next.
+ */
 static bool open_xen(struct worker *w)
 {
 	const struct broker_setup setup = {
@@ -553,6 +556,7 @@ static bool open_xen(struct worker *w)
 		.confined = !sandbox_waived(),
 	};
 	struct xs_handle *narrow;
+	bool gone = false;
 
 	w->broker = broker_start(&setup);
 	close(WORKER_UAR_POOL);
@@ -561,9 +565,11 @@ static bool open_xen(struct worker *w)
 	if (narrow) {
 		xs_close(w->xs);
 		w->xs = narrow;
-		w->t = transport_xen_open(w->domid, w->broker, w->quota.bytes.limit);
+		w->t = transport_xen_open(w->domid, w->broker, w->quota.bytes.limit, &gone);
 	}
-	if (!w->t)
+	if (gone)
+		log_info("the domain is gone");
+	else if (!w->t)
 		fail(w, WORKER_FAILED, "no access to domain %u", w->domid);
 	return w->t;
 }
