@@ -119,6 +119,7 @@ static const struct ib_device_ops base_ops = {
 	.query_port = xenib_query_port,
 	.query_qp = xenib_query_qp,
 	.reg_user_mr = XENIB_REG_USER_MR(xenib_reg_user_mr),
+	.rereg_user_mr = xenib_rereg_user_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, xenib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, xenib_cq, ibcq),

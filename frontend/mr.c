@@ -86,10 +86,9 @@ static int check_mr(struct xenib_dev *dev, u64 start, u64 length, u64 iova, int 
 	return 0;
 }
 
-struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
-				struct ib_udata *udata)
+static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, u64 start, u64 length,
+			    u64 iova, int access)
 {
-	struct xenib_context *ctx = xenib_udata_ctx(udata);
 	struct xenib_dev *dev = to_xdev(ibpd->device);
 	const struct xen_vhca_mr_reg what = {
 		.pd = to_xpd(ibpd)->handle,
@@ -101,9 +100,6 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	struct xenib_mr *mr;
 	int err;
 
-	err = xenib_copy_req(udata, NULL, 0);
-	if (err)
-		return ERR_PTR(err);
 	err = check_mr(dev, start, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
@@ -125,6 +121,10 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 
 	xenib_reg_cache_share(mr->reg);
 	mr->ibmr.length = length;
+	mr->ibmr.iova = iova;
+	mr->start = start;
+	mr->iova = iova;
+	mr->access = access;
 	return &mr->ibmr;
 
 err_put:
@@ -132,6 +132,43 @@ err_put:
 err_free:
 	kfree(mr);
 	return ERR_PTR(err);
+}
+
+struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+				struct ib_udata *udata)
+{
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return ERR_PTR(err);
+	return new_mr(xenib_udata_ctx(udata), ibpd, start, length, iova, access);
+}
+
+/*
+ * Another MR in its place, which the core then gives the old one's number, and the old one ends. Its
+ * pages are not pinned and granted again where the memory is the same. An MR to which a memory window
+ * is bound cannot end: as the core does not ask before, nothing is registered anew where there are any.
+ */
+struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				  int access, struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct xenib_mr *old = to_xmr(ibmr);
+	int err;
+
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return ERR_PTR(err);
+	if (atomic_read(&old->ctx->mws))
+		return ERR_PTR(xenib_refuse(old->ctx->dev, -EBUSY, "an MR beside memory windows"));
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		start = old->start;
+		length = ibmr->length;
+		iova = old->iova;
+	}
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = old->access;
+	return new_mr(old->ctx, ibpd, start, length, iova, access);
 }
 
 /*

@@ -143,6 +143,9 @@ struct xenib_mr {
 	struct xenib_context *ctx;
 	struct xenib_reg *reg; /* NULL: the kernel's, which has none */
 	xen_vhca_handle_t handle;
+	u64 start; /* in the process's memory */
+	u64 iova;
+	int access;
 };
 
 struct xenib_mw {
@@ -361,6 +364,8 @@ int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 				struct ib_udata *udata);
+struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				  int access, struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int xenib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int xenib_dealloc_mw(struct ib_mw *ibmw);

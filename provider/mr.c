@@ -29,6 +29,16 @@ struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64
 	return &vmr->ibv_mr;
 }
 
+int xenib_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		   int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp;
+	struct ibv_rereg_mr cmd;
+
+	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd,
+				sizeof(cmd), &resp, sizeof(resp));
+}
+
 int xenib_dereg_mr(struct verbs_mr *vmr)
 {
 	int err;

@@ -26,6 +26,8 @@ struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 /* mr.c, mw.c */
 struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 			    int access);
+int xenib_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		   int access);
 int xenib_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mw *xenib_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int xenib_dealloc_mw(struct ibv_mw *mw);

@@ -46,6 +46,7 @@ static const struct verbs_context_ops context_ops = {
 	.dealloc_pd = xenib_dealloc_pd,
 	.dealloc_td = xenib_dealloc_td,
 	.dereg_mr = xenib_dereg_mr,
+	.rereg_mr = xenib_rereg_mr,
 	.destroy_ah = xenib_destroy_ah,
 	.destroy_cq = xenib_destroy_cq,
 	.destroy_qp = xenib_destroy_qp,

@@ -355,6 +355,22 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va
 	return make(&vmr->ibv_mr.handle);
 }
 
+int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr, size_t length,
+		     uint64_t hca_va, int access, struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
+		     size_t cmd_size, struct ib_uverbs_rereg_mr_resp *resp, size_t resp_size)
+{
+	(void)vmr;
+	(void)flags;
+	(void)length;
+	(void)access;
+	(void)pd;
+	(void)cmd;
+	(void)resp;
+	CHECK(hca_va == (uintptr_t)addr);
+	REQUIRE(cmd_size == sizeof(*cmd) && resp_size == sizeof(*resp));
+	return command();
+}
+
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
 	(void)vmr;

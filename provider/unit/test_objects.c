@@ -173,6 +173,7 @@ static void removal_fails(void)
 	REFUSED(xenib_destroy_cq(cq));
 	REFUSED(xenib_destroy_ah(ah));
 	REFUSED(xenib_dealloc_mw(mw));
+	REFUSED(xenib_rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0));
 	REFUSED(xenib_dereg_mr(verbs_get_mr(mr)));
 	REFUSED(xenib_dealloc_pd(pd));
 	fake_close(context);
