@@ -7,6 +7,7 @@ import subprocess
 from harness import BUILD, daemon, lab, pairs, programs, rdma, wait
 
 DEVICE = "xenib0"
+MLX5 = "mlx5_1"
 PROGRAMS = [
     *(BUILD / "tests" / "programs" / "verbs" / name for name in (*programs.VERBS, "exhaust")),
     *(BUILD / "tests" / "programs" / "isolation" / name for name in (*programs.ISOLATION, "neighbour", "flood", "gauge", "victim", "stamps", "tables")),
@@ -58,6 +59,16 @@ def restore_device(guest):
     """It has its own frontend again, if it was without, and by it its device."""
     load_frontend(guest)
     until_active(guest)
+
+
+@contextlib.contextmanager
+def mlx5_devices(guests=("guest1", "guest2")):
+    """A second vHCA of each with personality=mlx5, MLX5."""
+    for guest in guests:
+        lab.lab("attach", guest, "--dev", "1", "personality=mlx5", "max-mem-bytes=96M")
+    yield
+    for guest in guests:
+        lab.lab("detach", guest, "--dev", "1")
 
 
 def until_new_worker(guest, old):

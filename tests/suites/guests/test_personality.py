@@ -5,12 +5,11 @@ import re
 
 import pytest
 
-from harness import lab, pairs, programs
+from harness import guest, lab, pairs, programs
 
 pytestmark = pytest.mark.timeout(300)
 
-DEVICE = "mlx5_1"
-GUESTS = ["guest1", "guest2"]
+DEVICE = guest.MLX5
 MESSAGES = {"mlx5-context", "mlx5-length", "mlx5-field", "mlx5-page", "mlx5-page-in-use", "mlx5-object", "mlx5-mmap"}
 UCX_PORT = 18791
 STEAL_PORT = 18790  # as steal.h has it
@@ -20,11 +19,8 @@ QUICK = {"pingpong/rc", "latency/send-rc-srq", "mlx5-field", "mlx5-page-in-use"}
 
 @pytest.fixture(scope="module")
 def devices(guests):
-    for guest in GUESTS:
-        lab.lab("attach", guest, "--dev", "1", "personality=mlx5", "max-mem-bytes=96M")
-    yield
-    for guest in GUESTS:
-        lab.lab("detach", guest, "--dev", "1")
+    with guest.mlx5_devices():
+        yield
 
 
 def test_device(devices):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """User lands of other releases, as containers in guests: programs and libraries are theirs, and the provider is compiled in them for
-their rdma-core. Guests have Debian 13's beside it. What a user land has written stays as long as the guest."""
+their rdma-core, or they have nothing of ours and use a vHCA with personality=mlx5. Guests have Debian 13's beside it. What a user land
+has written stays as long as the guest."""
 
 import pytest
 
-from harness import BUILD, TOP, lab, process
+from harness import BUILD, TOP, guest, lab, process
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("guests"), pytest.mark.timeout(300)]
 
@@ -20,35 +21,59 @@ MORE = {"debian12": [], "sid": ["--no_ddp"]}  # options of its perftest
 
 
 class UserLand:
-    """Of one name, in a guest; the package with our provider is installed."""
+    """Of one name, in the guests."""
 
     def __init__(self, name):
         self.name = name
-        process.check("make", "-s", "-C", TOP, "deb-guest", f"USER_LAND={name}", merge=True)
-        (package,) = (BUILD / f"deb-{name}").glob("ibverbs-provider-xenib_*.deb")
-        for guest in ("guest1", "guest2"):
-            lab.run(guest, *self.words("true"))
-            lab.put(guest, package, to=f"/user/{name}/root")
-            lab.run(guest, *self.words("dpkg", "-i", f"/root/{package.name}"), merge=True)
 
     def words(self, *command):
         """That run a command in it."""
         return ["/lab/user-land", self.name, *command]
 
+    def install_provider(self):
+        process.check("make", "-s", "-C", TOP, "deb-guest", f"USER_LAND={self.name}", merge=True)
+        (package,) = (BUILD / f"deb-{self.name}").glob("ibverbs-provider-xenib_*.deb")
+        for name in ("guest1", "guest2"):
+            lab.run(name, *self.words("true"))
+            lab.put(name, package, to=f"/user/{self.name}/root")
+            lab.run(name, *self.words("dpkg", "-i", f"/root/{package.name}"), merge=True)
+
+
+@pytest.fixture(scope="module")
+def mlx5_devices(guests):
+    with guest.mlx5_devices():
+        yield
+
 
 @pytest.fixture(scope="module", params=list(MORE))
-def user_land(user_lands, request):
+def as_it_is(user_lands, request):
+    """With nothing of ours."""
     return UserLand(request.param)
 
 
-def run_pair(server, words_there, words_here):
+@pytest.fixture(scope="module")
+def user_land(as_it_is):
+    """With the package of our provider."""
+    as_it_is.install_provider()
+    return as_it_is
+
+
+def run_pair(server, words_there, words_here, device=guest.DEVICE):
     """A program in one guest, and its client in the other one."""
-    more = ["-d", "xenib0", "-p", PORT]
+    more = ["-d", device, "-p", PORT]
     client = "guest2" if server == "guest1" else "guest1"
     with lab.running(server, *words_there, *more) as program:
         lab.run(server, f"{lab.THERE}/agent", "await", PORT)
         lab.run(client, *words_here, *more, server, merge=True)
         program.finish()
+
+
+@pytest.mark.parametrize("words", [["ib_write_bw"], ["ib_send_lat"], ["ibv_srq_pingpong"], ["ibv_ud_pingpong", "-s", 2048]],
+                         ids=lambda words: words[0])
+def test_as_it_is(as_it_is, mlx5_devices, words):
+    """libmlx5 and perftest of that release, by default options."""
+    words = as_it_is.words(*words)
+    run_pair("guest1", words, words, guest.MLX5)
 
 
 def test_info(user_land):
