@@ -18,8 +18,8 @@
 #define FIRST_PGOFF (9U << 16)
 
 /*
- * libmlx5 destroys its pages when the device is closed, and ends the program with assert() if that
- * fails, also if the program has left queues on them.
+ * libmlx5 destroys its pages when the device is closed, also if the program has left queues on them.
+ * Where that fails, builds with assertions end the program.
  */
 static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)

@@ -5,13 +5,12 @@ import re
 
 import pytest
 
-from harness import guest, lab, pairs, programs
+from harness import guest, lab, mpi, pairs, programs
 
 pytestmark = pytest.mark.timeout(300)
 
 DEVICE = guest.MLX5
 MESSAGES = {"mlx5-context", "mlx5-length", "mlx5-field", "mlx5-page", "mlx5-page-in-use", "mlx5-object", "mlx5-mmap"}
-UCX_PORT = 18791
 STEAL_PORT = 18790  # as steal.h has it
 
 QUICK = {"pingpong/rc", "latency/send-rc-srq", "mlx5-field", "mlx5-page-in-use"}
@@ -38,17 +37,20 @@ def test_without_provider(devices):
     assert DEVICE in said and "xenib0" not in re.sub("(?m)^.*Warning.*$", "", said), said
 
 
+@pytest.fixture(scope="module")
+def mpi_hosts(machine, devices):
+    with machine.prepared(mpi.make_hosts):
+        yield
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("transport", ["rc_mlx5", "ud_mlx5"])
-def test_ucx(devices, transport):
-    """UCX has its own data path for these, with libmlx5's queues."""
-    assert f"Transport: {transport}" in lab.run("guest1", "ucx_info -d"), transport
-    ucx = f"UCX_NET_DEVICES={DEVICE}:1 UCX_TLS={transport},self UCX_RC_MLX5_RX_QUEUE_LEN=128 UCX_UD_MLX5_RX_QUEUE_LEN=128"
-    with lab.running("guest1", f"{ucx} ucx_perftest -p {UCX_PORT}") as server:
-        lab.run("guest1", f"{lab.THERE}/agent", "await", UCX_PORT)
-        said = lab.run("guest2", f"{ucx} UCX_LOG_LEVEL=info ucx_perftest guest1 -p {UCX_PORT} -t tag_bw -s 65536 -n 50 -w 5", merge=True)
-        server.finish()
-    assert re.search(rf"{transport}/{DEVICE}", said), said
+@pytest.mark.parametrize("asked, taken", [("rc_x", "rc_mlx5"), ("ud_x", "ud_mlx5")])
+def test_ucx(mpi_hosts, asked, taken):
+    """UCX has data paths of its own for these, on libmlx5's queues."""
+    ucx = f"UCX_NET_DEVICES={DEVICE}:1 UCX_TLS={asked},self UCX_LOG_LEVEL=info"
+    options = "--mca pml ucx -x UCX_NET_DEVICES -x UCX_TLS -x UCX_LOG_LEVEL"
+    said = lab.run("guest1", f"{ucx} {mpi.RUN} {options} {lab.THERE}/all-to-all --most 65536", merge=True)
+    assert f"({taken}/{DEVICE}:1)" in said and "all-to-all: passed" in said, said
 
 
 # ---- pairs of stock programs, with no option for the device's sake ----
