@@ -3,6 +3,7 @@
 Every word of them is compared, on both sides; whoever holds them may be killed at any time."""
 
 import contextlib
+import os
 import subprocess
 
 import pytest
@@ -14,6 +15,7 @@ pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(240)]
 PAGES = 1024
 FIRST, SECOND = 1, 2  # seeds of the words, as in granter.h
 REFERENCES = "/tmp/grants"
+RANDOM_COUNT = int(os.environ.get("RANDOM_COUNT") or 4000)  # calls
 PARAMETERS = "/sys/module/xen_ibgrant/parameters"
 
 
@@ -95,6 +97,15 @@ def test_read_only(run):
     with granted("read-only") as guest:
         run("read-only", "writable")
         assert guest.ask(f"check {FIRST}") == "right"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240 + RANDOM_COUNT // 10)
+@pytest.mark.parametrize("case", ["random", "random-at-once"])
+def test_random(run, case):
+    """Calls by chance, good and bad: each ends as it has to, no grant is mapped behind them, and the kernel has nothing to say."""
+    with granted():
+        run(case, f"--count {RANDOM_COUNT}")
 
 
 DATA = ("data", "local", "ranges")

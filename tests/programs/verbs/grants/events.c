@@ -17,29 +17,6 @@
 #define BIT 77u /* of the page, for what takes the guest's side */
 #define SLOT 64
 
-static int ev_open(int dev, const struct granted *g, uint32_t vectors, int *fd)
-{
-	struct xen_ibgrant_events arg = { .bits = g->refs[0], .vectors = vectors };
-
-	memcpy(arg.ports, g->ports, sizeof(g->ports));
-	*fd = ioctl(dev, XEN_IBGRANT_EVENTS, &arg);
-	return *fd < 0 ? errno : 0;
-}
-
-static int ev_watch(int fd, int channel, uint32_t bit, uint32_t vector, uint32_t *watch)
-{
-	struct xen_ibgrant_watch arg = { .fd = channel, .bit = bit, .vector = vector };
-	int err = ioctl(fd, XEN_IBGRANT_WATCH, &arg) ? errno : 0;
-
-	*watch = arg.watch;
-	return err;
-}
-
-static int ev_unwatch(int fd, unsigned long watch)
-{
-	return ioctl(fd, XEN_IBGRANT_UNWATCH, watch) ? errno : 0;
-}
-
 static struct xen_ibgrant_event_stats ev_stats(int fd)
 {
 	struct xen_ibgrant_event_stats stats;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -92,6 +93,29 @@ int dev_range(int dev, int fd, uint32_t first, uint32_t count, int *range)
 	return err;
 }
 
+int ev_open(int dev, const struct granted *g, uint32_t vectors, int *fd)
+{
+	struct xen_ibgrant_events arg = { .bits = g->refs[0], .vectors = vectors };
+
+	memcpy(arg.ports, g->ports, sizeof(g->ports));
+	*fd = ioctl(dev, XEN_IBGRANT_EVENTS, &arg);
+	return *fd < 0 ? errno : 0;
+}
+
+int ev_watch(int fd, int channel, uint32_t bit, uint32_t vector, uint32_t *watch)
+{
+	struct xen_ibgrant_watch arg = { .fd = channel, .bit = bit, .vector = vector };
+	int err = ioctl(fd, XEN_IBGRANT_WATCH, &arg) ? errno : 0;
+
+	*watch = arg.watch;
+	return err;
+}
+
+int ev_unwatch(int fd, unsigned long watch)
+{
+	return ioctl(fd, XEN_IBGRANT_UNWATCH, watch) ? errno : 0;
+}
+
 int dev_whole(int dev, const struct granted *g, uint32_t flags)
 {
 	static const uint32_t sizes[] = { 1, 2, 31, 513, 700 };
@@ -144,7 +168,8 @@ void move(struct vp_end *end, enum ibv_wr_opcode opcode, uint64_t remote, uint32
 
 int main(int argc, char **argv)
 {
-	const struct check_table tables[] = { grants_data, grants_refused, grants_events };
+	const struct check_table tables[] = { grants_data, grants_refused, grants_events,
+					      grants_random };
 
 	vp_load_providers();
 	return check_main_tables(argc, argv, "Maps a guest's pages for the HCA, by xen-ibgrant.",

@@ -31,6 +31,11 @@ int dev_create(int dev, uint32_t pages, uint32_t flags, int *fd);
 int dev_add(int dev, int fd, uint32_t first, const uint32_t *refs, uint32_t count);
 int dev_range(int dev, int fd, uint32_t first, uint32_t count, int *range);
 
+/* Of the file for events: bits are in the guest's first page, a watch is told its name. */
+int ev_open(int dev, const struct granted *g, uint32_t vectors, int *fd);
+int ev_watch(int fd, int channel, uint32_t bit, uint32_t vector, uint32_t *watch);
+int ev_unwatch(int fd, unsigned long watch);
+
 /* A call is refused by that errno. */
 #define REFUSED(call, error, what) \
 	do { \
@@ -53,6 +58,6 @@ void until_mapped(unsigned long pages);
 void move(struct vp_end *end, enum ibv_wr_opcode opcode, uint64_t remote, uint32_t rkey,
 	  size_t len);
 
-extern const struct check_table grants_data, grants_refused, grants_events;
+extern const struct check_table grants_data, grants_refused, grants_events, grants_random;
 
 #endif
