@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * worker.c - see worker.h. The order in which things are set up matters: first what only root may
- * open, and the broker; then the sandbox; in it the HCA and the mm pin, which so is in it as well, before
+ * open, and the broker; then the sandbox; in it the HCA and the mm pin, which so is confined, too, before
  * all threads and mappings; then all that a guest has a hand in. The end goes the other way round.
  */
 #include <endian.h>
@@ -599,7 +599,7 @@ static bool confine(struct worker *w)
 	return !w->stop;
 }
 
-/* Where nothing is mapped for the HCA, no order has to be kept. */
+/* Where nothing is mapped for the HCA, the order in which a worker ends does not matter. */
 static bool start_mm_pin(struct worker *w)
 {
 	int err = 0;
