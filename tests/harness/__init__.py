@@ -10,6 +10,7 @@ BUILD = TOP / "build"
 
 # What machines run: Debian's kernel, or one with the kernel's own checkers (docs/lab.md).
 KERNEL = os.environ.get("KERNEL") or "stock"
+GUEST_KERNEL = os.environ.get("GUEST_KERNEL") or KERNEL
 
 # What time limits are multiplied by. They find what hangs, on busy machines too: no test is about time.
 PATIENCE = int(os.environ.get("PATIENCE") or (12 if KERNEL == "debug" else 3))

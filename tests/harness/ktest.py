@@ -3,9 +3,9 @@
 
 import contextlib
 
-from harness import BUILD, KERNEL, guest, lab, wait
+from harness import BUILD, GUEST_KERNEL, guest, lab, wait
 
-MODULE = (BUILD if KERNEL == "stock" else BUILD / KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
+MODULE = (BUILD if GUEST_KERNEL == "stock" else BUILD / GUEST_KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
 TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
 LATE = ["late-rc", "late-read"]
 REGIONS = ["reg-list", "reg-pieces", "reg-remote-inv", "reg-access", "reg-stale", "reg-pd"]

@@ -6,7 +6,7 @@ import shutil
 import time
 import warnings
 
-from harness import BUILD, KERNEL, LAB_NAME, lab, process
+from harness import BUILD, GUEST_KERNEL, KERNEL, LAB_NAME, lab, process
 from harness.console import Consoles, silent
 
 MAX_RESTARTS = 3  # in one run
@@ -15,7 +15,7 @@ KEPT = LOGS / f"kept-{LAB_NAME}"  # the options of a machine that --keep left up
 
 
 def with_kernel(options):
-    return [*options, "--kernel", KERNEL]
+    return [*options, "--kernel", KERNEL, *(["--guest-kernel", GUEST_KERNEL] if GUEST_KERNEL != KERNEL else [])]
 
 
 class Machine:

@@ -283,6 +283,10 @@ build_boot() {
 	ensure_root target
 	ensure_kernel "$KERNEL"
 	ensure_boot
+	! other_guests || {
+		ensure_kernel "$GUEST_KERNEL"
+		as_guests ensure_boot
+	}
 	local name
 	for name in $USER_LANDS; do
 		ensure_user_land "$name"
@@ -299,7 +303,8 @@ ensure_root_quickly() {
 ensure_all() {
 	[ -e "$(root_dir tools)/.lab-stamp" ] && [ -e "$(root_dir target)/.lab-stamp" ] &&
 		kernel_there "$KERNEL" && user_lands_there &&
-		[ -e "$(boot_dir)/root.img" ] && return 0
+		[ -e "$(boot_dir)/root.img" ] && kernel_there "$GUEST_KERNEL" &&
+		[ -e "$(as_guests boot_dir)/root.img" ] && return 0
 	need_root
 	with_cache_lock build_boot
 }

@@ -10,7 +10,7 @@ guest_config() {
 	cat <<EOF
 name = "guest$2"
 type = "$TYPE"
-kernel = "/boot/vmlinux"
+kernel = "$(other_guests && echo /guest-root)/boot/vmlinux"
 ramdisk = "/lab/guest.initrd"
 extra = "console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7 lab.role=guest lab.name=${prefix}guest$2 lab.ip=$(address_of "$1" "$2")"
 memory = $GUEST_MEM
@@ -27,11 +27,12 @@ $GUEST_EXTRA
 EOF
 }
 
-# guest_disks: dom0's, for xl: the root image, and each user land.
+# guest_disks: dom0's, for xl: the root image (dom0's second one, if guests have one of their own), and each user land.
 guest_disks() {
-	local letter disks=() letters=({a..z})
-	for letter in "${letters[@]:0:1 + $(wc -w <<<"$USER_LANDS")}"; do
-		disks+=("\"format=raw,vdev=xvd$letter,access=ro,backendtype=phy,script=/lab/block,target=/dev/vd$letter\"")
+	local i first=0 disks=() letters=({a..z})
+	! other_guests || first=1
+	for ((i = 0; i <= $(wc -w <<<"$USER_LANDS"); i++)); do
+		disks+=("\"format=raw,vdev=xvd${letters[i]},access=ro,backendtype=phy,script=/lab/block,target=/dev/vd${letters[first + i]}\"")
 	done
 	(IFS=,; echo "${disks[*]}")
 }
@@ -78,7 +79,7 @@ await_guests() {
 stop_guest() {
 	local dom0 name=guest$2
 	dom0=$(prefix_of "$1")dom0
-	[ -n "$3" ] || [ "$KERNEL" != debug ] || remote "$(prefix_of "$1")$name" /lab/leaks </dev/null || true
+	[ -n "$3" ] || [ "$GUEST_KERNEL" != debug ] || remote "$(prefix_of "$1")$name" /lab/leaks </dev/null || true
 	disconnect "$(prefix_of "$1")$name"
 	[ -n "$3" ] || remote "$dom0" "xl shutdown $name >/dev/null" </dev/null || true
 	[ -n "$3" ] || wait_for "$(prefix_of "$1")$name shuts down" 20 guest_gone "$dom0" "$name" || true

@@ -28,20 +28,26 @@ make_initrd_base() {
 
 pack_initrd() { (cd "$1" && find . | tool cpio -o -H newc --quiet) >"$2"; }
 
+# unpacked_initrd DESTINATION KEYS: the kernel's modules that find the root image, and guest/.
+unpacked_initrd() {
+	rm -rf "$1"
+	cp -a "$(boot_dir)/initrd" "$1"
+	cp -p "$LAB_DIR"/guest/* "$1/lab/"
+	mv "$1/lab/initramfs" "$1/init"
+	cp "$2/host" "$1/lab/host-key"
+	cp "$2/user.pub" "$1/lab/authorized_keys"
+	hosts_file >"$1/lab/hosts"
+	chmod 600 "$1/lab/host-key" "$1/lab/authorized_keys"
+}
+
 # make_initrds DESTINATION: guest.initrd, and dom0.initrd that holds it, so
-# that dom0 can start guests.
+# that dom0 can start guests. All machines have the keys of dom0's boot files.
 make_initrds() {
-	local out=$1 work=$1/initrd boot
-	boot=$(boot_dir)
-	rm -rf "$work"
-	cp -a "$boot/initrd" "$work"
-	cp -p "$LAB_DIR"/guest/* "$work/lab/"
-	mv "$work/lab/initramfs" "$work/init"
-	cp "$boot/keys/host" "$work/lab/host-key"
-	cp "$boot/keys/user.pub" "$work/lab/authorized_keys"
-	hosts_file >"$work/lab/hosts"
-	chmod 600 "$work/lab/host-key" "$work/lab/authorized_keys"
+	local out=$1 work=$1/initrd keys
+	keys=$(boot_dir)/keys
+	as_guests unpacked_initrd "$work" "$keys"
 	pack_initrd "$work" "$out/guest.initrd"
+	! other_guests || unpacked_initrd "$work" "$keys"
 	cp "$out/guest.initrd" "$work/lab/guest.initrd"
 	pack_initrd "$work" "$out/dom0.initrd"
 	rm -rf "$work"

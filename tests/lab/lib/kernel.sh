@@ -23,6 +23,15 @@ kernel_key() {
 
 kernel_dir() { printf '%s/linux-%s-%s' "$CACHE" "$1" "$(kernel_key "$1")"; }
 
+# as_guests COMMAND...: with the guests' kernel instead of dom0's
+as_guests() {
+	local KERNEL=$GUEST_KERNEL
+	"$@"
+}
+
+# other_guests: have guests another kernel than dom0, and so another root image?
+other_guests() { [ "$GUEST_KERNEL" != "$KERNEL" ]; }
+
 # The stock kernel is in the tools root.
 kernel_there() {
 	[ "$1" != stock ] || return 0

@@ -12,7 +12,7 @@ state_dir() { printf '%s/%s' "$RUN" "$NAME"; }
 # Everything that `lab up` was asked for, kept for the commands that follow.
 save_config() {
 	local key
-	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS KERNEL DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU SM USER_LANDS; do
+	for key in MACHINES HCAS GUESTS SPARE TYPE VCPUS KERNEL GUEST_KERNEL DOM0 MEM GUEST_MEM DOM0_VCPUS IOMMU SM USER_LANDS; do
 		printf '%s=%q\n' "$key" "${!key}"
 	done >"$(state_dir)/config"
 }
@@ -89,6 +89,7 @@ start_machine() {
 	xen+=" loglvl=warning guest_loglvl=warning spec-ctrl=no,eager-fpu sched=credit bootscrub=0 conring_size=256k"
 	xen+=" gnttab_max_maptrack_frames=16384 $XEN_ARGS"
 	linux="console=hvc0 rdinit=/init panic=1 mitigations=off printk.devkmsg=on loglevel=7"
+	! other_guests || linux+=" lab.guest_root=/dev/vdb"
 	linux+=" xen_blkback.feature_persistent=0 lab.role=dom0 lab.name=${prefix}dom0 lab.ip=$(address_of "$m" 0) $DOM0_ARGS"
 
 	local virtio='' iommu=()
@@ -121,6 +122,9 @@ start_machine() {
 		-initrd "$boot/vmlinux $linux,$dir/dom0.initrd"
 		${LAB_QEMU_ARGS:-}
 	)
+	! other_guests || args+=(
+		-drive "if=none,id=guest-root,file=$(as_guests boot_dir)/root.img,format=raw,readonly=on,file.locking=off"
+		-device "virtio-blk-pci,drive=guest-root$virtio")
 	for root in $USER_LANDS; do
 		args+=(-drive "if=none,id=$root,file=$(user_land_image "$root"),format=raw,readonly=on,file.locking=off"
 			-device "virtio-blk-pci,drive=$root$virtio")

@@ -3,8 +3,9 @@
 # shellcheck shell=bash
 
 MACHINES=1 HCAS=1 GUESTS=0 SPARE=0 TYPE=pv VCPUS=1 GUEST_MEM=384
-# As the environment says, or stock.
+# As the environment says, or stock; dom0's, and guests' if that is another one.
 KERNEL=${KERNEL:-stock}
+GUEST_KERNEL=${GUEST_KERNEL:-$KERNEL}
 DOM0=pv DOM0_VCPUS='' MEM=1024 XEN_ARGS='' DOM0_ARGS='' GUEST_EXTRA='' KEEP='' IOMMU='' SM='' USER_LANDS=''
 
 # number OPTION VALUE LOW HIGH

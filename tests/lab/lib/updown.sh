@@ -40,7 +40,10 @@ start_all() {
 	make_initrds "$dir"
 	# What machines read first, before they ask for it: on a cold host disk their
 	# own small reads would take a minute.
-	cat "$(boot_dir)/root.img" >/dev/null 9>&- &
+	{
+		cat "$(boot_dir)/root.img"
+		! other_guests || cat "$(as_guests boot_dir)/root.img"
+	} >/dev/null 9>&- &
 	start_hca_model
 	for ((m = 1; m <= MACHINES; m++)); do
 		start_machine "$m"
