@@ -107,6 +107,7 @@ def test_pvh():
         lab.run(GUEST, "/tmp/neighbour -d xenib0 --count 3 rounds", merge=True)
 
 
+@pytest.mark.long
 def test_elsewhere():
     """The file is in a folder that the daemon does not know, named as from there; the domain need not run for that."""
     with guest.elsewhere("/root/elsewhere") as name:

@@ -13,7 +13,7 @@ DEVICE = guest.MLX5
 MESSAGES = {"mlx5-context", "mlx5-length", "mlx5-field", "mlx5-page", "mlx5-page-in-use", "mlx5-object", "mlx5-mmap"}
 STEAL_PORT = 18790  # as steal.h has it
 
-QUICK = {"pingpong/rc", "latency/send-rc-srq", "mlx5-field", "mlx5-page-in-use"}
+QUICK = {"pingpong/rc", "latency/send-rc-srq", "mlx5-field"}
 
 
 @pytest.fixture(scope="module")

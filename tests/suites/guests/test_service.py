@@ -105,6 +105,7 @@ def goes_on(*words):
         assert stored() == pools
 
 
+@pytest.mark.long
 def test_restart(two_served):
     goes_on("restart", UNIT)
 

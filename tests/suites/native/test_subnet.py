@@ -142,6 +142,7 @@ def gid_is(index, value):
     return int(said.replace(":", ""), 16) & ((1 << 64) - 1) == value
 
 
+@pytest.mark.long
 def test_alias_guid():
     """A GUID that is asked of the SA is written into the port, whose GID table has it then. A manager that was started again knows nothing
     of it."""
