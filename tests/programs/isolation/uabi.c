@@ -29,20 +29,27 @@ static bool is_mlx5;
 #define NONE NULL, 0
 #define PART(part) (void *)(part), sizeof(*(part))
 
-int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req,
-		 struct xenib_alloc_ucontext_resp *resp)
+int uabi_context_of(int fd, enum rdma_driver_id driver, struct uabi_bytes req,
+		    struct uabi_bytes resp)
 {
 	uint32_t vectors;
 	struct uverbs_arg args[] = {
 		{ UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(vectors), (uintptr_t)&vectors },
-		{ UVERBS_ATTR_UHW_IN, len, (uintptr_t)req },
-		{ UVERBS_ATTR_UHW_OUT, sizeof(*resp), (uintptr_t)resp },
+		{ UVERBS_ATTR_UHW_IN, req.len, (uintptr_t)req.at },
+		{ UVERBS_ATTR_UHW_OUT, resp.len, (uintptr_t)resp.at },
 	};
 
-	if (len <= sizeof(args[1].data)) /* then the value itself goes with the attribute */
-		memcpy(&args[1].data, req, len);
-	return uverbs_ioctl(fd, DRIVER, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, args,
+	if (req.len <= sizeof(args[1].data)) /* then the value itself goes with the attribute */
+		memcpy(&args[1].data, req.at, req.len);
+	return uverbs_ioctl(fd, driver, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, args,
 			    ARRAY_SIZE(args));
+}
+
+int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req,
+		 struct xenib_alloc_ucontext_resp *resp)
+{
+	return uabi_context_of(fd, DRIVER, (struct uabi_bytes){ (void *)req, len },
+			       (struct uabi_bytes){ resp, sizeof(*resp) });
 }
 
 bool uabi_is_mlx5(void)

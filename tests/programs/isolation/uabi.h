@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
 #include "hca/uverbs.h"
@@ -54,6 +55,15 @@ int uabi_open(const char *ibdev);
 
 /* Whether the one that was opened last is of the personality "mlx5". */
 bool uabi_is_mlx5(void);
+
+/* What a driver is sent or answers: structures of its own. */
+struct uabi_bytes {
+	void *at;
+	uint32_t len;
+};
+
+int uabi_context_of(int fd, enum rdma_driver_id driver, struct uabi_bytes req,
+		    struct uabi_bytes resp);
 
 /* A context of the personality "xenib". */
 int uabi_context(int fd, uint32_t len, const struct xenib_alloc_ucontext_req *req,

@@ -22,17 +22,8 @@ struct mlx5_ib_alloc_ucontext_req_v2 uabi_mlx5_good_context(void)
 int uabi_mlx5_context(int fd, uint32_t len, const void *req,
 		      struct mlx5_ib_alloc_ucontext_resp *resp)
 {
-	uint32_t vectors;
-	struct uverbs_arg args[] = {
-		{ UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(vectors), (uintptr_t)&vectors },
-		{ UVERBS_ATTR_UHW_IN, len, (uintptr_t)req },
-		{ UVERBS_ATTR_UHW_OUT, sizeof(*resp), (uintptr_t)resp },
-	};
-
-	if (len <= sizeof(args[1].data)) /* then the value itself goes with the attribute */
-		memcpy(&args[1].data, req, len);
-	return uverbs_ioctl(fd, RDMA_DRIVER_MLX5, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT,
-			    args, ARRAY_SIZE(args));
+	return uabi_context_of(fd, RDMA_DRIVER_MLX5, (struct uabi_bytes){ (void *)req, len },
+			       (struct uabi_bytes){ resp, sizeof(*resp) });
 }
 
 struct mlx5_ib_create_cq uabi_mlx5_cq(const struct xenib_create_cq_req *from)

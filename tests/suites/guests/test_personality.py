@@ -93,14 +93,14 @@ def test_verbs(batches, program, case):
     batches[program].run(program, case)
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", wanted=lambda name: name.startswith("mlx5-"), long=MESSAGES - QUICK))
-def test_messages(batches, program, case):
-    batches[program].run(program, case)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal", wanted=lambda name: not name.startswith("mlx5-")))
 def test_processes(batches, program, case):
+    batches[program].run(program, case)
+
+
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", wanted=lambda name: name.startswith("mlx5-"), long=MESSAGES - QUICK))
+def test_messages(batches, program, case):
     batches[program].run(program, case)
 
 
