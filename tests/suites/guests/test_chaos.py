@@ -10,15 +10,12 @@ import subprocess
 
 import pytest
 
-from harness import daemon, guest, lab, leftovers, wait
+from harness import daemon, gathered, guest, lab, wait
 
 CHAOS_ROUNDS = int(os.environ.get("CHAOS_ROUNDS") or 4)
 CHAOS_SEED = int(os.environ.get("CHAOS_SEED") or 34)
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(600 + 60 * CHAOS_ROUNDS), pytest.mark.long]
-
-# How many KiB of memory the daemon may have more at the end: pages are not counts, malloc() keeps some.
-MEMORY_ROOM = 512
 
 
 class Mover:
@@ -83,36 +80,6 @@ def one_round(kill):
     lab.run("guest2", f"{lab.THERE}/neighbour -d xenib0 --count 2 rounds", merge=True)
 
 
-def gathered():
-    """What must be the same. Doorbell pages belong to domains, and only some guests of those that come and go need another one. The
-    program in guest1 registers memory and gives it back all the time: the least of ten counts."""
-    counts = [leftovers.objects_but_pages() for _ in range(10)]
-    least = {kind: min(count[kind] for count in counts) for kind in counts[0] if all(kind in count for count in counts)}
-    said = lab.run(
-        "dom0",
-        """pids=$(pgrep "^xen-ib") && cd /proc || exit
-        set -- $pids
-        echo $# processes
-        echo $(/usr/lib/xen-4.20/bin/lsevtchn 0 | wc -l) event-channels
-        echo $(xenstore-ls -f | grep -c vhca) nodes
-        echo $(for pid in $pids; do ls $pid/fd; done | wc -l) descriptors
-        echo $(ls /run/xen-ib | wc -l) files
-        echo $(for pid in $pids; do cat $pid/status; done | awk "/^RssAnon/ { kib += \\$2 } END { print kib }") memory""",
-    )
-    others = {name: int(number) for number, name in map(str.split, said.splitlines())}
-    everything = {**least, **others, "grants": daemon.grants_at_rest("guest1", "guest2")}
-    assert all(everything.values()), everything
-    return everything
-
-
-def differences(before, now):
-    return {
-        name: (before.get(name), now.get(name))
-        for name in {*before, *now}
-        if before.get(name) != now.get(name) and not (name == "memory" and now[name] <= before[name] + MEMORY_ROOM)
-    }
-
-
 def test_rounds():
     """First each victim once, which makes what is made on first use. In guest1 a program works all the time, and must not notice."""
     chance = random.Random(CHAOS_SEED)
@@ -122,7 +89,7 @@ def test_rounds():
             neighbour.until_says("working")
             for kill in VICTIMS:
                 one_round(kill)
-            before = gathered()
+            before = gathered.counts()
             # Each is taken once in as many rounds as there are victims. Before things are counted it is the supervisor: the next one
             # has a descriptor more for each worker that it did not start itself.
             left = []
@@ -130,8 +97,8 @@ def test_rounds():
                 left = left or chance.sample(VICTIMS, len(VICTIMS))
                 one_round(left.pop())
             one_round(kill_supervisor)
-            now = gathered()
-            wait.until(f"all is as it was before ({before}, {now})", lambda: not differences(before, gathered()))
+            now = gathered.counts()
+            wait.until(f"all is as it was before ({before}, {now})", lambda: not gathered.differences(before, gathered.counts()))
             neighbour.end_input()
             neighbour.finish()
             assert "@pass until-told" in neighbour.said(), "the program in guest1 was disturbed"
