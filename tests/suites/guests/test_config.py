@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import BUILD, TOP, daemon, guest, lab, process, rdma, wait
+from harness import BUILD, TOP, daemon, guest, lab, leftovers, process, rdma, wait
 from harness.pvh import again_if_it_falls
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
@@ -83,15 +83,27 @@ def first_example():
 
 @pytest.mark.long
 def test_reboot():
-    """What xl starts again has another id, and its vHCA again. The documentation's example works as it stands."""
+    """In mid-traffic: what xl starts again has another id, and its vHCA again, and nothing is left of the old one. The documentation's example
+    works as it stands."""
     with started(first_example()):
         daemon.until_worker_waits(GUEST)
         assert node(0, "hca") in ("mlx5_0", "mlx5_1")
+        lab.lab("install", GUEST)
+        until_active("xenib0")
         domid = daemon.domid(GUEST)
+        lab.put(GUEST, BUILD / "tests" / "programs" / "isolation" / "neighbour", to="/tmp")
+        lab.run(GUEST, "/tmp/neighbour -d xenib0 --count 3 rounds", merge=True)  # dom0's driver makes what it makes on first use
+        before = leftovers.objects_but_pages()
+        lab.run(GUEST, "setsid /tmp/neighbour -d xenib0 --count 1000000 rounds >/tmp/said 2>&1 & true")
+        wait.until("the program works", lambda: lab.ok(GUEST, "grep -q working /tmp/said"))
+        assert leftovers.objects_but_pages() != before, "the program has no objects"
         lab.run("dom0", "xl", "reboot", "-F", GUEST)
         wait.until("the guest is there again", lambda: daemon.domain_exists(GUEST) and daemon.domid(GUEST) != domid)
         daemon.until_worker_waits(GUEST)
         daemon.until_nodes_are_gone(domid)
+        wait.until("no object is left in the HCA",
+                   lambda: all(count <= before.get(kind, 0) for kind, count in leftovers.objects_but_pages().items()))
+        assert daemon.no_zombie()
 
 
 @pytest.mark.long
