@@ -87,6 +87,7 @@ DEB_GUEST := $(DEB)-$(USER_LAND)
 IN_USER_LAND := $(LAB) root user-$(USER_LAND) --
 
 deb-guest: provider
+	@[ -n "$(USER_LAND)" ] || { echo 'For which release? make deb-guest USER_LAND=debian12, or sid' >&2; exit 2; }
 	@rm -rf $(DEB_GUEST)
 	$(call source_package,$(DEB_GUEST))
 	@cd $(DEB_GUEST)/xen-ib/provider && { $(IN_USER_LAND) ./fetch-rdma-core rdma-core 2>/dev/null || \

@@ -148,7 +148,7 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 /*
  * Another MR in its place, which the core then gives the old one's number, and the old one ends.
  * Pages are not pinned and granted again where the memory is the same. An MR to which a memory
- * window is bound cannot end: as the core does not ask before, nothing is registered anew where
+ * window is bound cannot end: as the core does not ask before, nothing is registered again where
  * there are any.
  */
 struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,

@@ -46,25 +46,6 @@ static double clock_ms(void)
 
 /* -- who uses the device -- */
 
-static struct ibv_qp *make_qp(struct ibv_pd *pd)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
-		.sq_sig_all = 1,
-	};
-	struct ibv_qp *qp;
-
-	attr.send_cq = attr.recv_cq = ibv_create_cq(pd->context, 1, NULL, NULL, 0);
-	if (!attr.send_cq)
-		die("no CQ: %m");
-	qp = ibv_create_qp(pd, &attr);
-	if (!qp)
-		die("no QP: %m");
-	loopback_connect(qp);
-	return qp;
-}
-
 /* One that is gone completes nothing any more, but says so. */
 static bool is_there(struct ibv_context *ctx)
 {
@@ -111,7 +92,7 @@ static void use(const char *device, void *memory, size_t bytes, struct shared *s
 		  NULL;
 	if (!mr)
 		die("no PD or MR: %m");
-	qp = make_qp(pd);
+	qp = loopback_make(pd, 1, NULL);
 	while (1) {
 		write_once(qp, mr);
 		shared->written_ms = clock_ms();

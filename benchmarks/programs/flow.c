@@ -27,26 +27,6 @@ static void *answer(void *unused)
 	return unused;
 }
 
-static struct ibv_qp *make_qp(struct ibv_pd *pd, unsigned long depth,
-			      struct ibv_comp_channel *channel)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = depth, .max_send_sge = 1 },
-		.sq_sig_all = 1,
-	};
-	struct ibv_qp *qp;
-
-	attr.send_cq = attr.recv_cq = ibv_create_cq(pd->context, depth, NULL, channel, 0);
-	if (!attr.send_cq)
-		die("no CQ: %m");
-	qp = ibv_create_qp(pd, &attr);
-	if (!qp)
-		die("no QP: %m");
-	loopback_connect(qp);
-	return qp;
-}
-
 static void post(struct ibv_qp *qp, struct ibv_mr *mr, unsigned long size)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = size, .lkey = mr->lkey };
@@ -125,7 +105,7 @@ int main(int argc, char **argv)
 		if (!channel)
 			die("no completion channel: %m");
 	}
-	qp = make_qp(pd, depth, channel);
+	qp = loopback_make(pd, depth, channel);
 	if (sleeps && ibv_req_notify_cq(qp->send_cq, 0))
 		die("arming a CQ: %m");
 	for (i = 0; i < depth; i++)

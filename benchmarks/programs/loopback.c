@@ -63,3 +63,23 @@ void loopback_connect(struct ibv_qp *qp)
 	loopback_rtr(qp, &port);
 	loopback_rts(qp);
 }
+
+struct ibv_qp *loopback_make(struct ibv_pd *pd, unsigned int depth,
+			     struct ibv_comp_channel *channel)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = depth, .max_send_sge = 1 },
+		.sq_sig_all = 1,
+	};
+	struct ibv_qp *qp;
+
+	attr.send_cq = attr.recv_cq = ibv_create_cq(pd->context, depth, NULL, channel, 0);
+	if (!attr.send_cq)
+		die("no CQ: %m");
+	qp = ibv_create_qp(pd, &attr);
+	if (!qp)
+		die("no QP: %m");
+	loopback_connect(qp);
+	return qp;
+}

@@ -19,4 +19,8 @@ void loopback_rts(struct ibv_qp *qp);
 /* All of them. */
 void loopback_connect(struct ibv_qp *qp);
 
+/* One that is connected, for @depth WRs of one segment each, with a CQ of its own. @channel: of the CQ, or NULL. */
+struct ibv_qp *loopback_make(struct ibv_pd *pd, unsigned int depth,
+			     struct ibv_comp_channel *channel);
+
 #endif

@@ -41,7 +41,7 @@ static void rereg(struct ibv_mr *mr, int flags, struct ibv_pd *pd, uint8_t *at, 
 {
 	int err = ibv_rereg_mr(mr, flags, pd, at, len, access);
 
-	require(!err, "register it anew: %d, errno %d", err, errno);
+	require(!err, "register it again: %d, errno %d", err, errno);
 }
 
 static void use(struct fixture *fix, uint8_t *at, struct ibv_mr *mr, size_t len)
