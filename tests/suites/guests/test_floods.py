@@ -9,7 +9,7 @@ import pytest
 
 from harness import daemon, guest, hca, lab, pairs, wait
 
-pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(240), pytest.mark.long]
 
 # Processors are shared by all, and so is the machine that emulates them: these tell waiting in a row from waiting behind
 # another guest, and no less.
@@ -19,10 +19,6 @@ MESSAGE_FACTOR = 5  # the median, beside a guest that does nothing but use its p
 
 LOG_SECONDS = 8
 LOG_AT_ONCE, LOG_A_SECOND = 64, 4  # as VHCA_FAULTS and VHCA_FAULT_MS in backend/vhca/vhca.h
-
-
-def long(*arguments):
-    return pytest.param(*arguments, marks=pytest.mark.long)
 
 
 class Gauge:
@@ -79,12 +75,12 @@ def ended(program):
     "what, frontend, lines, a_second",
     [
         ("commands", True, 0, 0),
-        long("refused", True, 20, 2),
-        long("completions", True, 0, 0),
-        long("xenstore", True, 0, 0),
-        long("kicks", False, 4, 0),
-        long("requests", False, 24, 2),
-        long("connections", False, 40, 5),
+        ("refused", True, 20, 2),
+        ("completions", True, 0, 0),
+        ("xenstore", True, 0, 0),
+        ("kicks", False, 4, 0),
+        ("requests", False, 24, 2),
+        ("connections", False, 40, 5),
     ],
 )
 def test_flood(calm, what, frontend, lines, a_second):
@@ -135,7 +131,6 @@ def few_lines(before, faults, seconds):
 
 
 # The HCA is not asked for groups, as there are enough of this guest in the group.
-@pytest.mark.long
 @pytest.mark.parametrize("what, at_once, a_second", [("groups", 0, 0), ("creates", LOG_AT_ONCE, LOG_A_SECOND)], ids=["groups", "creates"])
 def test_kernel_log(what, at_once, a_second):
     with vhca_to_break():
@@ -150,7 +145,6 @@ def test_kernel_log(what, at_once, a_second):
         few_lines(before, at_once + a_second * (seconds + 5), seconds + 5)
 
 
-@pytest.mark.long
 def test_queues():
     """As many at once as the program has, 70, which pays for them by waiting."""
     with vhca_to_break():
@@ -160,7 +154,6 @@ def test_queues():
         few_lines(before, 70, int(re.search(r" in (\d+) ms$", said, re.MULTILINE)[1]) / 1000 + 5)
 
 
-@pytest.mark.long
 def test_many_queues():
     """Too many at once: the guest is closed, and says why. It is not connected again at once."""
     with vhca_to_break():

@@ -257,6 +257,7 @@ def test_force():
             assert "died of signal" not in said, "a doorbell killed it"
 
 
+@pytest.mark.long
 def test_stuck():
     """A guest that does not let go of the device: a frontend that looks at nothing."""
     pairs.run("guest2")

@@ -108,6 +108,7 @@ def test_events(words, told, counter, most, each_second):
 # ---- pages that are not given back ----
 
 
+@pytest.mark.long
 def test_keeps():
     """It ends the device for good, with a line, and another vHCA under its number begins anew."""
     text = "keeps pages mapped that it has released"

@@ -130,6 +130,7 @@ def test_private():
         daemon.until_worker_waits(name)
 
 
+@pytest.mark.long
 def test_removed(two_served):
     """What a removed package does: nobody is served by what is not there any more. The next daemon serves again."""
 
