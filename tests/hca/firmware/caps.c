@@ -51,6 +51,7 @@ static void transports(uint8_t *g)
 	GENERAL(compact_address_vector, 1);
 	GENERAL(cqe_version, 1);
 	GENERAL(cq_oi, 1);
+	GENERAL(cq_resize, 1);
 	GENERAL(max_wqe_sz_sq, CAP_MAX_WQE);
 	GENERAL(max_wqe_sz_rq, CAP_MAX_WQE / 2);
 }

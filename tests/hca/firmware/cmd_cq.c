@@ -16,6 +16,10 @@
 #define CQE_SZ_PADDED 2u /* the largest known value of cqe_sz: 128 bytes, of which 64 are used */
 #define OFFSET_SHIFT 6u  /* page_offset counts page_size / 64 */
 
+/* Of MODIFY_CQ: another buffer, and all that says where it is (linux/mlx5/cq.h). */
+#define OP_MOD_RESIZE 1u
+#define RESIZE_FIELDS 7u /* size, page offset, page size */
+
 /* Status and state in the CQ context. */
 enum { STATUS_OK = 0x0, STATUS_OVERFLOW = 0x9 };
 enum { ST_SOLICITED_ARMED = 0x6, ST_ARMED = 0x9, ST_FIRED = 0xa };
@@ -119,6 +123,66 @@ static enum cmd_status query_cq(struct cmd *cmd)
 	return CMD_OK;
 }
 
+static enum cmd_status check_resize(struct cmd *cmd, const struct cq *cq, const uint8_t *cqc)
+{
+	uint32_t fields = IFC_GET(modify_cq_in, cmd->in,
+				  modify_field_select_resize_field_select.resize_field_select
+					  .resize_field_select);
+
+	if (cmd->op_mod != OP_MOD_RESIZE)
+		return cmd_fail(cmd, CMD_BAD_PARAM, "moderation is not there");
+	if (fields != RESIZE_FIELDS)
+		return cmd_fail(cmd, CMD_BAD_PARAM, "fields 0x%x of a new buffer, not 0x%x", fields,
+				RESIZE_FIELDS);
+	if (IFC_GET(modify_cq_in, cmd->in, cq_umem_valid))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "memory by umem is not there");
+	if (!IFC_GET(cqc, cqc, cqe_sz) != (cq->cqe_size_shift == CQE_SHIFT_64))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "CQEs of another size");
+	if (IFC_GET(cqc, cqc, log_cq_size) > CAP_MAX_CQ_SIZE)
+		return cmd_fail(cmd, CMD_BAD_SIZE, "2^%u CQEs",
+				(unsigned int)IFC_GET(cqc, cqc, log_cq_size));
+	return CMD_OK;
+}
+
+static enum cmd_status resized(struct cmd *cmd, enum cq_resized result)
+{
+	switch (result) {
+	case CQ_RESIZED:
+		return CMD_OK;
+	case CQ_RESIZE_SMALL:
+		return cmd_fail(cmd, CMD_BAD_SIZE, "more CQEs wait than the new queue holds");
+	case CQ_RESIZE_FULL:
+		return cmd_fail(cmd, CMD_BAD_RES_STATE, "no room for the last CQE");
+	default:
+		return cmd_fail(cmd, CMD_BAD_RES_STATE, "the CQ is in error");
+	}
+}
+
+static enum cmd_status modify_cq(struct cmd *cmd)
+{
+	const uint8_t *cqc = IFC_ADDR(modify_cq_in, cmd->in, cq_context);
+	uint8_t page_shift = (uint8_t)(CAP_LOG_PAGE + IFC_GET(cqc, cqc, log_page_size));
+	uint8_t log_size = (uint8_t)IFC_GET(cqc, cqc, log_cq_size);
+	enum cmd_status status;
+	struct wqbuf buf;
+	struct cq *cq;
+
+	cq = (struct cq *)cmd_obj(cmd, OBJ_CQ, IFC_GET(modify_cq_in, cmd->in, cqn), &status);
+	if (!cq)
+		return status;
+	status = check_resize(cmd, cq, cqc);
+	if (status)
+		return status;
+	status = cmd_queue(cmd, &buf, IFC_BYTE(modify_cq_in, pas), page_shift,
+			   wqbuf_offset(IFC_GET(cqc, cqc, page_offset), page_shift),
+			   1ull << (log_size + cq->cqe_size_shift));
+	if (status)
+		return status;
+	status = resized(cmd, cq_resize(cq, &buf, log_size));
+	queue_fini(cmd->hca, &buf);
+	return status;
+}
+
 static enum cmd_status destroy_cq(struct cmd *cmd)
 {
 	return cmd_destroy(cmd, OBJ_CQ, IFC_GET(destroy_cq_in, cmd->in, cqn));
@@ -136,6 +200,7 @@ void cq_destroy(struct cq *cq)
 const struct cmd_desc cmd_table_cq[] = {
 	CMD_DESC(CREATE_CQ, create_cq, CMD_INITIALIZED, create_cq, true),
 	CMD_DESC(QUERY_CQ, query_cq, CMD_INITIALIZED, query_cq, false),
+	CMD_DESC(MODIFY_CQ, modify_cq, CMD_INITIALIZED, modify_cq, true),
 	CMD_DESC(DESTROY_CQ, destroy_cq, CMD_INITIALIZED, destroy_cq, true),
 	{ 0 },
 };

@@ -98,6 +98,18 @@ static inline uint32_t fill_cq(void)
 	return list(IFC_BYTE(create_cq_in, pas), 2);
 }
 
+static inline uint32_t fill_resize(void)
+{
+	uint8_t *c = IFC_ADDR(modify_cq_in, in, cq_context);
+
+	put_be16(in + 6, 1);
+	IFC_SET(modify_cq_in, in, cqn, pick(OBJ_CQ));
+	IFC_SET(modify_cq_in, in,
+		modify_field_select_resize_field_select.resize_field_select.resize_field_select, 7);
+	IFC_SET(cqc, c, log_cq_size, take8() & 7);
+	return list(IFC_BYTE(modify_cq_in, pas), 2);
+}
+
 static inline uint32_t fill_mkey(void)
 {
 	uint8_t *c = IFC_ADDR(create_mkey_in, in, memory_key_mkey_entry);
@@ -295,6 +307,8 @@ static inline uint32_t fill(uint16_t opcode)
 		return fill_eq();
 	case MLX5_CMD_OP_CREATE_CQ:
 		return fill_cq();
+	case MLX5_CMD_OP_MODIFY_CQ:
+		return fill_resize();
 	case MLX5_CMD_OP_CREATE_MKEY:
 		return fill_mkey();
 	case MLX5_CMD_OP_CREATE_RMP:

@@ -34,17 +34,28 @@ static void cq_fail(struct cq *cq, uint8_t syndrome)
 	eq_cq_error(hca, cq->obj.id, syndrome);
 }
 
-static bool cq_has_room(struct cq *cq)
+/* How many CQEs the driver has not consumed, as its record says. */
+static bool cq_waiting(struct cq *cq, uint32_t *count)
 {
 	uint32_t ci;
 
-	if (cq->ignore_overrun)
-		return true;
 	if (dma_read(cq->obj.hca->dma, cq->dbr, &ci, sizeof(ci))) {
 		cq_fail(cq, CQ_ERROR_ACCESS);
 		return false;
 	}
-	if (((cq->pi - be32toh(ci)) & CI_MASK) < 1u << cq->log_size)
+	*count = (cq->pi - be32toh(ci)) & CI_MASK;
+	return true;
+}
+
+static bool cq_has_room(struct cq *cq)
+{
+	uint32_t waiting;
+
+	if (cq->ignore_overrun)
+		return true;
+	if (!cq_waiting(cq, &waiting))
+		return false;
+	if (waiting < 1u << cq->log_size)
 		return true;
 	cq_fail(cq, CQ_ERROR_OVERRUN);
 	return false;
@@ -85,19 +96,16 @@ static void cq_fire(struct cq *cq)
 	eq_post(cq->eq, EVENT_COMP, 0, data, sizeof(data));
 }
 
-bool cq_post(struct cq *cq, const struct completion *c)
+/* Writes the next CQE. */
+static bool cq_write(struct cq *cq, const struct completion *c)
 {
-	struct hca *hca = cq->obj.hca;
-	bool solicited = c->solicited || is_error(c);
 	struct mlx5_cqe64 *cqe;
 	uint64_t off;
 
-	if (cq->error || !cq_has_room(cq))
-		return false;
 	/* A CQE of 128 bytes has what concerns us in its second half. */
 	off = ((uint64_t)(cq->pi & ((1u << cq->log_size) - 1)) << cq->cqe_size_shift) +
 	      (1u << cq->cqe_size_shift) - sizeof(*cqe);
-	cqe = wqbuf_ptr(&cq->buf, hca->dma, off, sizeof(*cqe), DMA_PROT_WRITE);
+	cqe = wqbuf_ptr(&cq->buf, cq->obj.hca->dma, off, sizeof(*cqe), DMA_PROT_WRITE);
 	if (!cqe) {
 		cq_fail(cq, CQ_ERROR_ACCESS);
 		return false;
@@ -108,6 +116,16 @@ bool cq_post(struct cq *cq, const struct completion *c)
 				   (cq->pi >> cq->log_size & 1)),
 			 __ATOMIC_RELEASE);
 	cq->pi++;
+	return true;
+}
+
+bool cq_post(struct cq *cq, const struct completion *c)
+{
+	struct hca *hca = cq->obj.hca;
+	bool solicited = c->solicited || is_error(c);
+
+	if (cq->error || !cq_has_room(cq) || !cq_write(cq, c))
+		return false;
 	if (solicited)
 		cq->solicited_pi = cq->pi;
 	hca->stats.cqes++;
@@ -115,6 +133,26 @@ bool cq_post(struct cq *cq, const struct completion *c)
 	if (cq->arm == CQ_ARMED || (cq->arm == CQ_ARMED_SOLICITED && solicited))
 		cq_fire(cq);
 	return true;
+}
+
+enum cq_resized cq_resize(struct cq *cq, struct wqbuf *buf, uint8_t log_size)
+{
+	const struct completion last = { .opcode = MLX5_CQE_RESIZE_CQ };
+	struct wqbuf old = cq->buf;
+	uint32_t waiting;
+
+	if (cq->error || !cq_waiting(cq, &waiting))
+		return CQ_RESIZE_ERROR;
+	if (waiting >= 1u << cq->log_size)
+		return CQ_RESIZE_FULL;
+	if (waiting >= 1u << log_size)
+		return CQ_RESIZE_SMALL;
+	if (!cq_write(cq, &last))
+		return CQ_RESIZE_ERROR;
+	cq->buf = *buf;
+	cq->log_size = log_size;
+	*buf = old;
+	return CQ_RESIZED;
 }
 
 /* Whether index a is past b, both of 24 bits at least. */

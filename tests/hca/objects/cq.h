@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Completion queues: posting CQEs, arming, overruns. */
+/* Completion queues: posting CQEs, arming, overruns, other buffers. */
 #ifndef HCA_CQ_H
 #define HCA_CQ_H
 
@@ -48,6 +48,20 @@ struct completion {
  * has lost a completion and is to fail.
  */
 bool cq_post(struct cq *cq, const struct completion *c);
+
+/*
+ * Goes on in another buffer of 2^log_size CQEs. What the driver has not consumed stays in the old one,
+ * and after it comes a CQE of its own kind, MLX5_CQE_RESIZE_CQ: the driver takes what is before it
+ * along, each to the next index, for that one takes an index, too. *buf is the old buffer afterwards;
+ * unless CQ_RESIZED nothing has changed.
+ */
+enum cq_resized {
+	CQ_RESIZED,
+	CQ_RESIZE_SMALL, /* more waits in the CQ than goes into the new buffer */
+	CQ_RESIZE_FULL,  /* no room for that CQE */
+	CQ_RESIZE_ERROR, /* the CQ is, or comes, in error */
+};
+enum cq_resized cq_resize(struct cq *cq, struct wqbuf *buf, uint8_t log_size);
 
 /*
  * An arm doorbell (UAR + 0x20): sn << 28 | solicited << 24 | ci, cqn. False if there is no such CQ

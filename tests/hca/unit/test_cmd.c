@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands in general, those about the function, and those for its simpler objects, keys, EQs and CQs. */
+/* Commands in general, those about the function, and those for its simpler objects, keys and EQs. */
 #include "driver.h"
 #include "firmware/caps.h"
-#include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/mkey.h"
 #include "unit.h"
@@ -134,7 +133,8 @@ TEST(capabilities)
 	CHECK_EQ(IFC_GET(cmd_hca_cap, got, log_max_qp), CAP_MAX_QPS);
 	CHECK_EQ(IFC_GET(cmd_hca_cap, got, port_type), 0);
 	CHECK_EQ(IFC_GET(cmd_hca_cap, got, xrc), 1);
-	CHECK_EQ(IFC_GET(cmd_hca_cap, got, cq_resize), 0);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, cq_resize), 1);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, cq_moderation), 0);
 	CHECK_EQ(query_caps(4 << 1), CMD_BAD_PARAM);
 
 	drv_begin(set_hca_cap, SET_HCA_CAP);
@@ -491,74 +491,6 @@ TEST(malformed_event_queues)
 	drv_uid(uid);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
 	CHECK_EQ(count(OBJ_EQ), 0);
-	drv_stop();
-}
-
-/* --- CQs --- */
-
-#define REFUSED_CQ(field, value, status) \
-	do { \
-		drv_cq_begin(uar, eq); \
-		IN(create_cq, field, value); \
-		CHECK_EQ(drv_run(), status); \
-		CHECK_EQ(count(OBJ_CQ), 0); \
-	} while (0)
-
-TEST(malformed_completion_queues)
-{
-	uint32_t uar, eq;
-
-	drv_start();
-	uar = drv_uar(0);
-	eq = drv_eq(uar, 0);
-	REFUSED_CQ(cq_context.cc, 1, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.cqe_comp_en, 1, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.apu_cq, 1, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.cqe_sz, 7, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.dbr_umem_valid, 1, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_umem_valid, 1, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.cq_max_count, 1, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.log_cq_size, CAP_MAX_CQ_SIZE + 1, CMD_BAD_SIZE);
-	REFUSED_CQ(cq_context.log_cq_size, DRV_LOG_CQ + 2, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.log_page_size, 31, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.dbr_addr, DRV_IOVA + 4, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.dbr_addr, 8, CMD_BAD_PARAM);
-	REFUSED_CQ(cq_context.uar_page, uar + 1, CMD_BAD_RES);
-	REFUSED_CQ(cq_context.c_eqn_or_apu_element, eq + 1, CMD_BAD_RES);
-	drv_stop();
-}
-
-TEST(completion_queues)
-{
-	const uint8_t *cqc = IFC_ADDR(query_cq_out, drv.out, cq_context);
-	uint32_t pd, uar, eq, cq, qp;
-
-	drv_start();
-	pd = drv_pd(0);
-	uar = drv_uar(0);
-	eq = drv_eq(uar, 0);
-	cq = drv_cq(uar, eq);
-	drv_begin(query_cq, QUERY_CQ);
-	IN(query_cq, cqn, cq);
-	CHECK_EQ(drv_run(), CMD_OK);
-	CHECK_EQ(IFC_GET(cqc, cqc, log_cq_size), DRV_LOG_CQ);
-	CHECK_EQ(IFC_GET(cqc, cqc, uar_page), uar);
-	CHECK_EQ(IFC_GET(cqc, cqc, c_eqn_or_apu_element), eq);
-	CHECK_EQ(IFC_GET(cqc, cqc, status), 0);
-	((struct cq *)obj_find(drv.hca->objs[OBJ_CQ], cq))->error = true;
-	CHECK_EQ(drv_run(), CMD_OK);
-	CHECK(IFC_GET(cqc, cqc, status) != 0);
-
-	qp = drv_qp(ST_RC, pd, cq, uar);
-	drv_begin(destroy_cq, DESTROY_CQ);
-	IN(destroy_cq, cqn, cq);
-	CHECK_EQ(drv_run(), CMD_BAD_RES_STATE);
-	drv_begin(destroy_qp, DESTROY_QP);
-	IN(destroy_qp, qpn, qp);
-	CHECK_EQ(drv_run(), CMD_OK);
-	drv_begin(destroy_cq, DESTROY_CQ);
-	IN(destroy_cq, cqn, cq);
-	CHECK_EQ(drv_run(), CMD_OK);
 	drv_stop();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues: layout, ownership, arming, overruns. */
+/* Completion queues: layout, ownership, arming, overruns, other buffers. */
 #include "pair.h"
 
 #define COMP 0
@@ -140,6 +140,90 @@ TEST(overrun)
 	cq->cq.ignore_overrun = true;
 	for (uint16_t i = 0; i < 9; i++)
 		CHECK(post(i, false));
+	fixture_free();
+}
+
+/* The next CQE in a buffer of 2^log_size CQEs, if it is there; as a driver finds it. */
+static const struct mlx5_cqe64 *next_in(struct wqbuf *buf, uint8_t log_size)
+{
+	const uint8_t *p = fixture_wq(&fix.side[0], buf, (cq->ci & ((1u << log_size) - 1)) * 64);
+
+	if (p[63] >> 4 == 0xf || (p[63] & 1) != (cq->ci >> log_size & 1))
+		return NULL;
+	return (const struct mlx5_cqe64 *)p;
+}
+
+static void new_buffer(struct wqbuf *buf, uint8_t log_size)
+{
+	fixture_buf(&fix.side[0], buf, 64u << log_size);
+	for (uint32_t i = 0; i < 1u << log_size; i++)
+		fixture_wq(&fix.side[0], buf, i * 64u)[63] = 0xf1;
+}
+
+/* What waits, and the CQE that ends the old buffer, are there; the next one is in the new buffer. */
+static void resize_to(uint8_t log_size)
+{
+	const struct mlx5_cqe64 *cqe;
+	struct wqbuf buf;
+
+	open_cq();
+	for (uint16_t i = 0; i < 5; i++) {
+		CHECK(post(i, false));
+		CHECK(fixture_poll(cq));
+	}
+	fixture_arm(cq, 0, false);
+	CHECK(post(5, false));
+	CHECK_EQ(events(), 1);
+
+	new_buffer(&buf, log_size);
+	REQUIRE(cq_resize(&cq->cq, &buf, log_size) == CQ_RESIZED);
+	cqe = next_in(&buf, 2);
+	REQUIRE(cqe);
+	CHECK_EQ(be16toh(cqe->wqe_counter), 5);
+	cq->ci++;
+	cqe = next_in(&buf, 2);
+	REQUIRE(cqe);
+	CHECK_EQ(cqe->op_own >> 4, MLX5_CQE_RESIZE_CQ);
+	cq->ci++;
+	put_be32(fixture_at(&fix.side[0], cq->cq.dbr), cq->ci);
+	CHECK(!next_in(&cq->cq.buf, log_size));
+	CHECK_EQ(events(), 1);
+	CHECK(post(6, false));
+	cqe = next_in(&cq->cq.buf, log_size);
+	REQUIRE(cqe);
+	CHECK_EQ(be16toh(cqe->wqe_counter), 6);
+	wqbuf_fini(&buf);
+	fixture_free();
+}
+
+TEST(a_larger_and_a_smaller_buffer)
+{
+	resize_to(4);
+	resize_to(1);
+}
+
+TEST(no_other_buffer)
+{
+	struct wqbuf buf;
+	uint64_t *pages;
+
+	open_cq();
+	new_buffer(&buf, 1);
+	pages = buf.pages;
+	CHECK(post(0, false));
+	CHECK(post(1, false));
+	CHECK_EQ(cq_resize(&cq->cq, &buf, 1), CQ_RESIZE_SMALL);
+	CHECK(post(2, false));
+	CHECK(post(3, false));
+	CHECK_EQ(cq_resize(&cq->cq, &buf, 4), CQ_RESIZE_FULL);
+	CHECK_EQ(cq->cq.pi, 4);
+	cq->cq.error = true;
+	CHECK_EQ(cq_resize(&cq->cq, &buf, 4), CQ_RESIZE_ERROR);
+	cq->cq.error = false;
+	CHECK_EQ(dma_unmap(fix.side[0].hca->dma, FIXTURE_IOVA, FIXTURE_MEMORY), 0);
+	CHECK_EQ(cq_resize(&cq->cq, &buf, 4), CQ_RESIZE_ERROR);
+	CHECK(buf.pages == pages);
+	wqbuf_fini(&buf);
 	fixture_free();
 }
 
