@@ -3,19 +3,24 @@
  * cq.c - completion queues, in memory of a process, or of the kernel (kernel/cq.c).
  */
 #include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
 
 #include "kernel/kverbs.h"
 #include "xenib.h"
+
+static int check_cqe(struct xenib_dev *dev, unsigned int cqe)
+{
+	if (!cqe)
+		return xenib_refuse(dev, -EINVAL, "a CQ without entries");
+	return xenib_exceeds(dev, "cqe", cqe, dev->attr.max_cqe) ? -EINVAL : 0;
+}
 
 static int check_attr(struct xenib_dev *dev, const struct ib_cq_init_attr *attr)
 {
 	if (attr->flags)
 		return xenib_refuse(dev, -EOPNOTSUPP, "a CQ with flags %#x", attr->flags);
-	if (!attr->cqe)
-		return xenib_refuse(dev, -EINVAL, "a CQ without entries");
-	if (xenib_exceeds(dev, "cqe", attr->cqe, dev->attr.max_cqe))
-		return -EINVAL;
-	return 0;
+	return check_cqe(dev, attr->cqe);
 }
 
 static int check_req(struct xenib_dev *dev, const struct xenib_create_cq_req *req)
@@ -29,9 +34,9 @@ static int check_req(struct xenib_dev *dev, const struct xenib_create_cq_req *re
 }
 
 /* cqe + 1 entries, because a queue that is full and one that is empty must look different. */
-static u32 entries_of(const struct ib_cq_init_attr *attr)
+static u32 entries_of(u32 cqe)
 {
-	return roundup_pow_of_two(attr->cqe + 1);
+	return roundup_pow_of_two(cqe + 1);
 }
 
 static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size)
@@ -118,7 +123,7 @@ static void put_memory(struct xenib_cq *cq)
 static int make(struct xenib_dev *dev, struct xenib_cq *cq, const struct ib_cq_init_attr *attr,
 		u32 cqe_size)
 {
-	u32 entries = entries_of(attr);
+	u32 entries = entries_of(attr->cqe);
 	int err;
 
 	err = take_bit(dev, cq, attr->comp_vector);
@@ -130,6 +135,8 @@ static int make(struct xenib_dev *dev, struct xenib_cq *cq, const struct ib_cq_i
 		return err;
 	}
 	cq->ibcq.cqe = entries - 1;
+	cq->cqe_size = cqe_size;
+	mutex_init(&cq->resizing);
 	return 0;
 }
 
@@ -160,7 +167,7 @@ static int create_kernel_cq(struct xenib_dev *dev, struct xenib_cq *cq,
 {
 	int err;
 
-	err = xenib_kcq_init(cq, entries_of(attr));
+	err = xenib_kcq_init(cq, entries_of(attr->cqe));
 	if (err)
 		return err;
 	err = make(dev, cq, attr, XENIB_CQE_SIZE);
@@ -196,7 +203,7 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 
-	err = get_memory(xenib_udata_ctx(udata), cq, entries_of(attr), &req);
+	err = get_memory(xenib_udata_ctx(udata), cq, entries_of(attr->cqe), &req);
 	if (err)
 		return err;
 	err = make(dev, cq, attr, req.cqe_size);
@@ -228,6 +235,66 @@ int xenib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 	};
 
 	return xenib_cmd_exec(to_xdev(ibcq->device)->ring, &cmd);
+}
+
+static int send_resize(struct xenib_dev *dev, struct xenib_cq *cq, u32 entries,
+		       const struct xenib_arena_addr *buf)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_CQ_RESIZE,
+		.req.u.cq_resize = {
+			.cq = cq->handle,
+			.cqes = entries,
+			.buf = xenib_arena_addr_wire(buf),
+		},
+	};
+
+	return xenib_cmd_exec(dev->ring, &cmd);
+}
+
+/* The CQ leaves the buffer that it has once the backend says so. */
+static int resize(struct xenib_dev *dev, struct xenib_cq *cq, u32 entries,
+		  const struct xenib_resize_cq_req *req)
+{
+	struct xenib_context *ctx = cq->mem.ctx;
+	struct xenib_arena_addr buf = {};
+	int err;
+
+	if (entries == cq->ibcq.cqe + 1)
+		return 0;
+	err = xenib_buf_get(ctx, &buf, req->buf_addr, (u64)entries * cq->cqe_size, req->buf_shift);
+	if (err)
+		return err;
+	err = send_resize(dev, cq, entries, &buf);
+	if (!err) {
+		swap(cq->mem.buf, buf);
+		cq->ibcq.cqe = entries - 1;
+	}
+	xenib_arena_addr_put(ctx, &buf);
+	return err;
+}
+
+int xenib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibcq->device);
+	struct xenib_cq *cq = to_xcq(ibcq);
+	struct xenib_resize_cq_req req;
+	int err;
+
+	err = check_cqe(dev, cqe);
+	if (err)
+		return err;
+	err = dev->personality->resize_cq_req(dev, udata, cq->cqe_size, &req);
+	if (err)
+		return err;
+	if (req.comp_mask || req.reserved0 || req.reserved1)
+		return xenib_refuse(dev, -EINVAL, "fields %#x of a CQ's other buffer",
+				    req.comp_mask);
+	if (mutex_lock_killable(&cq->resizing))
+		return -EINTR;
+	err = resize(dev, cq, entries_of(cqe), &req);
+	mutex_unlock(&cq->resizing);
+	return err;
 }
 
 int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)

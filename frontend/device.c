@@ -84,6 +84,7 @@ static int query_backend(struct xenib_dev *dev)
 
 XENIB_DEFINE_CREATE_CQ(xenib_create_cq)
 XENIB_DEFINE_REG_USER_MR(xenib_reg_user_mr)
+XENIB_DEFINE_RESIZE_CQ(xenib_resize_cq)
 
 static const struct ib_device_ops base_ops = {
 	.owner = THIS_MODULE,
@@ -120,6 +121,7 @@ static const struct ib_device_ops base_ops = {
 	.query_qp = xenib_query_qp,
 	.reg_user_mr = XENIB_REG_USER_MR(xenib_reg_user_mr),
 	.rereg_user_mr = xenib_rereg_user_mr,
+	XENIB_RESIZE_CQ_OP(xenib_resize_cq),
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, xenib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, xenib_cq, ibcq),

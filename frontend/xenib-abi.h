@@ -89,6 +89,19 @@ struct xenib_create_cq_resp {
 	__u32 reserved;
 };
 
+/*
+ * Another buffer, of cqe + 1 CQEs, rounded up to a power of two, of the size that the CQ has. The
+ * HCA ends the old one with a CQE that says so, and writes nothing there any more once the answer
+ * has come.
+ */
+struct xenib_resize_cq_req {
+	__aligned_u64 buf_addr;
+	__u16 comp_mask; /* 0 */
+	__u8 buf_shift;
+	__u8 reserved0;
+	__u32 reserved1;
+};
+
 /* uidx: comes back in CQEs (24 bits); the provider numbers its QPs and SRQs itself. */
 struct xenib_create_srq_req {
 	__aligned_u64 buf_addr;

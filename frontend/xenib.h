@@ -74,6 +74,8 @@ struct xenib_personality {
 	/* Reads a request. Values are not checked, apart from what xenib-abi.h has no word for. */
 	int (*cq_req)(struct xenib_dev *dev, struct ib_udata *udata,
 		      struct xenib_create_cq_req *req);
+	int (*resize_cq_req)(struct xenib_dev *dev, struct ib_udata *udata, u32 cqe_size,
+			     struct xenib_resize_cq_req *req);
 	int (*srq_req)(struct xenib_dev *dev, struct ib_udata *udata,
 		       struct xenib_create_srq_req *req);
 	int (*qp_req)(struct xenib_dev *dev, struct ib_udata *udata,
@@ -167,9 +169,11 @@ struct xenib_cq {
 	struct xenib_queue_mem mem;
 	xen_vhca_handle_t handle;
 	u32 cqn;
-	u32 event_bit;     /* or XEN_VHCA_NO_EVENT */
-	const __be32 *arm; /* in the doorbell record: how the process asks for events */
-	__be32 told_arm;   /* as it was at the last event that was told */
+	u32 cqe_size;
+	struct mutex resizing; /* mem.buf, and the CQ's size, of a process's */
+	u32 event_bit;         /* or XEN_VHCA_NO_EVENT */
+	const __be32 *arm;     /* in the doorbell record: how the process asks for events */
+	__be32 told_arm;       /* as it was at the last event that was told */
 	bool told;
 	struct xenib_event_obj event_obj;
 	struct xenib_kcq *k; /* NULL: a process's */
@@ -372,6 +376,7 @@ int xenib_dealloc_mw(struct ib_mw *ibmw);
 int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    struct uverbs_attr_bundle *attrs);
 int xenib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+int xenib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
 int xenib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,

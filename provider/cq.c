@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cq.c - making and removing CQs, and arming them for events.
+ * cq.c - making, resizing and removing CQs, and arming them for events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -160,6 +160,67 @@ int xenib_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 	struct ibv_modify_cq cmd = {};
 
 	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
+static int resize_in_kernel(struct xenib_cq *cq, const struct xenib_buf *buf, uint32_t mask)
+{
+	struct xenib_uresize_cq_resp resp = {};
+	struct xenib_uresize_cq cmd = {};
+
+	cmd.buf_addr = (uintptr_t)buf->addr;
+	cmd.buf_shift = buf->shift;
+	return ibv_cmd_resize_cq(&cq->vcq.cq, mask, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				 sizeof(resp));
+}
+
+/*
+ * With the CQ locked: nobody polls it meanwhile. Afterwards *buf is the buffer that is not in use. If
+ * the HCA's owner says that the CQ is resized, and the HCA does not, completions may be lost.
+ */
+static int take_buffer(struct xenib_cq *cq, struct xenib_buf *buf, uint32_t mask)
+{
+	struct xenib_buf old = cq->buf;
+	int err;
+
+	if (mask == cq->q.mask)
+		return 0;
+	err = resize_in_kernel(cq, buf, mask);
+	if (err)
+		return err;
+	if (!xenib_cq_move(&cq->q, buf->addr, mask))
+		err = EIO;
+	cq->vcq.cq.cqe = mask;
+	cq->buf = *buf;
+	*buf = old;
+	return err;
+}
+
+int xenib_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct xenib_context *ctx = to_xctx(ibcq->context);
+	struct xenib_cq *cq = to_xcq(ibcq);
+	struct xenib_cq_queue fresh = {};
+	struct xenib_buf buf;
+	int err;
+
+	if (cqe <= 0 || cqe >= (int)MAX_CQES) {
+		verbs_debug(&ctx->vctx, "refused: a CQ of %d CQEs, 1 up to %u\n", cqe,
+			    MAX_CQES - 1);
+		return EINVAL;
+	}
+	fresh.mask = xenib_round_up_pow2(cqe + 1) - 1;
+	err = xenib_buf_alloc(&ctx->arenas, &buf, (size_t)(fresh.mask + 1) << XENIB_CQE_SHIFT);
+	if (err)
+		return err;
+	fresh.cqes = buf.addr;
+	xenib_cq_init_cqes(&fresh);
+
+	xenib_lock(&cq->q.lock);
+	err = take_buffer(cq, &buf, fresh.mask);
+	xenib_unlock(&cq->q.lock);
+
+	xenib_buf_free(&ctx->arenas, &buf);
+	return err;
 }
 
 int xenib_destroy_cq(struct ibv_cq *ibcq)

@@ -42,6 +42,7 @@ struct ibv_cq *xenib_create_cq(struct ibv_context *context, int cqe,
 			       struct ibv_comp_channel *channel, int comp_vector);
 struct ibv_cq_ex *xenib_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 int xenib_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
+int xenib_resize_cq(struct ibv_cq *ibcq, int cqe);
 int xenib_destroy_cq(struct ibv_cq *ibcq);
 int xenib_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xenib_cq_event(struct ibv_cq *ibcq);

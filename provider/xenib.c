@@ -67,6 +67,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_srq = xenib_query_srq,
 	.reg_mr = xenib_reg_mr,
 	.req_notify_cq = xenib_req_notify_cq,
+	.resize_cq = xenib_resize_cq,
 };
 
 static bool env_is_set(const char *name)

@@ -67,6 +67,13 @@
 #define XENIB_IPV6_DEV_FIND ipv6_stub->ipv6_dev_find
 /* The state of the other end was read without the device. */
 #define XENIB_OTHEREND_STATE(xbdev) xenbus_read_driver_state((xbdev)->otherend)
+/* The kernel's own CQs could be resized, too. */
+#define XENIB_RESIZE_CQ_OP(resize) .resize_cq = resize##_signed
+#define XENIB_DEFINE_RESIZE_CQ(resize) \
+	static int resize##_signed(struct ib_cq *cq, int cqe, struct ib_udata *udata) \
+	{ \
+		return udata && cqe > 0 ? resize(cq, cqe, udata) : -EINVAL; \
+	}
 /* A process's memory was found by its address alone. */
 #define XENIB_UMEM_GET ib_umem_get
 /* Page table entries without a struct page */
@@ -91,6 +98,8 @@
 
 #define XENIB_IPV6_DEV_FIND ipv6_dev_find
 #define XENIB_OTHEREND_STATE(xbdev) xenbus_read_driver_state(xbdev, (xbdev)->otherend)
+#define XENIB_RESIZE_CQ_OP(resize) .resize_user_cq = resize
+#define XENIB_DEFINE_RESIZE_CQ(resize)
 #define XENIB_UMEM_GET ib_umem_get_va
 #define XENIB_ZAP_SPECIAL zap_special_vma_range
 #define XENIB_REG_USER_MR(reg) reg##_without_dmah

@@ -331,7 +331,8 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_MAD_RECV = 42,
 	XEN_VHCA_OP_ADDR_ADD = 43,
 	XEN_VHCA_OP_ADDR_DEL = 44,
-	XEN_VHCA_OPS = 45 /* one more than the last */
+	XEN_VHCA_OP_CQ_RESIZE = 45,
+	XEN_VHCA_OPS = 46 /* one more than the last */
 };
 
 /*
@@ -519,6 +520,18 @@ struct xen_vhca_cq_modify {
 };
 
 /*
+ * CQ_RESIZE: the CQ goes on in another buffer (page aligned, cqes CQEs of the size that it has). If that
+ * succeeds the HCA writes nothing to the buffer before, whose umem the CQ does not need any more. The
+ * last CQE there says that it is the last. cqes is not what it is already: E_ARG. A backend whose HCA's
+ * driver cannot do this answers E_UNSUPPORTED, an older one E_OP.
+ */
+struct xen_vhca_cq_resize {
+	xen_vhca_handle_t cq;
+	uint32_t cqes; /* a power of two */
+	struct xen_vhca_umem_addr buf;
+};
+
+/*
  * SRQ_CREATE: buffer (page aligned): max_wr WQEs of 16 + 16 * max_sge bytes, rounded up to a power of
  * two, at least 32. The HCA keeps one WQE for itself: max_wr - 1 can be posted.
  */
@@ -690,6 +703,7 @@ struct xen_vhca_req {
 		struct xen_vhca_mw_alloc mw_alloc;
 		struct xen_vhca_cq_create cq_create;
 		struct xen_vhca_cq_modify cq_modify;
+		struct xen_vhca_cq_resize cq_resize;
 		struct xen_vhca_srq_create srq_create;
 		struct xen_vhca_srq_modify srq_modify;
 		struct xen_vhca_qp_create qp_create;

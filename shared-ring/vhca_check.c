@@ -44,6 +44,8 @@ OFFSET(xen_vhca_cq_create, buf, 8);
 OFFSET(xen_vhca_cq_create, dbr, 24);
 OFFSET(xen_vhca_cq_create, cqes, 40);
 SIZE(xen_vhca_cq_modify, 8);
+SIZE(xen_vhca_cq_resize, 24);
+OFFSET(xen_vhca_cq_resize, buf, 8);
 SIZE(xen_vhca_srq_create, 56);
 OFFSET(xen_vhca_srq_create, buf, 8);
 OFFSET(xen_vhca_srq_create, dbr, 24);
@@ -351,6 +353,12 @@ static enum xen_vhca_status check_mw_alloc(const struct xen_vhca_req *req,
 	return m->entries > (m->type == 2 ? XEN_VHCA_MAX_MW_ENTRIES : 0) ? XEN_VHCA_E_ARG : OK;
 }
 
+/* One more than max_cqe, because a CQ of max_cqe entries has the next power of two. */
+static int cqes_ok(uint32_t cqes, const struct xen_vhca_device_attr *limits)
+{
+	return is_power_of_two(cqes) && cqes - 1 <= limits->max_cqe;
+}
+
 static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,
 					    const struct xen_vhca_device_attr *limits)
 {
@@ -360,8 +368,7 @@ static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,
 		return XEN_VHCA_E_RESERVED;
 	if (!c->ctx || !c->uar)
 		return XEN_VHCA_E_HANDLE;
-	/* One more than max_cqe, because a CQ of max_cqe entries has the next power of two. */
-	if (!is_power_of_two(c->cqes) || c->cqes - 1 > limits->max_cqe)
+	if (!cqes_ok(c->cqes, limits))
 		return XEN_VHCA_E_ARG;
 	if (c->cqe_size != 64 && c->cqe_size != 128)
 		return XEN_VHCA_E_ARG;
@@ -375,6 +382,20 @@ static enum xen_vhca_status check_cq_modify(const struct xen_vhca_req *req,
 {
 	(void)limits;
 	return req->u.cq_modify.cq ? OK : XEN_VHCA_E_HANDLE;
+}
+
+#define MAX_CQE_SIZE 128u /* what this CQ has is not known here */
+
+static enum xen_vhca_status check_cq_resize(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_cq_resize *c = &req->u.cq_resize;
+
+	if (!c->cq)
+		return XEN_VHCA_E_HANDLE;
+	if (!cqes_ok(c->cqes, limits))
+		return XEN_VHCA_E_ARG;
+	return check_place(&c->buf, XEN_VHCA_PAGE_SIZE, (uint64_t)c->cqes * MAX_CQE_SIZE);
 }
 
 static enum xen_vhca_status check_srq_create(const struct xen_vhca_req *req,
@@ -629,6 +650,7 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(MAD_RECV, object, check_object),
 	RULE(ADDR_ADD, addr, check_addr),
 	RULE(ADDR_DEL, addr, check_addr),
+	RULE(CQ_RESIZE, cq_resize, check_cq_resize),
 };
 
 enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,

@@ -60,6 +60,7 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_MAD_RECV] = { cmd_mad_recv, false },
 	[XEN_VHCA_OP_ADDR_ADD] = { cmd_addr_add, false },
 	[XEN_VHCA_OP_ADDR_DEL] = { cmd_addr_del, false },
+	[XEN_VHCA_OP_CQ_RESIZE] = { cmd_cq_resize, false },
 };
 
 /* Under the lock. Unmapping takes its time, as mapping does. */
@@ -342,6 +343,15 @@ void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, 
 	need(obj, part);
 	publish(cmd, obj);
 	pthread_mutex_unlock(&v->lock);
+}
+
+void cmd_depend(struct cmd *cmd, struct object *obj, unsigned int dep, struct object *is)
+{
+	pthread_mutex_lock(&cmd->v->lock);
+	obj->deps[dep]->refs--;
+	obj->deps[dep] = is;
+	is->refs++;
+	pthread_mutex_unlock(&cmd->v->lock);
 }
 
 void cmd_drop(struct cmd *cmd, struct object *obj)

@@ -5,6 +5,8 @@
 #include "commands/cmd.h"
 #include "vhca/events.h"
 
+#define DEP_BUF 1 /* of a CQ's dependencies, in the order of find_parts() */
+
 /* UAR, buffer and doorbell record: all of one context, and room enough. */
 static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_cq_attr *attr)
 {
@@ -69,6 +71,8 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 	if (status)
 		return status;
 	((struct cq *)obj)->event_bit = a->event_bit;
+	((struct cq *)obj)->cqes = a->cqes;
+	((struct cq *)obj)->cqe_size = a->cqe_size;
 	status = create(cmd, (struct cq *)obj, &attr, &cq);
 	if (status) {
 		cmd_drop(cmd, obj);
@@ -93,6 +97,49 @@ enum xen_vhca_status cmd_cq_modify(struct cmd *cmd)
 		return status;
 	return cmd_hca(cmd, ops->cq_modify(cmd->ctx->hca, obj->hca_id, a->count, a->period_us),
 		       "moderating a CQ");
+}
+
+/*
+ * Of the size that the CQ has, the HCA's driver would leave the buffer as it is, and say nothing. It makes
+ * no such buffer in a dma-buf. Nobody else resizes the CQ meanwhile: the thread of the ring does this.
+ */
+static enum xen_vhca_status check_resize(struct cmd *cmd, const struct cq *cq, uint32_t cqes,
+					 const struct hca_place *buf)
+{
+	if (cqes == cq->cqes)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "the CQ has %u CQEs already", cqes);
+	if (buf->dmabuf >= 0)
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "another buffer, in a dma-buf");
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_cq_resize(struct cmd *cmd)
+{
+	const struct xen_vhca_cq_resize *a = &cmd->req.u.cq_resize;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct hca_place buf;
+	struct object *obj;
+	struct cq *cq;
+
+	status = cmd_use(cmd, a->cq, OBJ_CQ, &obj);
+	if (status)
+		return status;
+	cq = (struct cq *)obj;
+	status = cmd_use_queue(cmd, &a->buf, (uint64_t)a->cqes * cq->cqe_size, &buf);
+	if (status)
+		return status;
+	status = check_resize(cmd, cq, a->cqes, &buf);
+	if (status)
+		return status;
+	status = cmd_hca(cmd,
+			 ops->cq_resize(cmd->ctx->hca, obj->hca_id, a->cqes, cq->cqe_size, &buf),
+			 "resizing a CQ");
+	if (status)
+		return status;
+	cq->cqes = a->cqes;
+	cmd_depend(cmd, obj, DEP_BUF, cmd->used[cmd->n_used - 1]);
+	return XEN_VHCA_OK;
 }
 
 enum xen_vhca_status cmd_cq_destroy(struct cmd *cmd)

@@ -132,6 +132,9 @@ struct hca_ops {
 	int (*mw_free)(struct hca_ctx *ctx, uint32_t mw);
 	int (*cq_create)(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
 	int (*cq_modify)(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);
+	/* cqes: other than it has; cqe_size: as it has; buf: in no dma-buf */
+	int (*cq_resize)(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
+			 const struct hca_place *buf);
 	int (*cq_destroy)(struct hca_ctx *ctx, uint32_t cq);
 	int (*srq_create)(struct hca_ctx *ctx, const struct hca_srq_attr *attr,
 			  struct hca_obj *srq);

@@ -55,6 +55,8 @@ static inline int fd_of(struct hca_ctx *ctx)
 /* mlx5_queue.c: as the members of struct hca_ops without the prefix. */
 int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq);
 int mlx5_cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t period_us);
+int mlx5_cq_resize(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
+		   const struct hca_place *buf);
 int mlx5_cq_destroy(struct hca_ctx *ctx, uint32_t cq);
 int mlx5_srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq);
 int mlx5_srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);

@@ -67,6 +67,20 @@ int mlx5_cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t pe
 			       0);
 }
 
+/* ENOSYS: an HCA that does not resize. */
+int mlx5_cq_resize(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
+		   const struct hca_place *buf)
+{
+	struct ib_uverbs_resize_cq req = { .cq_handle = cq, .cqe = cqes - 1 };
+	struct mlx5_ib_resize_cq driver = { .buf_addr = buf->addr, .cqe_size = cqe_size };
+	struct ib_uverbs_resize_cq_resp rsp;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_RESIZE_CQ, MSG(req, driver),
+			   MSG_CORE(rsp));
+	return err == -ENOSYS ? -EOPNOTSUPP : err;
+}
+
 int mlx5_cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 {
 	struct ib_uverbs_destroy_cq req = { .cq_handle = cq };

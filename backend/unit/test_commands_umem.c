@@ -411,6 +411,79 @@ static void no_queues(void)
 	fixture_fini(&fix);
 }
 
+static xen_vhca_handle_t new_umem(struct fixture *fix, xen_vhca_handle_t ctx, uint32_t pages,
+				  uint32_t flags)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_UMEM_CREATE,
+				    .u.umem_create = {
+					    .ctx = ctx, .pages = pages, .flags = flags } };
+
+	CHECK(!fixture_do(fix, &req));
+	return fix->handle;
+}
+
+static enum xen_vhca_status resize(struct fixture *fix, xen_vhca_handle_t cq, uint32_t cqes,
+				   xen_vhca_handle_t umem)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CQ_RESIZE,
+				    .u.cq_resize = { .cq = cq, .cqes = cqes, .buf.umem = umem } };
+
+	return fixture_do(fix, &req);
+}
+
+/* A CQ moves from one umem to another: the one that it leaves is free, the other is in use. */
+static void resized_cq(void)
+{
+	xen_vhca_handle_t first, second;
+	struct xen_vhca_req req;
+	struct fixture_process p, q;
+	xen_vhca_handle_t cq;
+	struct fixture fix;
+
+	begin(&fix);
+	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
+	first = new_umem(&fix, p.ctx, 4, 0);
+	second = new_umem(&fix, p.ctx, 8, 0);
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_CQ_CREATE,
+				     .u.cq_create = { .ctx = p.ctx,
+						      .uar = p.uar,
+						      .buf.umem = first,
+						      .dbr = { p.umem, 0, 0x9000 },
+						      .cqes = 128,
+						      .cqe_size = 128,
+						      .event_bit = XEN_VHCA_NO_EVENT } };
+	CHECK(!fixture_do(&fix, &req));
+	cq = fix.handle;
+	if (queues) {
+		CHECK(resize(&fix, cq, 256, second) == XEN_VHCA_E_UNSUPPORTED);
+		fixture_fini(&fix);
+		return;
+	}
+
+	CHECK(resize(&fix, cq, 512, second) == XEN_VHCA_E_RANGE);
+	CHECK(resize(&fix, cq, 128, second) == XEN_VHCA_E_ARG);
+	CHECK(resize(&fix, cq, 256, q.umem) == XEN_VHCA_E_CONTEXT);
+	CHECK(resize(&fix, q.cq, 512, second) == XEN_VHCA_E_CONTEXT);
+	CHECK(resize(&fix, p.qp, 256, second) == XEN_VHCA_E_HANDLE);
+	CHECK(resize(&fix, cq, 64, new_umem(&fix, p.ctx, 4, XEN_VHCA_UMEM_MR)) == XEN_VHCA_E_ARG);
+	CHECK(resize(&fix, cq, 64, new_umem(&fix, p.ctx, 4, XEN_VHCA_UMEM_READ_ONLY)) ==
+	      XEN_VHCA_E_ARG);
+	CHECK(resize(&fix, cq, 64, new_umem(&fix, p.ctx, 2000, 0)) == XEN_VHCA_E_STATE);
+	fix.fake.fail_in = 1;
+	CHECK(resize(&fix, cq, 256, second) == XEN_VHCA_E_HCA);
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, first) == XEN_VHCA_E_BUSY);
+
+	CHECK(!resize(&fix, cq, 256, second));
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, second) == XEN_VHCA_E_BUSY);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, first));
+	CHECK(resize(&fix, cq, 256, p.umem) == XEN_VHCA_E_ARG);
+	CHECK(!resize(&fix, cq, 128, second));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, cq));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_UMEM_DESTROY, second));
+	fixture_close_all(&fix);
+	fixture_fini(&fix);
+}
+
 /* Less than half of a large one is used as a part, which need not be there. */
 static void parts(void)
 {
@@ -466,6 +539,7 @@ static void all(void)
 	speed();
 	kinds();
 	no_queues();
+	resized_cq();
 	parts();
 }
 

@@ -59,6 +59,7 @@ struct uar {
 struct cq {
 	struct object obj;
 	uint32_t event_bit; /* or XEN_VHCA_NO_EVENT */
+	uint32_t cqes, cqe_size;
 	struct watch watch;
 };
 

@@ -72,6 +72,7 @@ const struct xenib_personality xenib_personality_mlx5 = {
 	.context_req = xenib_mlx5_context_req,
 	.context_resp = xenib_mlx5_context_resp,
 	.cq_req = xenib_mlx5_cq_req,
+	.resize_cq_req = xenib_mlx5_resize_cq_req,
 	.srq_req = xenib_mlx5_srq_req,
 	.qp_req = xenib_mlx5_qp_req,
 };

@@ -38,6 +38,8 @@ int xenib_mlx5_context_req(struct xenib_dev *dev, struct ib_udata *udata);
 int xenib_mlx5_context_resp(struct xenib_dev *dev, struct ib_udata *udata);
 int xenib_mlx5_cq_req(struct xenib_dev *dev, struct ib_udata *udata,
 		      struct xenib_create_cq_req *req);
+int xenib_mlx5_resize_cq_req(struct xenib_dev *dev, struct ib_udata *udata, u32 cqe_size,
+			     struct xenib_resize_cq_req *req);
 int xenib_mlx5_srq_req(struct xenib_dev *dev, struct ib_udata *udata,
 		       struct xenib_create_srq_req *req);
 int xenib_mlx5_qp_req(struct xenib_dev *dev, struct ib_udata *udata,

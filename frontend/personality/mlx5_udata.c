@@ -107,6 +107,22 @@ int xenib_mlx5_cq_req(struct xenib_dev *dev, struct ib_udata *udata,
 	return 0;
 }
 
+int xenib_mlx5_resize_cq_req(struct xenib_dev *dev, struct ib_udata *udata, u32 cqe_size,
+			     struct xenib_resize_cq_req *req)
+{
+	struct mlx5_ib_resize_cq from;
+	int err;
+
+	err = copy_part(udata, &from, sizeof(from), sizeof(from));
+	if (err)
+		return err;
+	if (from.cqe_size != cqe_size || from.reserved0 || from.reserved1)
+		return xenib_refuse(dev, -EINVAL, "CQEs of %u bytes, not %u, or reserved fields",
+				    from.cqe_size, cqe_size);
+	*req = (struct xenib_resize_cq_req){ .buf_addr = from.buf_addr };
+	return 0;
+}
+
 /* In CQEs of a basic SRQ stands the user index of the QP, so libmlx5 gives it none. */
 int xenib_mlx5_srq_req(struct xenib_dev *dev, struct ib_udata *udata,
 		       struct xenib_create_srq_req *req)

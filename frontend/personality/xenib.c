@@ -45,6 +45,12 @@ static int cq_req(struct xenib_dev *dev, struct ib_udata *udata, struct xenib_cr
 	return xenib_copy_req(udata, req, sizeof(*req));
 }
 
+static int resize_cq_req(struct xenib_dev *dev, struct ib_udata *udata, u32 cqe_size,
+			 struct xenib_resize_cq_req *req)
+{
+	return xenib_copy_req(udata, req, sizeof(*req));
+}
+
 static int srq_req(struct xenib_dev *dev, struct ib_udata *udata, struct xenib_create_srq_req *req)
 {
 	return xenib_copy_req(udata, req, sizeof(*req));
@@ -68,6 +74,7 @@ const struct xenib_personality xenib_personality_xenib = {
 	.context_req = context_req,
 	.context_resp = context_resp,
 	.cq_req = cq_req,
+	.resize_cq_req = resize_cq_req,
 	.srq_req = srq_req,
 	.qp_req = qp_req,
 };

@@ -170,6 +170,17 @@ static void reset(struct fixture *fix, struct input *in)
 	}
 }
 
+static void resize(struct fixture *fix, struct input *in)
+{
+	int n = take(in) % 2;
+	struct fake_hca_cq *hca = &fix->hca[n];
+
+	fake.resizes = take(in) & 1 ? hca : NULL;
+	xenib_resize_cq(ibv_cq_ex_to_cq(fix->cq[n]), 1 + take(in) % 16);
+	hca->cqes = to_xcq_ex(fix->cq[n])->q.cqes;
+	hca->count = to_xcq_ex(fix->cq[n])->q.mask + 1;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -180,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fixture_up(&fix);
 	while (in.left) {
-		switch (take(&in) % 8) {
+		switch (take(&in) % 9) {
 		case 0:
 		case 1:
 			post(&fix, &in);
@@ -202,6 +213,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 7:
 			reset(&fix, &in);
+			break;
+		case 8:
+			resize(&fix, &in);
 			break;
 		}
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cq.c - a new CQ's CQEs, what errors in them mean, and cleaning a CQ of a QP's completions.
+ * cq.c - a new CQ's CQEs, what errors in them mean, cleaning a CQ of a QP's completions, and taking
+ * it to another buffer.
  */
 #include "queue/cqe.h"
 
@@ -61,19 +62,29 @@ static bool is_receive(u8 op_own)
 	}
 }
 
-/* How many CQEs the HCA has written that are not yet consumed. */
-static u32 count_waiting(struct xenib_cq_queue *cq)
+static u8 owner_of(const struct xenib_cq_queue *cq, u32 index)
+{
+	return index & (cq->mask + 1) ? XENIB_CQE_OWNER : 0;
+}
+
+/*
+ * How many CQEs the HCA has written that are not yet consumed.
+ * @resized: if one says that it is the last of its buffer, it and what follows does not count
+ */
+static u32 count_waiting(struct xenib_cq_queue *cq, bool *resized)
 {
 	u32 n;
 	u8 own;
 
-	for (n = 0; n <= cq->mask; n++) {
+	*resized = false;
+	for (n = 0; n <= cq->mask && !*resized; n++) {
 		own = READ_ONCE(xenib_cqe_at(cq, cq->next + n)->op_own);
-		if ((own & XENIB_CQE_OWNER) != !!((cq->next + n) & (cq->mask + 1)) ||
+		if ((own & XENIB_CQE_OWNER) != owner_of(cq, cq->next + n) ||
 		    own >> 4 == XENIB_CQE_INVALID)
-			break;
+			return n;
+		*resized = own >> 4 == XENIB_CQE_RESIZED;
 	}
-	return n;
+	return n - *resized;
 }
 
 /*
@@ -84,13 +95,14 @@ void xenib_cq_clean(struct xenib_cq_queue *cq, struct xenib_qp_queues *qp)
 {
 	struct xenib_cqe *cqe, *to;
 	u32 n, dropped = 0;
+	bool resized;
 	u64 wr_id;
 	u8 own;
 
 	if (cq->recent == qp)
 		cq->recent = NULL;
 
-	n = count_waiting(cq);
+	n = count_waiting(cq, &resized);
 	dma_rmb();
 
 	while (n--) {
@@ -112,4 +124,28 @@ void xenib_cq_clean(struct xenib_cq_queue *cq, struct xenib_qp_queues *qp)
 	cq->next += dropped;
 	dma_wmb();
 	xenib_cq_tell_consumed(cq);
+}
+
+/* The CQE that ends the old buffer has an index: all before it is one further in the new one. */
+bool xenib_cq_move(struct xenib_cq_queue *cq, u8 *cqes, u32 mask)
+{
+	struct xenib_cq_queue to = { .cqes = cqes, .mask = mask };
+	struct xenib_cqe *cqe;
+	u32 n, waiting;
+	bool resized;
+
+	waiting = count_waiting(cq, &resized);
+	dma_rmb();
+
+	for (n = 0; n < waiting; n++) {
+		cqe = xenib_cqe_at(&to, cq->next + n + 1);
+		*cqe = *xenib_cqe_at(cq, cq->next + n);
+		cqe->op_own = (cqe->op_own & ~XENIB_CQE_OWNER) | owner_of(&to, cq->next + n + 1);
+	}
+	cq->cqes = cqes;
+	cq->mask = mask;
+	cq->next++;
+	dma_wmb();
+	xenib_cq_tell_consumed(cq);
+	return resized;
 }

@@ -187,4 +187,12 @@ void xenib_cq_init_cqes(struct xenib_cq_queue *cq);
  */
 void xenib_cq_clean(struct xenib_cq_queue *cq, struct xenib_qp_queues *qp);
 
+/**
+ * xenib_cq_move() - goes on in another buffer, which the HCA writes by now; what waits comes along.
+ * @cqes: the buffer, after xenib_cq_init_cqes(); @mask: its CQEs - 1
+ *
+ * Return: false: the HCA has not said that it has left the old buffer.
+ */
+bool xenib_cq_move(struct xenib_cq_queue *cq, u8 *cqes, u32 mask);
+
 #endif

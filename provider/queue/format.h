@@ -174,6 +174,7 @@ struct xenib_cqe {
 #define XENIB_CQE_RESP_SEND 2
 #define XENIB_CQE_RESP_SEND_IMM 3
 #define XENIB_CQE_RESP_SEND_INV 4
+#define XENIB_CQE_RESIZED 5 /* the last of its buffer */
 #define XENIB_CQE_REQ_ERR 13
 #define XENIB_CQE_RESP_ERR 14
 #define XENIB_CQE_INVALID 15

@@ -21,6 +21,8 @@ enum { FAKE_QPN = 0x123400, FAKE_CQN = 0x450, FAKE_SRQN = 0x77 };
 /* Of a small QP. */
 extern const struct ibv_qp_cap fake_cap;
 
+struct fake_hca_cq;
+
 /* What the fake kernel says and has been told. */
 struct fake {
 	int fail_in;   /* the command after so many others fails; 0: none */
@@ -32,6 +34,8 @@ struct fake {
 	uint32_t bf_offset;
 	uint32_t max_uars;
 	uint32_t features;
+	struct fake_hca_cq
+		*resizes; /* what goes on in another buffer when a CQ is resized; NULL: nothing */
 
 	uint32_t live;   /* objects that exist */
 	uint32_t uars;   /* doorbell pages that exist */
@@ -87,6 +91,9 @@ struct fake_cqe {
 	uint32_t src_qp;
 	uint8_t syndrome, vendor;
 };
+
+/** fake_hca_resize() - ends the buffer, and goes on in another one. */
+void fake_hca_resize(struct fake_hca_cq *hca, uint64_t cqes, uint32_t count);
 
 /** fake_hca_complete() - writes one CQE. */
 void fake_hca_complete(struct fake_hca_cq *hca, const struct fake_cqe *cqe);

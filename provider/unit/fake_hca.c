@@ -50,3 +50,10 @@ void fake_hca_complete(struct fake_hca_cq *hca, const struct fake_cqe *cqe)
 	at[63] = cqe->opcode << 4 | (hca->next / hca->count & 1);
 	hca->next++;
 }
+
+void fake_hca_resize(struct fake_hca_cq *hca, uint64_t cqes, uint32_t count)
+{
+	fake_hca_complete(hca, &(struct fake_cqe){ .opcode = 5 });
+	hca->cqes = (uint8_t *)(uintptr_t)cqes;
+	hca->count = count;
+}

@@ -458,6 +458,25 @@ int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct
 	return command();
 }
 
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
+		      struct ib_uverbs_resize_cq_resp *resp, size_t resp_size)
+{
+	struct xenib_uresize_cq *req = (void *)cmd;
+	int err;
+
+	REQUIRE(cmd_size == sizeof(*req) && resp_size >= sizeof(*resp));
+	CHECK(!req->comp_mask && !req->reserved0 && !req->reserved1);
+	err = command();
+	if (err)
+		return err;
+	fake.last.buf = req->buf_addr;
+	fake.last.buf_shift = req->buf_shift;
+	fake.last.cqe = cq->cqe = cqe;
+	if (fake.resizes)
+		fake_hca_resize(fake.resizes, req->buf_addr, cqe + 1);
+	return 0;
+}
+
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	(void)cq;

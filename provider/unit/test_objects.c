@@ -110,6 +110,7 @@ static int make_all(struct ibv_context *context)
 	CHECK(!qp2 || !xenib_destroy_qp(qp2));
 	CHECK(!qp || !xenib_destroy_qp(qp));
 	CHECK(!cq_ex || !xenib_destroy_cq(ibv_cq_ex_to_cq(cq_ex)));
+	CHECK(!cq || xenib_resize_cq(cq, 300) == EIO); /* the fake HCA goes on where it was */
 	CHECK(!cq || !xenib_destroy_cq(cq));
 	CHECK(!srq2 || !xenib_destroy_srq(srq2));
 	CHECK(!srq || !xenib_destroy_srq(srq));

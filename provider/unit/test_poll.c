@@ -311,6 +311,68 @@ static void bad_cqes(void)
 	fixture_down(&fix);
 }
 
+/* One send that is complete; its receive is taken back. */
+static void send(struct fixture *fix, uint32_t n)
+{
+	post(fix->qp[0], n, 0);
+	to_xqp(fix->qp[0])->q.rq.tail++;
+	complete(fix, fix->qp[0], n, &wants[0]);
+}
+
+/* What waits is polled from the other buffer, and what comes then; the record counts the CQE between. */
+static void resize_to(int cqe, int count, uint32_t waiting)
+{
+	uint32_t i, total = 3 + waiting;
+	struct ibv_wc wc[8];
+	struct fixture fix;
+
+	fixture_up(&fix, 0);
+	for (i = 0; i < total; i++) {
+		send(&fix, i);
+		if (i < 3)
+			CHECK(ibv_poll_cq(fix.cq, 1, wc) == 1 && wc[0].wr_id == i);
+	}
+	fake.resizes = &fix.hca;
+	CHECK(!xenib_resize_cq(fix.cq, cqe));
+	CHECK(fix.cq->cqe == count - 1 && fake.last.cqe == fix.hca.count - 1);
+	CHECK(be32toh(to_xcq(fix.cq)->q.dbrec[0]) == 4);
+	for (i = total; i < total + 2; i++) {
+		send(&fix, i);
+	}
+	for (i = 3; i < total + 2; i++)
+		CHECK(ibv_poll_cq(fix.cq, 1, wc) == 1 && wc[0].wr_id == i);
+	CHECK(!ibv_poll_cq(fix.cq, 1, wc));
+	CHECK(be32toh(to_xcq(fix.cq)->q.dbrec[0]) == i + 1);
+	for (; i < 100; i++) {
+		send(&fix, i);
+		CHECK(ibv_poll_cq(fix.cq, 1, wc) == 1 && wc[0].wr_id == i);
+	}
+	fake.resizes = NULL;
+	fixture_down(&fix);
+}
+
+static void resized(void)
+{
+	struct fixture fix;
+
+	resize_to(9, 16, 3);
+	resize_to(3, 4, 1);
+	resize_to(1, 2, 0);
+	resize_to(100, 128, 5);
+
+	fixture_up(&fix, 0);
+	CHECK(xenib_resize_cq(fix.cq, 0) == EINVAL && xenib_resize_cq(fix.cq, -1) == EINVAL);
+	CHECK(xenib_resize_cq(fix.cq, 1 << 22) == EINVAL);
+	CHECK(!xenib_resize_cq(fix.cq, 5) && fix.cq->cqe == 7 && to_xcq(fix.cq)->q.mask == 7);
+	fake.fail_in = 1;
+	fake.fail_with = EOPNOTSUPP;
+	CHECK(xenib_resize_cq(fix.cq, 20) == EOPNOTSUPP && fix.cq->cqe == 7);
+	CHECK(to_xcq(fix.cq)->q.mask == 7);
+	/* Nothing in the old buffer says that the HCA has left it. */
+	CHECK(xenib_resize_cq(fix.cq, 20) == EIO && fix.cq->cqe == 31);
+	fixture_down(&fix);
+}
+
 /* A CQE of a QP that completes elsewhere is nobody's, too. */
 static void foreign_cqe(void)
 {
@@ -433,6 +495,7 @@ int main(void)
 	RUN(many);
 	RUN(bad_cqes);
 	RUN(foreign_cqe);
+	RUN(resized);
 	RUN(clean_on_destroy);
 	RUN(clean_on_reset);
 	RUN(arm);

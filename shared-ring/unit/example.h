@@ -93,6 +93,9 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 		req.u.cq_modify =
 			(struct xen_vhca_cq_modify){ .cq = 7, .count = 4, .period_us = 8 };
 		break;
+	case XEN_VHCA_OP_CQ_RESIZE:
+		req.u.cq_resize = (struct xen_vhca_cq_resize){ .cq = 7, .cqes = 512, .buf = buf };
+		break;
 	case XEN_VHCA_OP_SRQ_CREATE:
 		req.u.srq_create = (struct xen_vhca_srq_create){
 			.pd = 7, .buf = buf, .dbr = dbr, .max_wr = 256, .max_sge = 1

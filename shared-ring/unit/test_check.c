@@ -38,7 +38,7 @@ static void good_requests(void)
 		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
 		count += known(op);
 	}
-	EXPECT("operations", count, 37);
+	EXPECT("operations", count, 38);
 }
 
 /* Any octet behind the operation's part, and each reserved field of the header. */
@@ -110,6 +110,7 @@ static void trailing(void)
 	TRAILING(MW_ALLOC, mw_alloc);
 	TRAILING(CQ_CREATE, cq_create);
 	TRAILING(CQ_MODIFY, cq_modify);
+	TRAILING(CQ_RESIZE, cq_resize);
 	TRAILING(SRQ_CREATE, srq_create);
 	TRAILING(SRQ_MODIFY, srq_modify);
 	TRAILING(QP_CREATE, qp_create);
@@ -213,6 +214,15 @@ static void queues(void)
 	BREAK(CQ_CREATE, cq_create.buf.offset, -4096ull, E_RANGE);
 	BREAK(CQ_CREATE, cq_create.dbr.offset, 4, E_ARG);
 	BREAK(CQ_CREATE, cq_create.dbr.umem, 0, E_HANDLE);
+	BREAK(CQ_RESIZE, cq_resize.cq, 0, E_HANDLE);
+	BREAK(CQ_RESIZE, cq_resize.cqes, 0, E_ARG);
+	BREAK(CQ_RESIZE, cq_resize.cqes, 300, E_ARG);
+	BREAK(CQ_RESIZE, cq_resize.cqes, 1u << 22, OK);
+	BREAK(CQ_RESIZE, cq_resize.cqes, 1u << 23, E_ARG);
+	BREAK(CQ_RESIZE, cq_resize.buf.umem, 0, E_HANDLE);
+	BREAK(CQ_RESIZE, cq_resize.buf.reserved, 1, E_RESERVED);
+	BREAK(CQ_RESIZE, cq_resize.buf.offset, 64, E_ARG);
+	BREAK(CQ_RESIZE, cq_resize.buf.offset, -4096ull, E_RANGE);
 	BREAK(SRQ_CREATE, srq_create.max_wr, 100, E_ARG);
 	BREAK(SRQ_CREATE, srq_create.max_wr, 1, E_ARG);
 	BREAK(SRQ_CREATE, srq_create.max_wr, 1u << 31, E_ARG);

@@ -416,6 +416,21 @@ static int cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t 
 	return 0;
 }
 
+static int cq_resize(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
+		     const struct hca_place *buf)
+{
+	struct fake_object *o = get(C, cq, CQ);
+
+	must(buf->dmabuf < 0, "a CQ's other buffer in a dma-buf");
+	must(buf->length == (uint64_t)cqes * cqe_size, "the length of a CQ's other buffer");
+	must(buf->length != o->length[0], "a CQ resized to what it is");
+	must_be_mapped(buf->addr, buf->length, "a CQ's other buffer");
+	if (fails(C->fake))
+		return -EINVAL;
+	use_memory(o, 0, buf, true);
+	return 0;
+}
+
 static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 {
 	return destroy(C, cq, CQ);
@@ -530,6 +545,7 @@ static const struct hca_ops fake_ops = {
 	.mw_free = mw_free,
 	.cq_create = cq_create,
 	.cq_modify = cq_modify,
+	.cq_resize = cq_resize,
 	.cq_destroy = cq_destroy,
 	.srq_create = srq_create,
 	.srq_modify = srq_modify,

@@ -132,6 +132,17 @@ int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core,
 	return err;
 }
 
+int uabi_resize_cq(int fd, uint32_t cq, uint32_t cqe, const struct xenib_resize_cq_req *driver)
+{
+	struct ib_uverbs_resize_cq req = { .cq_handle = cq, .cqe = cqe };
+	struct ib_uverbs_resize_cq_resp rsp;
+	struct mlx5_ib_resize_cq mlx5 = uabi_mlx5_resize_cq(driver);
+
+	if (is_mlx5)
+		return CALL(fd, RESIZE_CQ, &req, PART(&mlx5), &rsp, NONE);
+	return CALL(fd, RESIZE_CQ, &req, PART(driver), &rsp, NONE);
+}
+
 int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core,
 		    const struct xenib_create_srq_req *driver, uint32_t *srq)
 {

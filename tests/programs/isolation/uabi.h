@@ -73,6 +73,7 @@ int uabi_reg_mr(int fd, const struct ib_uverbs_reg_mr *req, uint32_t *mr);
 int uabi_alloc_mw(int fd, uint32_t pd, uint32_t *mw);
 int uabi_create_cq(int fd, const struct ib_uverbs_create_cq *core,
 		   const struct xenib_create_cq_req *driver, uint32_t *cq);
+int uabi_resize_cq(int fd, uint32_t cq, uint32_t cqe, const struct xenib_resize_cq_req *driver);
 int uabi_create_srq(int fd, const struct ib_uverbs_create_srq *core,
 		    const struct xenib_create_srq_req *driver, uint32_t *srq);
 int uabi_create_qp(int fd, const struct ib_uverbs_create_qp *core,

@@ -39,6 +39,16 @@ struct mlx5_ib_create_cq uabi_mlx5_cq(const struct xenib_create_cq_req *from)
 	};
 }
 
+struct mlx5_ib_resize_cq uabi_mlx5_resize_cq(const struct xenib_resize_cq_req *from)
+{
+	return (struct mlx5_ib_resize_cq){
+		.buf_addr = from->buf_addr,
+		.cqe_size = UABI_CQE_SIZE,
+		.reserved0 = from->comp_mask,
+		.reserved1 = from->reserved1,
+	};
+}
+
 struct mlx5_ib_create_srq uabi_mlx5_srq(const struct xenib_create_srq_req *from)
 {
 	return (struct mlx5_ib_create_srq){

@@ -18,6 +18,7 @@ int uabi_mlx5_context(int fd, uint32_t len, const void *req,
 		      struct mlx5_ib_alloc_ucontext_resp *resp);
 
 struct mlx5_ib_create_cq uabi_mlx5_cq(const struct xenib_create_cq_req *from);
+struct mlx5_ib_resize_cq uabi_mlx5_resize_cq(const struct xenib_resize_cq_req *from);
 struct mlx5_ib_create_srq uabi_mlx5_srq(const struct xenib_create_srq_req *from);
 struct mlx5_ib_create_qp uabi_mlx5_qp(const struct xenib_create_qp_req *from);
 

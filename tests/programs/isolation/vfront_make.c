@@ -77,6 +77,14 @@ struct xen_vhca_req vf_create_cq(const struct vf_process *p)
 	};
 }
 
+struct xen_vhca_req vf_resize_cq(const struct vf_process *p)
+{
+	return (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_CQ_RESIZE,
+		.u.cq_resize = { .cq = p->cq, .cqes = VFP_CQES / 2, .buf = page(p, VFP_CQ) },
+	};
+}
+
 struct xen_vhca_req vf_create_srq(const struct vf_process *p)
 {
 	return (struct xen_vhca_req){

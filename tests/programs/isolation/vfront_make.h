@@ -27,6 +27,7 @@ struct xen_vhca_req vf_alloc_pd(xen_vhca_handle_t ctx);
 struct xen_vhca_req vf_create_mem(xen_vhca_handle_t ctx, uint32_t pages);
 struct xen_vhca_req vf_add_umem(xen_vhca_handle_t umem, uint32_t first, uint32_t count);
 struct xen_vhca_req vf_create_cq(const struct vf_process *p);
+struct xen_vhca_req vf_resize_cq(const struct vf_process *p);
 struct xen_vhca_req vf_create_srq(const struct vf_process *p);
 struct xen_vhca_req vf_create_qp(const struct vf_process *p); /* on the SRQ */
 struct xen_vhca_req vf_reg_mr(const struct vf_process *p);

@@ -46,6 +46,7 @@ void forge_refused_quick_at(const char *file, int line, int ret, const char *wha
 	forge_refused_quick_at(__FILE__, __LINE__, ret, what, (const int[]){ __VA_ARGS__, 0 })
 
 extern const struct check_table forge_handles, forge_process, forge_addresses, forge_sizes,
-	forge_memory, forge_mmap, forge_buffers, forge_ioctl, forge_races, forge_random, forge_mlx5;
+	forge_memory, forge_mmap, forge_buffers, forge_ioctl, forge_races, forge_random, forge_mlx5,
+	forge_resize;
 
 #endif

@@ -135,6 +135,8 @@ static const struct user users[] = {
 	USER(vf_create_cq, cq_create.buf.umem, umem),
 	USER(vf_create_cq, cq_create.dbr.umem, umem),
 	USER(modify_cq, cq_modify.cq, cq),
+	USER(vf_resize_cq, cq_resize.cq, cq),
+	USER(vf_resize_cq, cq_resize.buf.umem, umem),
 	USER(vf_create_srq, srq_create.pd, pd),
 	USER(vf_create_srq, srq_create.buf.umem, umem),
 	USER(vf_create_srq, srq_create.dbr.umem, umem),
@@ -297,8 +299,9 @@ static void run_context(const void *arg)
 	for (i = 0; i < ARRAY_SIZE(users); i++) {
 		struct xen_vhca_req req = users[i].make(&h.p);
 
-		if (req.op == XEN_VHCA_OP_CQ_CREATE || req.op == XEN_VHCA_OP_SRQ_CREATE ||
-		    req.op == XEN_VHCA_OP_QP_CREATE || users[i].make == vf_reg_mr)
+		if (req.op == XEN_VHCA_OP_CQ_CREATE || req.op == XEN_VHCA_OP_CQ_RESIZE ||
+		    req.op == XEN_VHCA_OP_SRQ_CREATE || req.op == XEN_VHCA_OP_QP_CREATE ||
+		    users[i].make == vf_reg_mr)
 			refused(&h, &users[i], own(&other, users[i].own), XEN_VHCA_E_CONTEXT);
 	}
 	check_answers(&h);

@@ -95,6 +95,11 @@ static void run_places(const void *arg)
 	QUEUE(vf_create_cq, cq_create, dbr.offset, size - 4, E_ARG, "a record that is not aligned");
 	QUEUE(vf_create_cq, cq_create, dbr.offset, -8ull, E_RANGE, "a record that wraps");
 	QUEUE(vf_create_cq, cq_create, buf.reserved, 1, E_RESERVED, "a reserved field of a place");
+	QUEUE(vf_resize_cq, cq_resize, buf.offset, size, E_RANGE, "another buffer behind the umem");
+	QUEUE(vf_resize_cq, cq_resize, buf.offset, -4096ull, E_RANGE, "another buffer that wraps");
+	QUEUE(vf_resize_cq, cq_resize, cqes, 1024, E_RANGE,
+	      "another buffer that is longer than the umem");
+	QUEUE(vf_resize_cq, cq_resize, cqes, VFP_CQES, E_ARG, "the size that the CQ has");
 	QUEUE(vf_create_srq, srq_create, buf.offset, size, E_RANGE, "a buffer behind the umem");
 	QUEUE(vf_create_srq, srq_create, max_wr, 1024, E_RANGE,
 	      "a buffer that is longer than the umem");
