@@ -111,27 +111,6 @@ static_assert(!(XEN_VHCA_ASYNC_EVENTS & (XEN_VHCA_ASYNC_EVENTS - 1)), "free runn
 
 #define OK XEN_VHCA_OK
 
-/* State, P_Key, port: bits of enum ib_qp_attr_mask that concern a value which is checked here. */
-enum {
-	QP_STATE = 1 << 0,
-	QP_CUR_STATE = 1 << 1,
-	QP_ACCESS_FLAGS = 1 << 3,
-	QP_PKEY_INDEX = 1 << 4,
-	QP_PORT = 1 << 5,
-	QP_QKEY = 1 << 6,
-	QP_AV = 1 << 7,
-	QP_PATH_MTU = 1 << 8,
-	QP_TIMEOUT = 1 << 9,
-	QP_RETRY_CNT = 1 << 10,
-	QP_RNR_RETRY = 1 << 11,
-	QP_RQ_PSN = 1 << 12,
-	QP_ALT_PATH = 1 << 14,
-	QP_MIN_RNR_TIMER = 1 << 15,
-	QP_SQ_PSN = 1 << 16,
-	QP_PATH_MIG_STATE = 1 << 18,
-	QP_DEST_QPN = 1 << 20,
-};
-
 static int is_power_of_two(uint32_t n)
 {
 	return n && !(n & (n - 1));
@@ -488,27 +467,29 @@ static enum xen_vhca_status check_av(const struct xen_vhca_av *av,
 static enum xen_vhca_status check_qp_values(const struct xen_vhca_qp_attr *a, uint32_t mask,
 					    const struct xen_vhca_device_attr *limits)
 {
-	if ((mask & QP_STATE && a->state > 6) || (mask & QP_CUR_STATE && a->cur_state > 6))
+	if ((mask & VHCA_QP_STATE && a->state > 6) ||
+	    (mask & VHCA_QP_CUR_STATE && a->cur_state > 6))
 		return XEN_VHCA_E_ARG;
-	if (mask & QP_PATH_MTU && (a->path_mtu < 1 || a->path_mtu > 5))
+	if (mask & VHCA_QP_PATH_MTU && (a->path_mtu < 1 || a->path_mtu > 5))
 		return XEN_VHCA_E_ARG;
-	if (mask & QP_PATH_MIG_STATE && a->path_mig_state > 2)
+	if (mask & VHCA_QP_PATH_MIG_STATE && a->path_mig_state > 2)
 		return XEN_VHCA_E_ARG;
-	if (mask & QP_QKEY && a->qkey & VHCA_CONTROLLED_QKEY)
+	if (mask & VHCA_QP_QKEY && a->qkey & VHCA_CONTROLLED_QKEY)
 		return XEN_VHCA_E_UNSUPPORTED;
-	if ((mask & QP_RQ_PSN && a->rq_psn > VHCA_MAX_24) ||
-	    (mask & QP_SQ_PSN && a->sq_psn > VHCA_MAX_24) ||
-	    (mask & QP_DEST_QPN && a->dest_qpn > VHCA_MAX_24))
+	if ((mask & VHCA_QP_RQ_PSN && a->rq_psn > VHCA_MAX_24) ||
+	    (mask & VHCA_QP_SQ_PSN && a->sq_psn > VHCA_MAX_24) ||
+	    (mask & VHCA_QP_DEST_QPN && a->dest_qpn > VHCA_MAX_24))
 		return XEN_VHCA_E_ARG;
-	if (mask & QP_ACCESS_FLAGS && a->access & ~0xfu)
+	if (mask & VHCA_QP_ACCESS_FLAGS && a->access & ~0xfu)
 		return XEN_VHCA_E_ARG;
-	if (mask & QP_PKEY_INDEX && a->pkey_index >= limits->pkeys)
+	if (mask & VHCA_QP_PKEY_INDEX && a->pkey_index >= limits->pkeys)
 		return XEN_VHCA_E_ARG;
-	if (mask & QP_PORT && a->port != 1)
+	if (mask & VHCA_QP_PORT && a->port != 1)
 		return XEN_VHCA_E_ARG;
-	if ((mask & QP_TIMEOUT && a->timeout > 31) || (mask & QP_RETRY_CNT && a->retry_cnt > 7) ||
-	    (mask & QP_RNR_RETRY && a->rnr_retry > 7) ||
-	    (mask & QP_MIN_RNR_TIMER && a->min_rnr_timer > 31))
+	if ((mask & VHCA_QP_TIMEOUT && a->timeout > 31) ||
+	    (mask & VHCA_QP_RETRY_CNT && a->retry_cnt > 7) ||
+	    (mask & VHCA_QP_RNR_RETRY && a->rnr_retry > 7) ||
+	    (mask & VHCA_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31))
 		return XEN_VHCA_E_ARG;
 	return OK;
 }
@@ -525,9 +506,9 @@ static enum xen_vhca_status check_qp_modify(const struct xen_vhca_req *req,
 	if (m->mask & ~VHCA_QP_MASK || a->reserved)
 		return XEN_VHCA_E_RESERVED;
 	status = check_qp_values(a, m->mask, limits);
-	if (!status && m->mask & QP_AV)
+	if (!status && m->mask & VHCA_QP_AV)
 		status = check_av(&a->av, limits);
-	if (status || !(m->mask & QP_ALT_PATH))
+	if (status || !(m->mask & VHCA_QP_ALT_PATH))
 		return status;
 	if (a->alt_port != 1 || a->alt_pkey_index >= limits->pkeys || a->alt_timeout > 31)
 		return XEN_VHCA_E_ARG;

@@ -20,6 +20,30 @@
 #define VHCA_MAX_24 0xffffffu
 /* The attributes of a QP that QP_MODIFY knows: IB_QP_STATE (0) to IB_QP_DEST_QPN (20). */
 #define VHCA_QP_MASK 0x1fffffu
+
+/* Bits of enum ib_qp_attr_mask whose values somebody looks at. */
+enum {
+	VHCA_QP_STATE = 1 << 0,
+	VHCA_QP_CUR_STATE = 1 << 1,
+	VHCA_QP_ACCESS_FLAGS = 1 << 3,
+	VHCA_QP_PKEY_INDEX = 1 << 4,
+	VHCA_QP_PORT = 1 << 5,
+	VHCA_QP_QKEY = 1 << 6,
+	VHCA_QP_AV = 1 << 7,
+	VHCA_QP_PATH_MTU = 1 << 8,
+	VHCA_QP_TIMEOUT = 1 << 9,
+	VHCA_QP_RETRY_CNT = 1 << 10,
+	VHCA_QP_RNR_RETRY = 1 << 11,
+	VHCA_QP_RQ_PSN = 1 << 12,
+	VHCA_QP_MAX_RD_ATOMIC = 1 << 13,
+	VHCA_QP_ALT_PATH = 1 << 14,
+	VHCA_QP_MIN_RNR_TIMER = 1 << 15,
+	VHCA_QP_SQ_PSN = 1 << 16,
+	VHCA_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	VHCA_QP_PATH_MIG_STATE = 1 << 18,
+	VHCA_QP_DEST_QPN = 1 << 20,
+};
+
 /* An access right that lets the HCA write needs grants that may be written. */
 #define VHCA_ACCESS_WRITES \
 	(XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_WRITE | \

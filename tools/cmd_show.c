@@ -29,6 +29,11 @@ static void print_head(const struct listing *l)
 		printf("  node GUID: %s\n", l->node_guid);
 	if (l->personality[0])
 		printf("  personality: %s\n", l->personality);
+	if (l->imposed[0])
+		printf("  imposed on QPs: %s\n", l->imposed);
+	if (l->status && strcmp(l->imposed, l->status->imposed))
+		printf("  not in force yet, but: %s\n",
+		       l->status->imposed[0] ? l->status->imposed : "nothing");
 	if (l->error[0])
 		printf("  error: %s\n", l->error);
 }

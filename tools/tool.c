@@ -24,6 +24,11 @@ const struct command commands[] = {
 	  "Take vHCA number DEV from a domain, and wait until all its resources are released.\n"
 	  "Programs that use it get errors and IBV_EVENT_DEVICE_FATAL.\n",
 	  cmd_detach },
+	{ "set", "DOMAIN [DEV] KEY=VALUE,...", "w", 2, 3,
+	  "Change what is imposed on the QPs of a vHCA, and wait until that is in force.\n"
+	  "Keys: sl, qp-rate, max-rd-atomic, max-qp-wr, min-timeout, min-rnr-timer, ud; the value \"any\" ends it.\n"
+	  "It holds for what programs set from then on: connections that there are go on as they are.\n",
+	  cmd_set },
 	{ "list", "[DOMAIN]", "", 0, 1,
 	  "List the vHCAs, one per line. Works without the daemon too.\n", cmd_list },
 	{ "show", "[DOMAIN [DEV]]", "", 0, 2,

@@ -47,6 +47,7 @@ extern const struct command commands[];
 
 int cmd_attach(const struct options *options, int argc, char **argv); /* cmd_attach.c */
 int cmd_detach(const struct options *options, int argc, char **argv);
+int cmd_set(const struct options *options, int argc, char **argv); /* cmd_set.c */
 int cmd_list(const struct options *options, int argc, char **argv);
 int cmd_show(const struct options *options, int argc, char **argv);
 int cmd_top(const struct options *options, int argc, char **argv);

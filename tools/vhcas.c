@@ -99,6 +99,21 @@ static void json_item(const struct status_object *item)
 	json_number("limit", item->limit);
 }
 
+/* As they are written, without those that are not imposed. */
+static void json_limits(const char *key, const char *text)
+{
+	char value[LIMIT_TEXT];
+	enum limit limit;
+	uint64_t number;
+
+	json_open(key, '{');
+	while ((limit = limits_next(&text, &number)) < LIMITS) {
+		limit_format(value, limit, number);
+		json_text(limit_key(limit)->name, value);
+	}
+	json_close();
+}
+
 static void json_latency(const char *key, const struct histogram *latency)
 {
 	unsigned int n = HISTOGRAM_BUCKETS, i;
@@ -147,6 +162,7 @@ static void json_status(const struct status_view *status)
 	json_open("memory", '{');
 	json_item(&status->bytes);
 	json_close();
+	json_limits("in_force", status->imposed);
 	json_open("objects", '[');
 	for (i = 0; i < status->n_objects; i++) {
 		json_open(NULL, '{');
@@ -183,6 +199,7 @@ void vhca_json(const struct listing *vhca)
 	json_text("node_guid", vhca->node_guid);
 	json_text("kernel", vhca->kernel);
 	json_text("personality", vhca->personality);
+	json_limits("imposed", vhca->imposed);
 	json_text("state", vhca_state(vhca));
 	json_text("guest", vhca->guest);
 	json_bool("online", vhca->online);

@@ -20,11 +20,20 @@ _xen_ib_keys() {
 	for key in hca port devid backend max-{ctx,uar,pd,umem,mr,mw,cq,srq,qp,ah,mcast,mem-bytes,mr-bytes}; do
 		echo "$key="
 	done
+	_xen_ib_imposed
+}
+
+# Those that "set" takes.
+_xen_ib_imposed() {
+	local key
+	for key in sl qp-rate max-{rd-atomic,qp-wr} min-{timeout,rnr-timer} ud; do
+		echo "$key="
+	done
 }
 
 _xen_ib() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local words='attach detach list show top metrics check export import report --help --version' args=() i
+	local words='attach detach set list show top metrics check export import report --help --version' args=() i
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -45,7 +54,7 @@ _xen_ib() {
 	if [[ $cur == -* ]]; then
 		words='--json --help --socket'
 		case $command in
-		attach) words+=' --wait' ;;
+		attach | set) words+=' --wait' ;;
 		detach) words+=' --wait --force' ;;
 		top) words+=' --count --delay --order' ;;
 		check) words+=' --strict' ;;
@@ -56,8 +65,12 @@ _xen_ib() {
 				args+=("${COMP_WORDS[i]}")
 		done
 		case $command,${#args[@]} in
-		attach,0 | detach,0 | list,0 | show,0 | export,0) words=$(_xen_ib_domains) ;;
+		attach,0 | detach,0 | set,0 | list,0 | show,0 | export,0) words=$(_xen_ib_domains) ;;
 		detach,1 | show,1) words=$(_xen_ib_devs "${args[0]}") ;;
+		set,[12])
+			compopt -o nospace
+			words=$(_xen_ib_imposed | sed "s/^/${cur%"${cur##*,}"}/")
+			;;
 		attach,1)
 			compopt -o nospace
 			words=$(_xen_ib_hcas | sed s/^/hca=/)

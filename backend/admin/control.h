@@ -11,12 +11,13 @@
  *                                answered with "vhca DOMID DEVID", and in a second line "backend DOMID" if
  *                                that is another domain, whose daemon tells what becomes of it
  *   detach DOMAIN DEVID [force]  as well
+ *   set DOMAIN DEVID LIMITS      imposes these on QPs from now on: "sl=3,qp-rate=10G"; answered as attach is
  *   metrics                      all counters, in Prometheus' text format
  *
  *   ok LENGTH\n  and then that many bytes, or
  *   error WORD TEXT\n            WORD: refused, usage, not-found
  *
- * attach and detach answer when they have begun; what becomes of them "list" tells.
+ * attach, detach and set answer when they have begun; what becomes of them "list" tells.
  *
  * The server never waits. Each client has one request at work at most, and nothing more is read of it until
  * it has taken its answer; when there are too many clients, the one that was quiet for longest is hung up.
@@ -41,7 +42,8 @@ enum control_verb {
 	CONTROL_SHOW,
 	CONTROL_ATTACH,
 	CONTROL_DETACH,
-	CONTROL_METRICS
+	CONTROL_METRICS,
+	CONTROL_SET
 };
 
 struct control_request {

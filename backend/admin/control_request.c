@@ -7,14 +7,17 @@
 
 #include "admin/control.h"
 
+#define NO_SPEC ~0u
+
 static const struct verb {
 	const char *name;
 	enum control_verb verb;
-	unsigned int least, most; /* words that follow: domain, devid or spec, force */
+	unsigned int least, most; /* words that follow: domain, devid or spec, force or spec */
 } verbs[] = {
 	{ "version", CONTROL_VERSION, 0, 0 }, { "list", CONTROL_LIST, 0, 2 },
 	{ "show", CONTROL_SHOW, 0, 2 },       { "attach", CONTROL_ATTACH, 2, 2 },
 	{ "detach", CONTROL_DETACH, 2, 3 },   { "metrics", CONTROL_METRICS, 0, 0 },
+	{ "set", CONTROL_SET, 3, 3 },
 };
 
 static bool take_devid(struct control_request *req, const char *word)
@@ -58,17 +61,18 @@ static const struct verb *find_verb(const char *word)
 bool control_parse(struct control_request *req, char *line)
 {
 	const struct verb *verb = find_verb(strsep(&line, " "));
-	unsigned int n;
+	unsigned int n, spec;
 	bool good;
 
 	memset(req, 0, sizeof(*req));
 	if (!verb)
 		return false;
 	req->verb = verb->verb;
+	spec = verb->verb == CONTROL_ATTACH ? 1 : verb->verb == CONTROL_SET ? 2 : NO_SPEC;
 	for (n = 0; line; n++) {
 		if (n == verb->most)
 			return false;
-		if (n == 1 && req->verb == CONTROL_ATTACH)
+		if (n == spec)
 			return take_text(req->spec, sizeof(req->spec), line);
 		if (n == 0)
 			good = take_text(req->domain, sizeof(req->domain), strsep(&line, " "));

@@ -10,6 +10,7 @@
  *   port 1
  *   node-guid 02163e5a00c1f29b
  *   kernel on                as it is configured; no line: it is not
+ *   imposed sl=3,ud=0        on QPs, as it is configured; no line: nothing is
  *   state connected          of the backend: enum xenbus_state, as a word
  *   guest connected          of the frontend
  *   online 1                 0: it is being taken away
@@ -27,6 +28,7 @@
 #include <stdio.h>
 
 #include "admin/status_read.h"
+#include "config/limits.h"
 
 #define LISTING_TEXT 64
 
@@ -38,6 +40,7 @@ struct listing {
 	char domain[LISTING_TEXT], hca[LISTING_TEXT];
 	char state[LISTING_TEXT], guest[LISTING_TEXT];
 	char node_guid[LISTING_TEXT], kernel[LISTING_TEXT], personality[LISTING_TEXT];
+	char imposed[LIMITS_TEXT];
 	char error[256];
 	bool online;
 	uint64_t max_mem_bytes;

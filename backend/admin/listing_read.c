@@ -24,6 +24,24 @@ static void state_word(char word[LISTING_TEXT], enum xb_state state)
 	snprintf(word, LISTING_TEXT, "%s", words[state]);
 }
 
+struct directory {
+	struct xs_handle *xs;
+	const char *dir;
+};
+
+/* As the worker reads it. */
+static uint64_t read_imposed(const void *directory, enum limit limit)
+{
+	const struct directory *d = directory;
+	const struct limit_key *key = limit_key(limit);
+	char text[LIMIT_TEXT];
+	uint64_t value;
+
+	if (!xb_read(d->xs, d->dir, key->name, text, sizeof(text)))
+		return key->value;
+	return limit_parse(limit, text, &value) ? value : key->safe;
+}
+
 bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, unsigned int domid,
 		  unsigned int devid)
 {
@@ -49,6 +67,7 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	l->max_mem_bytes = xb_read_number(xs, dir, "max-mem-bytes", UINT64_MAX, &number) ?
 				   number :
 				   limit_key(LIMIT_MEM_BYTES)->value;
+	limits_format(l->imposed, read_imposed, &(struct directory){ xs, dir });
 	state_word(l->state, xb_state(xs, dir));
 	state_word(l->guest, xb_state(xs, frontend));
 	return true;

@@ -112,6 +112,21 @@ static void bytes(const struct set *set, const struct listing *l, const char *na
 	fprintf(set->to, "} %" PRIu64 "\n", strcmp(name, "memory_bytes") ? b->limit : b->used);
 }
 
+/* Rates in bits per second. */
+static void imposed(const struct set *set, const struct listing *l, const char *name)
+{
+	const char *text = l->status->imposed;
+	enum limit limit;
+	uint64_t value;
+
+	while ((limit = limits_next(&text, &value)) < LIMITS) {
+		begin(set->to, name, "", l);
+		write_label(set->to, "key", limit_key(limit)->name);
+		fprintf(set->to, "} %" PRIu64 "\n",
+			limit_key(limit)->kind == LIMIT_RATE ? value * 1000000 : value);
+	}
+}
+
 static void commands(const struct set *set, const struct listing *l, const char *name)
 {
 	unsigned int i;
@@ -209,6 +224,9 @@ void metrics_write(FILE *to, const struct listing *listings, unsigned int n, con
 		       objects);
 	each_connected(&set, "memory_bytes", "gauge", "Guest memory pinned for the HCA.", bytes);
 	each_connected(&set, "memory_limit_bytes", "gauge", "Limit of pinned guest memory.", bytes);
+	each_connected(&set, "imposed", "gauge",
+		       "What is imposed on QPs of the vHCA, by key; qp-rate in bits per second.",
+		       imposed);
 	each_connected(&set, "commands_total", "counter", "Commands of the guest, by operation.",
 		       commands);
 	each_connected(&set, "refused_total", "counter",

@@ -73,13 +73,18 @@ static char *take_word(char **rest)
 }
 
 /* Cut where it is too long, with a mark for what does not print. */
-static void copy_word(char to[STATUS_WORD], const char *from)
+static void copy_text(char *to, size_t size, const char *from)
 {
-	unsigned int i;
+	size_t i;
 
-	for (i = 0; i < STATUS_WORD - 1 && from[i]; i++)
+	for (i = 0; i < size - 1 && from[i]; i++)
 		to[i] = isgraph((unsigned char)from[i]) || from[i] == ' ' ? from[i] : '?';
 	to[i] = 0;
+}
+
+static void copy_word(char to[STATUS_WORD], const char *from)
+{
+	copy_text(to, STATUS_WORD, from);
 }
 
 static bool take_item(char *rest, struct status_object *item)
@@ -104,6 +109,11 @@ static void read_bytes(struct status_view *view, char *rest)
 
 	if (take_item(rest, &item))
 		view->bytes = item;
+}
+
+static void read_imposed(struct status_view *view, char *rest)
+{
+	copy_text(view->imposed, sizeof(view->imposed), rest);
 }
 
 static struct status_op *find_op(struct status_view *view, const char *word)
@@ -211,6 +221,7 @@ void status_line(struct status_view *view, char *line)
 		{ "bytes", read_bytes },     { "command", read_command },
 		{ "latency", read_latency }, { "event-latency", read_event_latency },
 		{ "refused", read_refused }, { "context", read_context },
+		{ "imposed", read_imposed },
 	};
 	const char *key = take_word(&line);
 	unsigned int i;

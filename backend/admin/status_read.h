@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/limits.h"
 #include "util/histogram.h"
 
 #define STATUS_WORD 24
@@ -73,6 +74,7 @@ struct status_view {
 	uint32_t pid; /* of the worker */
 	uint64_t counters[STATUS_COUNTERS];
 	struct status_object bytes, objects[STATUS_TYPES];
+	char imposed[LIMITS_TEXT]; /* on QPs, as limits_format() has it */
 	struct status_op ops[STATUS_OPS];
 	struct status_refusal refusals[STATUS_REFUSALS];
 	struct histogram events;

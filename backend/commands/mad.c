@@ -90,10 +90,13 @@ enum xen_vhca_status cmd_mad_send(struct cmd *cmd)
 {
 	const uint8_t *mad = (const uint8_t *)cmd->refs;
 	enum xen_vhca_status status = use_gsi(cmd, cmd->req.u.mad_send.ctx);
+	struct qp_limits limits;
 	int err;
 
 	if (status)
 		return status;
+	limits = vhca_qp_limits(cmd->v);
+	qp_limits_av(&limits, &cmd->req.u.mad_send.av);
 	err = gsi_send(cmd->v->mads.fd, &cmd->req.u.mad_send, mad);
 	if (!err)
 		return XEN_VHCA_OK;

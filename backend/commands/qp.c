@@ -69,10 +69,17 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 		.max_recv_sge = a->max_recv_sge,
 		.max_inline = a->max_inline,
 	};
+	const struct qp_limits limits = vhca_qp_limits(cmd->v);
 	enum xen_vhca_status status;
 	struct object *obj;
 	struct hca_obj qp;
 
+	if (!qp_limits_allow(&limits, a->type))
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "a UD QP: ud=0");
+	if (!qp_limits_queues(&limits, a))
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG,
+				  "queues of %u blocks and %u WQEs: max-qp-wr=%llu",
+				  a->sq_wqe_count, a->rq_wqe_count, (unsigned long long)limits.wr);
 	status = find_objects(cmd, &attr);
 	if (status)
 		return status;
@@ -83,6 +90,7 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	if (status)
 		return status;
 	LIST_INIT(&((struct qp *)obj)->groups);
+	((struct qp *)obj)->type = a->type;
 	attr.user = obj->handle;
 	status = cmd_hca(cmd, ops->qp_create(cmd->ctx->hca, &attr, &qp), "creating a QP");
 	if (status) {
@@ -96,21 +104,62 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	return XEN_VHCA_OK;
 }
 
-/* As enum ibv_qp_attr_mask */
-#define MASK_PKEY_INDEX (1u << 4)
-#define MASK_ALT_PATH (1u << 14)
-
 /* No QP leaves RESET without an index. */
 static bool may_use_pkeys(const struct vhca *v, const struct xen_vhca_qp_modify *a)
 {
-	return (!(a->mask & MASK_PKEY_INDEX) || pkeys_has(&v->pkeys, a->attr.pkey_index)) &&
-	       (!(a->mask & MASK_ALT_PATH) || pkeys_has(&v->pkeys, a->attr.alt_pkey_index));
+	return (!(a->mask & VHCA_QP_PKEY_INDEX) || pkeys_has(&v->pkeys, a->attr.pkey_index)) &&
+	       (!(a->mask & VHCA_QP_ALT_PATH) || pkeys_has(&v->pkeys, a->attr.alt_pkey_index));
+}
+
+/* As enum ib_qp_state */
+enum { STATE_RESET = 0, STATE_ERROR = 6 };
+
+/* Whether the QP is to do nothing from now on, whatever is imposed. */
+static bool is_end(const struct xen_vhca_qp_modify *a)
+{
+	return a->mask & VHCA_QP_STATE &&
+	       (a->attr.state == STATE_RESET || a->attr.state == STATE_ERROR);
+}
+
+/*
+ * The HCA's driver takes another rate, at worst that of the port, for one that the HCA does not have. Such
+ * a QP is ended before it can send.
+ */
+static enum xen_vhca_status check_rate(struct cmd *cmd, const struct object *qp,
+				       const struct qp_limits *limits, uint32_t mask)
+{
+	const struct xen_vhca_qp_attr end = { .state = STATE_ERROR };
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	struct xen_vhca_qp_attr now;
+	int err;
+
+	if (!limits->rate || !(mask & (VHCA_QP_AV | VHCA_QP_ALT_PATH)))
+		return XEN_VHCA_OK;
+	err = ops->qp_query(cmd->ctx->hca, qp->hca_id, &now);
+	if (!err && qp_limits_hold(limits, mask, &now))
+		return XEN_VHCA_OK;
+	ops->qp_modify(cmd->ctx->hca, qp->hca_id, VHCA_QP_STATE, &end);
+	if (err)
+		return cmd_hca(cmd, err, "querying a QP");
+	return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "the HCA has no such static rate: qp-rate");
+}
+
+static enum xen_vhca_status modify(struct cmd *cmd, const struct object *qp,
+				   const struct qp_limits *limits)
+{
+	struct xen_vhca_qp_modify *a = &cmd->req.u.qp_modify;
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+
+	status = cmd_hca(cmd, ops->qp_modify(cmd->ctx->hca, qp->hca_id, a->mask, &a->attr),
+			 "modifying a QP");
+	return status ?: check_rate(cmd, qp, limits, a->mask);
 }
 
 enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
 {
-	const struct xen_vhca_qp_modify *a = &cmd->req.u.qp_modify;
-	const struct hca_ops *ops = cmd->v->hca->ops;
+	const struct qp_limits limits = vhca_qp_limits(cmd->v);
+	struct xen_vhca_qp_modify *a = &cmd->req.u.qp_modify;
 	enum xen_vhca_status status;
 	struct object *obj;
 
@@ -120,8 +169,13 @@ enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
 	if (!may_use_pkeys(cmd->v, a))
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "P_Key index %u or %u is not the guest's",
 				  a->attr.pkey_index, a->attr.alt_pkey_index);
-	return cmd_hca(cmd, ops->qp_modify(cmd->ctx->hca, obj->hca_id, a->mask, &a->attr),
-		       "modifying a QP");
+	if (!qp_limits_allow(&limits, ((struct qp *)obj)->type) && !is_end(a))
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "a UD QP: ud=0");
+	if (!qp_limits_shape(&limits, a->mask, &a->attr))
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG,
+				  "%u RDMA reads as responder: max-rd-atomic=%llu",
+				  a->attr.max_dest_rd_atomic, (unsigned long long)limits.rd_atomic);
+	return modify(cmd, obj, &limits);
 }
 
 enum xen_vhca_status cmd_qp_query(struct cmd *cmd)

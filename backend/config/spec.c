@@ -4,20 +4,22 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/guid.h"
+#include "config/number.h"
 #include "config/spec.h"
 
-#define PAGE 4096u /* no limit of bytes below this makes sense */
-#define SHOWN 32   /* so much of a text is shown in an error */
+#define SHOWN 32 /* so much of a text is shown in an error */
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 struct parser {
 	struct vhca_config *config;
-	bool port, backend; /* given */
+	bool only_limits; /* that are imposed on QPs */
+	bool port;        /* given */
 	char *why;
 	size_t size;
 };
@@ -53,58 +55,38 @@ static int parse_name(struct parser *p, const char *key, const char *value, cons
 	return 0;
 }
 
-static const char *skip_digits(const char *text, uint64_t *number)
+/* A decimal number in a range. */
+static int parse_number(struct parser *p, const char *key, const char *value, uint64_t least,
+			uint64_t most, uint64_t *number)
 {
-	uint64_t sum = 0;
-
-	for (; isdigit((unsigned char)*text); text++)
-		if (__builtin_mul_overflow(sum, 10, &sum) ||
-		    __builtin_add_overflow(sum, (uint64_t)(*text - '0'), &sum))
-			return NULL;
-	*number = sum;
-	return text;
-}
-
-/* 1, 2, 3, 4 for K, M, G, T; 0 for none. */
-static unsigned int suffix(char c)
-{
-	static const char letters[] = "KMGT";
-	const char *at = strchr(letters, toupper((unsigned char)c));
-
-	return c && at ? at - letters + 1 : 0;
-}
-
-/* A decimal number in a range; one of bytes may end in K, M, G or T. */
-static int parse_number(struct parser *p, const char *key, const char *value, bool bytes,
-			uint64_t least, uint64_t most, uint64_t *number)
-{
-	const char *end = skip_digits(value, number);
-	unsigned int power;
-
-	if (!end || end == value)
-		goto err;
-	power = bytes ? suffix(*end) : 0;
-	if (end[power ? 1 : 0] || *number > UINT64_MAX >> 10 * power)
-		goto err;
-	*number <<= 10 * power;
-	if (*number >= least && *number <= most)
+	if (number_parse(value, false, number) && *number >= least && *number <= most)
 		return 0;
-err:
-	return refuse(p, "%s=%.*s: %s from %llu to %llu", key, SHOWN, value,
-		      bytes ? "bytes, or K, M, G or T of them," : "a number",
-		      (unsigned long long)least, (unsigned long long)most);
+	return refuse(p, "%s=%.*s: a number from %" PRIu64 " to %" PRIu64, key, SHOWN, value, least,
+		      most);
 }
 
-static int parse_limit(struct parser *p, unsigned int n, const char *value)
+static int refuse_limit(struct parser *p, enum limit limit, const char *value)
 {
-	const struct limit_key *key = limit_key(n);
-	bool bytes = strstr(key->name, "-bytes");
+	const struct limit_key *key = limit_key(limit);
+	const char *any = limit >= LIMIT_IMPOSED ? ", or any" : "";
 
-	if (p->config->limit[n].given)
-		return twice(p, key->name);
-	p->config->limit[n].given = true;
-	return parse_number(p, key->name, value, bytes, bytes ? PAGE : 1, key->most,
-			    &p->config->limit[n].value);
+	if (key->kind == LIMIT_RATE)
+		return refuse(
+			p, "%s=%.*s: a static rate of InfiniBand, such as 2.5G, 10G, 25G or 100G%s",
+			key->name, SHOWN, value, any);
+	return refuse(p, "%s=%.*s: %s from %" PRIu64 " to %" PRIu64 "%s", key->name, SHOWN, value,
+		      key->kind == LIMIT_BYTES ? "bytes, or K, M, G or T of them," : "a number",
+		      key->least, key->most, any);
+}
+
+static int parse_limit(struct parser *p, enum limit limit, const char *value)
+{
+	if (p->config->limit[limit].given)
+		return twice(p, limit_key(limit)->name);
+	p->config->limit[limit].given = true;
+	return limit_parse(limit, value, &p->config->limit[limit].value) ?
+		       0 :
+		       refuse_limit(p, limit, value);
 }
 
 static int parse_port(struct parser *p, const char *value)
@@ -113,7 +95,7 @@ static int parse_port(struct parser *p, const char *value)
 
 	if (p->port)
 		return twice(p, "port");
-	if (parse_number(p, "port", value, false, 1, 254, &number))
+	if (parse_number(p, "port", value, 1, 254, &number))
 		return -EINVAL;
 	p->port = true;
 	p->config->port = number;
@@ -126,7 +108,7 @@ static int parse_devid(struct parser *p, const char *value)
 
 	if (p->config->devid >= 0)
 		return twice(p, "devid");
-	if (parse_number(p, "devid", value, false, 0, CONFIG_VHCAS - 1, &number))
+	if (parse_number(p, "devid", value, 0, CONFIG_VHCAS - 1, &number))
 		return -EINVAL;
 	p->config->devid = number;
 	return 0;
@@ -214,8 +196,14 @@ static int parse_pkeys(struct parser *p, const char *value)
 
 static int parse_key(struct parser *p, const char *key, const char *value)
 {
-	unsigned int n;
+	const enum limit limit = limit_find(key);
 
+	if (limit < LIMITS && (limit >= LIMIT_IMPOSED || !p->only_limits))
+		return parse_limit(p, limit, value);
+	if (p->only_limits)
+		return refuse(p,
+			      "'%.*s' is none of the keys that can change while a vHCA is in use",
+			      SHOWN, key);
 	if (!strcmp(key, "hca"))
 		return parse_name(p, key, value, LETTERS "0123456789_-.", p->config->hca);
 	if (!strcmp(key, "backend"))
@@ -232,9 +220,6 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_kernel(p, value);
 	if (!strcmp(key, CONFIG_PERSONALITY))
 		return parse_personality(p, value);
-	for (n = 0; n < LIMITS; n++)
-		if (!strcmp(key, limit_key(n)->name))
-			return parse_limit(p, n, value);
 	return refuse(p, "unknown key '%.*s'", SHOWN, key);
 }
 
@@ -260,20 +245,35 @@ static int parse_item(struct parser *p, char *item)
 	return parse_key(p, trim(item), trim(equals + 1));
 }
 
+static int parse_items(struct parser *p, const char *spec)
+{
+	char copy[CONFIG_SPEC_MAX], *rest = copy, *item;
+
+	memset(p->config, 0, sizeof(*p->config));
+	p->config->port = 1;
+	p->config->devid = -1;
+	p->config->kernel = CONFIG_KERNEL_ON;
+	if (strlen(spec) >= sizeof(copy))
+		return refuse(p, "longer than %zu characters", sizeof(copy) - 1);
+	strcpy(copy, spec);
+	while ((item = strsep(&rest, ",")))
+		if (parse_item(p, item))
+			return -EINVAL;
+	return 0;
+}
+
 int config_parse_spec(const char *spec, struct vhca_config *config, char *why, size_t size)
 {
 	struct parser p = { .config = config, .why = why, .size = size };
-	char copy[CONFIG_SPEC_MAX], *rest = copy, *item;
 
-	memset(config, 0, sizeof(*config));
-	config->port = 1;
-	config->devid = -1;
-	config->kernel = CONFIG_KERNEL_ON;
-	if (strlen(spec) >= sizeof(copy))
-		return refuse(&p, "longer than %zu characters", sizeof(copy) - 1);
-	strcpy(copy, spec);
-	while ((item = strsep(&rest, ",")))
-		if (parse_item(&p, item))
-			return -EINVAL;
+	if (parse_items(&p, spec))
+		return -EINVAL;
 	return config->hca[0] ? 0 : refuse(&p, "hca is missing");
+}
+
+int config_parse_limits(const char *limits, struct vhca_config *config, char *why, size_t size)
+{
+	struct parser p = { .config = config, .only_limits = true, .why = why, .size = size };
+
+	return parse_items(&p, limits);
 }

@@ -79,6 +79,12 @@ struct vhca_config {
  */
 int config_parse_spec(const char *spec, struct vhca_config *config, char *why, size_t size);
 
+/*
+ * config_parse_limits - what may change of a vHCA that is in use: limits that are imposed on QPs. As
+ * config_parse_spec(); nothing else of *config is given.
+ */
+int config_parse_limits(const char *limits, struct vhca_config *config, char *why, size_t size);
+
 /* config_format_spec - text that config_parse_spec() makes the same of. False: it does not fit. */
 bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config);
 

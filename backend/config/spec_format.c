@@ -47,15 +47,18 @@ static void put_names(struct writer *w, const struct vhca_config *config)
 bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config)
 {
 	struct writer w = { .text = spec };
+	char value[LIMIT_TEXT];
 	unsigned int i;
 
 	put(&w, "hca=%s,port=%u", config->hca, config->port);
 	if (config->devid >= 0)
 		put(&w, ",devid=%d", config->devid);
 	put_names(&w, config);
-	for (i = 0; i < LIMITS; i++)
-		if (config->limit[i].given)
-			put(&w, ",%s=%llu", limit_key(i)->name,
-			    (unsigned long long)config->limit[i].value);
+	for (i = 0; i < LIMITS; i++) {
+		if (!config->limit[i].given)
+			continue;
+		limit_format(value, i, config->limit[i].value);
+		put(&w, ",%s=%s", limit_key(i)->name, value);
+	}
 	return w.used < CONFIG_SPEC_MAX;
 }

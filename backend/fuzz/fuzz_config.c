@@ -19,7 +19,9 @@ static void check_taken(const struct vhca_config *c)
 	CHECK(c->port >= 1 && c->port <= 254 && c->devid >= -1 && c->devid < CONFIG_VHCAS);
 	for (n = 0; n < LIMITS; n++)
 		CHECK(!c->limit[n].given ||
-		      (c->limit[n].value && c->limit[n].value <= limit_key(n)->most));
+		      (n >= LIMIT_IMPOSED && c->limit[n].value == limit_key(n)->value) ||
+		      (c->limit[n].value >= limit_key(n)->least &&
+		       c->limit[n].value <= limit_key(n)->most));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -156,6 +156,19 @@ static void op_detach(struct op *op, const struct control_request *req)
 	op_change(op, err, req->devid, why);
 }
 
+static void op_set(struct op *op, const struct control_request *req)
+{
+	struct vhca_config config;
+	char why[200];
+	int err;
+
+	err = config_parse_limits(req->spec, &config, why, sizeof(why));
+	if (!err)
+		err = attach_set(op->source->xs, op->source->own, op->domid, req->devid, &config,
+				 why, sizeof(why));
+	op_change(op, err, req->devid, why);
+}
+
 void control_ops_request(void *from, const struct control_request *req, struct control_reply *reply)
 {
 	struct op op = { .source = from, .reply = reply, .domid = -1, .devid = -1 };
@@ -195,6 +208,9 @@ void control_ops_request(void *from, const struct control_request *req, struct c
 		break;
 	case CONTROL_METRICS:
 		op_metrics(&op);
+		break;
+	case CONTROL_SET:
+		op_set(&op, req);
 		break;
 	}
 }

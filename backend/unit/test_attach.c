@@ -355,6 +355,37 @@ static void test_detach_driver(void)
 	CHECK(!attach_done(NULL, 3, 5, 0));
 }
 
+static struct vhca_config limits(const char *text)
+{
+	struct vhca_config config;
+
+	CHECK(!config_parse_limits(text, &config, why, sizeof(why)));
+	return config;
+}
+
+/* What is not named stays; who reads them is told by one node, in the same transaction. */
+static void test_set(void)
+{
+	struct vhca_config config = limits("sl=3,qp-rate=2.5G");
+	unsigned int devid;
+
+	begin();
+	CHECK(!attach("hca=auto,max-qp=9,ud=0", &devid) && is(OWN "/0/ud", "0"));
+	CHECK(!find(&now, OWN "/0/sl") && !find(&now, OWN "/0/limits-set"));
+	conflicts = 1;
+	CHECK(!attach_set(NULL, 0, 5, 0, &config, why, sizeof(why)));
+	CHECK(is(OWN "/0/sl", "3") && is(OWN "/0/qp-rate", "2.5G") && is(OWN "/0/ud", "0") &&
+	      is(OWN "/0/max-qp", "9") && is(OWN "/0/limits-set", "1"));
+	config = limits("sl=any");
+	CHECK(!attach_set(NULL, 0, 5, 0, &config, why, sizeof(why)));
+	CHECK(is(OWN "/0/sl", "any") && is(OWN "/0/qp-rate", "2.5G") &&
+	      is(OWN "/0/limits-set", "2"));
+	CHECK(attach_set(NULL, 0, 5, 1, &config, why, sizeof(why)) == -ENOENT &&
+	      strstr(why, "no vHCA 1") && !find(&now, OWN "/1/sl"));
+	broken = true;
+	CHECK(attach_set(NULL, 0, 5, 0, &config, why, sizeof(why)) == -EIO);
+}
+
 static void test_names(void)
 {
 	begin();
@@ -376,6 +407,7 @@ int main(void)
 	test_refused();
 	test_from_config();
 	test_detach();
+	test_set();
 	test_detach_driver();
 	test_names();
 	return EXIT_SUCCESS;

@@ -64,7 +64,7 @@ static void test_all(void)
 	static const char *const specs[] = {
 		"hca=mlx5_0,port=1,devid=0,guid=02163e5a00c1f29b",
 		"hca=auto,port=2,devid=3,pkeys=0+2,kernel=off,personality=mlx5,"
-		"max-qp=7,max-mr-bytes=67108864",
+		"max-qp=7,max-mr-bytes=67108864,sl=0,qp-rate=2.5G,ud=1",
 		NULL
 	};
 
@@ -81,6 +81,9 @@ static void test_all(void)
 	put(VHCA, "3", "personality", "mlx5");
 	put(VHCA, "3", "max-qp", "7");
 	put(VHCA, "3", "max-mr-bytes", "67108864");
+	put(VHCA, "3", "sl", "0");
+	put(VHCA, "3", "qp-rate", "2.5G");
+	put(VHCA, "3", "ud", "1");
 	put(VHCA, "4", "online", "0"); /* it is being detached, or was refused */
 	put(VHCA, "4", "hca", "mlx5_0");
 	put(VHCA, "04", "online", "1");
@@ -128,6 +131,9 @@ static void test_driver(void)
 	check(none);
 	put(DRIVER, "7", "node-guid", "0000000000000005");
 	put(DRIVER, "7", "max-qp", "4294967296");
+	check(none);
+	put(DRIVER, "7", "max-qp", "7");
+	put(DRIVER, "7", "sl", "16");
 	check(none);
 	end();
 }

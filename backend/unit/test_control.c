@@ -44,6 +44,9 @@ static void answer(void *from, const struct control_request *req, struct control
 	case CONTROL_DETACH:
 		fprintf(reply->body, "%s:%u:%d", req->domain, req->devid, req->force);
 		break;
+	case CONTROL_SET:
+		fprintf(reply->body, "%s:%u:%s", req->domain, req->devid, req->spec);
+		break;
 	case CONTROL_METRICS:
 		for (i = 0; i <= CONTROL_BODY_MAX; i++)
 			fputc('x', reply->body);
@@ -111,6 +114,8 @@ static void test_requests(struct control *c)
 	expect(c, fd, "ok 25\nguest1:hca=mlx5_0, port=1");
 	say(fd, "detach 7 3 force\n");
 	expect(c, fd, "ok 5\n7:3:1");
+	say(fd, "set 7 3 sl=3, ud=0\n");
+	expect(c, fd, "ok 14\n7:3:sl=3, ud=0");
 	say(fd, "metrics\n");
 	expect(c, fd, "error refused too much for one response: ask for one domain\n");
 	close(fd);
@@ -134,6 +139,10 @@ static void test_not_requests(struct control *c)
 		"detach 1",
 		"detach 1 2 forced",
 		"detach 1 2 force x",
+		"set 1 2",
+		"set 1 2 ",
+		"set 1 sl=3",
+		"set 1 sl=3 2",
 		"attach 1 \033[2J",
 		"list \xff",
 	};

@@ -28,6 +28,9 @@ static const struct {
 	{ ROOT "/5/0/online", "1" },
 	{ ROOT "/5/0/state", "4" },
 	{ ROOT "/5/0/max-mem-bytes", "4096" },
+	{ ROOT "/5/0/sl", "any" },
+	{ ROOT "/5/0/qp-rate", "10G" },
+	{ ROOT "/5/0/ud", "perhaps" }, /* nobody has written that */
 	{ ROOT "/5/1/frontend", "/local/domain/5/device/vhca/1" },
 	{ ROOT "/5/1/error", "a\nreason" },
 	{ ROOT "/5/1/state", "6" },
@@ -131,6 +134,16 @@ int detach_vhca(struct xs_handle *xs, unsigned int back, unsigned int domid, uns
 	return change_err;
 }
 
+int attach_set(struct xs_handle *xs, unsigned int back, unsigned int domid, unsigned int devid,
+	       const struct vhca_config *config, char *why, size_t size)
+{
+	CHECK(xs == store && back == own);
+	snprintf(changed, sizeof(changed), "set %u %u %d", domid, devid,
+		 config->limit[LIMIT_SL].given ? (int)config->limit[LIMIT_SL].value : -1);
+	snprintf(why, size, "there is a reason");
+	return change_err;
+}
+
 /* Asking */
 
 static struct device_list devices;
@@ -161,19 +174,21 @@ static void test_looking(void)
 {
 	static const char guest1[] =
 		"vhca 5 0\ndomain guest1\nbackend 0\nhca mlx5_0\nport 2\nstate connected\n"
-		"guest connected\nonline 1\nmax-mem-bytes 4096\nworker 812\nfailures 2\n";
+		"guest connected\nonline 1\nmax-mem-bytes 4096\nworker 812\nfailures 2\n"
+		"imposed qp-rate=10G,ud=0\n";
 	char path[96];
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/5-0.status", dir);
 	file = fopen(path, "w");
 	CHECK(file);
-	fputs("kicks 5\nvhca 6 0\n\n", file);
+	fputs("kicks 5\nvhca 6 0\nimposed sl=3,qp-rate=10G,x=1\n\n", file);
 	fclose(file);
 
 	CHECK(!strcmp(ask("list guest1 0"), guest1) && !error);
 	CHECK(!strncmp(ask("show 5 0"), guest1, strlen(guest1)));
-	CHECK(!strcmp(said + strlen(guest1), "\tkicks 5\n\tvhca 6 0\n"));
+	CHECK(!strcmp(said + strlen(guest1),
+		      "\tkicks 5\n\tvhca 6 0\n\timposed sl=3,qp-rate=10G,x=1\n"));
 	CHECK(strstr(ask("list"),
 		     "vhca 5 1\ndomain guest1\nbackend 0\nport 1\nstate closed\nguest unknown\n"));
 	CHECK(strstr(said, "guest unknown\nonline 0\n"));
@@ -183,6 +198,10 @@ static void test_looking(void)
 	CHECK(strstr(ask("metrics"),
 		     "xenib_kicks_total{domid=\"5\",devid=\"0\",domain=\"guest1\"} 5\n"));
 	CHECK(strstr(said, "xenib_vhca_connected{domid=\"5\",devid=\"1\",domain=\"guest1\"} 0\n"));
+	CHECK(strstr(said,
+		     "xenib_imposed{domid=\"5\",devid=\"0\",domain=\"guest1\",key=\"sl\"} 3\n"
+		     "xenib_imposed{domid=\"5\",devid=\"0\",domain=\"guest1\",key=\"qp-rate\"} "
+		     "10000000000\n# "));
 	CHECK(strstr(ask("version"), "protocol 1\n"));
 	ask("list guest1 4");
 	CHECK(error == CONTROL_NOT_FOUND && !strcmp(said, "domain guest1 has no vHCA 4"));
@@ -197,7 +216,13 @@ static void test_changing(void)
 	CHECK(!strcmp(ask("attach guest1 hca=mlx5_0,max-qp=5"), "vhca 5 3\n") &&
 	      !strcmp(changed, "attach 5 mlx5_0"));
 	CHECK(!strcmp(ask("detach 5 1 force"), "vhca 5 1\n") && !strcmp(changed, "detach 5 1 1"));
+	CHECK(!strcmp(ask("set guest1 0 sl=7,ud=0"), "vhca 5 0\n") &&
+	      !strcmp(changed, "set 5 0 7"));
 	changed[0] = 0;
+	ask("set guest1 0 sl=16");
+	CHECK(error == CONTROL_USAGE && strstr(said, "from 0 to 15, or any") && !changed[0]);
+	ask("set guest1 0 max-qp=16");
+	CHECK(error == CONTROL_USAGE && strstr(said, "none of the keys") && !changed[0]);
 	ask("attach guest1 nonsense");
 	CHECK(error == CONTROL_USAGE && !changed[0]);
 	ask("detach nobody 1");
@@ -207,6 +232,7 @@ static void test_changing(void)
 	      error == CONTROL_REFUSED);
 	change_err = -ENOENT;
 	CHECK(!strcmp(ask("detach guest1 1"), "there is a reason") && error == CONTROL_NOT_FOUND);
+	CHECK(!strcmp(ask("set guest1 1 sl=3"), "there is a reason") && error == CONTROL_NOT_FOUND);
 	change_err = 0;
 }
 

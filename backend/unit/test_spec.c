@@ -180,6 +180,37 @@ static void test_numbers(void)
 	refused("hca=a,devid=16", "to 15");
 }
 
+static void test_imposed(void)
+{
+	struct vhca_config config = parse("hca=a,sl=0,qp-rate=2.5G,ud=0,min-timeout=31");
+
+	CHECK(limit("hca=a,sl=0", "sl") == 0 && limit("hca=a,sl=15", "sl") == 15);
+	CHECK(limit("hca=a,sl=any", "sl") == limit_key(number_of("sl"))->value);
+	CHECK(limit("hca=a,qp-rate=2.5G", "qp-rate") == 2500);
+	CHECK(limit("hca=a,qp-rate=800G", "qp-rate") == 800000);
+	CHECK(config.limit[number_of("ud")].given && !config.limit[number_of("ud")].value);
+	refused("hca=a,sl=16", "a number from 0 to 15, or any");
+	refused("hca=a,sl=", "a number from 0");
+	refused("hca=a,sl=1,sl=1", "sl is given twice");
+	refused("hca=a,qp-rate=7G", "qp-rate=7G: a static rate of InfiniBand, such as 2.5G");
+	refused("hca=a,qp-rate=0", "a static rate");
+	refused("hca=a,max-rd-atomic=0", "from 1 to 128");
+	refused("hca=a,max-qp-wr=15", "from 16");
+	refused("hca=a,min-timeout=32", "to 31");
+	refused("hca=a,min-rnr-timer=0", "from 1");
+	refused("hca=a,ud=2", "from 0 to 1");
+	refused("hca=a,max-qp=any", "max-qp=any: a number");
+
+	CHECK(!config_parse_limits("sl=3, ud=0", &config, why, sizeof(why)));
+	CHECK(config.limit[number_of("sl")].value == 3 && config.limit[number_of("ud")].given &&
+	      !config.limit[number_of("qp-rate")].given);
+	CHECK(config_parse_limits("sl=16", &config, why, sizeof(why)) == -EINVAL);
+	CHECK(config_parse_limits("max-qp=3", &config, why, sizeof(why)) == -EINVAL &&
+	      !strcmp(why, "'max-qp' is none of the keys that can change while a vHCA is in use"));
+	CHECK(config_parse_limits("hca=b", &config, why, sizeof(why)) == -EINVAL);
+	CHECK(config_parse_limits("", &config, why, sizeof(why)) == -EINVAL);
+}
+
 static void test_wrong(void)
 {
 	char longest[CONFIG_SPEC_MAX + 1];
@@ -231,6 +262,7 @@ static void test_format(void)
 	unsigned int n;
 
 	same("hca=mlx5_0");
+	same("hca=a,sl=0,qp-rate=2.5G,max-rd-atomic=any,max-qp-wr=16,min-timeout=1,min-rnr-timer=any,ud=0");
 	same("hca=auto,port=2,devid=3,backend=driver,guid=02163e0000abcdef,pkeys=0+2+64-127,kernel=off,"
 	     "max-qp=256,max-mr-bytes=2G,max-mem-bytes=1T");
 	memset(name, 'n', sizeof(name) - 1);
@@ -258,6 +290,7 @@ int main(void)
 	test_kernel();
 	test_personality();
 	test_numbers();
+	test_imposed();
 	test_wrong();
 	return EXIT_SUCCESS;
 }

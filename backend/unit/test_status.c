@@ -47,6 +47,8 @@ static void test_round_trip(void)
 	fixture_init(&fix, false, NULL);
 	CHECK(!fixture_process(&fix, &p));
 	CHECK(fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, 0xdead) == XEN_VHCA_E_HANDLE);
+	fix.v.quota.qp.sl = 3;
+	fix.v.quota.qp.rate = 2500;
 	fix.v.counters.kicks = 7;
 	histogram_add(&fix.v.counters.event_latency, 3000);
 	status_init(&status, dir, 5, 1, "mlx5_0");
@@ -56,6 +58,7 @@ static void test_round_trip(void)
 	CHECK(view.pid == (uint32_t)getpid());
 	CHECK(object(&view, "QP")->used == 1 &&
 	      object(&view, "QP")->limit == fix.v.quota.objects[OBJ_QP].limit);
+	CHECK(!strcmp(view.imposed, "sl=3,qp-rate=2.5G"));
 	CHECK(view.bytes.used == fix.v.quota.bytes.used &&
 	      view.bytes.limit == fix.v.quota.bytes.limit);
 	CHECK(view.counters[STATUS_KICKS] == 7 && !view.counters[STATUS_UNKNOWN]);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "config/number.h"
 #include "util/log.h"
 #include "vhca/quota.h"
 
@@ -27,9 +28,54 @@ uint64_t *quota_limit(struct quota *quota, enum limit limit)
 		[LIMIT_MCAST] = offsetof(struct quota, mcast.limit),
 		[LIMIT_MEM_BYTES] = offsetof(struct quota, bytes.limit),
 		[LIMIT_MR_BYTES] = offsetof(struct quota, max_mr_bytes),
+		[LIMIT_SL] = offsetof(struct quota, qp.sl),
+		[LIMIT_QP_RATE] = offsetof(struct quota, qp.rate),
+		[LIMIT_RD_ATOMIC] = offsetof(struct quota, qp.rd_atomic),
+		[LIMIT_QP_WR] = offsetof(struct quota, qp.wr),
+		[LIMIT_TIMEOUT] = offsetof(struct quota, qp.timeout),
+		[LIMIT_RNR_TIMER] = offsetof(struct quota, qp.rnr_timer),
+		[LIMIT_UD] = offsetof(struct quota, qp.ud),
 	};
 
 	return (uint64_t *)((char *)quota + where[limit]);
+}
+
+/* Whoever wrote it meant to restrict something: what makes no sense does. */
+static uint64_t read_imposed(enum limit limit, const char *text)
+{
+	const struct limit_key *key = limit_key(limit);
+	char safe[LIMIT_TEXT];
+	uint64_t value;
+
+	if (limit_parse(limit, text, &value))
+		return value;
+	limit_format(safe, limit, key->safe);
+	log_warning("%s=%s is not known: %s", key->name, text, safe);
+	return key->safe;
+}
+
+static uint64_t read_count(enum limit limit, const char *text)
+{
+	const struct limit_key *key = limit_key(limit);
+	uint64_t value;
+
+	if (!number_parse(text, false, &value))
+		return key->value;
+	if (value <= key->most)
+		return value;
+	log_warning("%s: %llu exceeds the maximum, using %llu", key->name,
+		    (unsigned long long)value, (unsigned long long)key->most);
+	return key->most;
+}
+
+static uint64_t read_limit(enum limit limit, quota_get *get, void *from)
+{
+	const struct limit_key *key = limit_key(limit);
+	char text[LIMIT_TEXT];
+
+	if (!get || !get(from, key->name, text))
+		return key->value;
+	return limit >= LIMIT_IMPOSED ? read_imposed(limit, text) : read_count(limit, text);
 }
 
 void quota_setup(struct quota *quota, quota_get *get, void *from)
@@ -37,19 +83,26 @@ void quota_setup(struct quota *quota, quota_get *get, void *from)
 	enum limit i;
 
 	memset(quota, 0, sizeof(*quota));
-	for (i = 0; i < LIMITS; i++) {
-		const struct limit_key *key = limit_key(i);
-		uint64_t value = key->value;
+	for (i = 0; i < LIMITS; i++)
+		*quota_limit(quota, i) = read_limit(i, get, from);
+}
 
-		if (get)
-			get(from, key->name, &value);
-		if (value > key->most) {
-			log_warning("%s: %llu exceeds the maximum, using %llu", key->name,
-				    (unsigned long long)value, (unsigned long long)key->most);
-			value = key->most;
-		}
-		*quota_limit(quota, i) = value;
-	}
+void quota_reread(struct quota *quota, quota_get *get, void *from)
+{
+	enum limit i;
+
+	for (i = LIMIT_IMPOSED; i < LIMITS; i++)
+		*quota_limit(quota, i) = read_limit(i, get, from);
+}
+
+static uint64_t imposed(const void *quota, enum limit limit)
+{
+	return *quota_limit((struct quota *)quota, limit);
+}
+
+void quota_imposed(const struct quota *quota, char text[LIMITS_TEXT])
+{
+	limits_format(text, imposed, quota);
 }
 
 bool quota_take(struct quota_item *item, uint64_t amount)

@@ -15,6 +15,7 @@
 
 #include "config/limits.h"
 #include "vhca/handle.h"
+#include "vhca/qp_limits.h"
 
 struct quota_item {
 	uint64_t limit, used, peak;
@@ -24,6 +25,7 @@ struct quota {
 	struct quota_item objects[OBJ_TYPES];
 	struct quota_item bytes, mcast;
 	uint64_t max_ah, max_mr_bytes;
+	struct qp_limits qp;
 };
 
 /*
@@ -35,14 +37,20 @@ struct quota {
 /* quota_limit - where it is kept. */
 uint64_t *quota_limit(struct quota *quota, enum limit limit);
 
-/* Reads a key; false where there is none, or no number. */
-typedef bool quota_get(void *from, const char *key, uint64_t *value);
+/* Reads a key; false where there is none. */
+typedef bool quota_get(void *from, const char *key, char text[LIMIT_TEXT]);
 
 /*
  * quota_setup - zeroes usage and reads the limits. A value above what the daemon can serve is cut
  * to that, with a line in the log. get may be NULL: defaults.
  */
 void quota_setup(struct quota *quota, quota_get *get, void *from);
+
+/* quota_reread - those that are imposed on QPs, which may have changed. */
+void quota_reread(struct quota *quota, quota_get *get, void *from);
+
+/* quota_imposed - those, as limits_format() has them. */
+void quota_imposed(const struct quota *quota, char text[LIMITS_TEXT]);
 
 /* quota_take - takes amount, or returns false and takes nothing. */
 bool quota_take(struct quota_item *item, uint64_t amount);

@@ -47,6 +47,7 @@ static void set_limits(struct vhca *v)
 	if (a->max_mr_size > q->bytes.limit)
 		a->max_mr_size = q->bytes.limit;
 	a->max_mem_bytes = q->bytes.limit;
+	qp_limits_device(&q->qp, a);
 }
 
 static int query(struct vhca *v)
@@ -87,6 +88,23 @@ int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct
 	if (err)
 		log_warning("revoking doorbell pages of an earlier connection: %s", strerror(-err));
 	return 0;
+}
+
+void vhca_set_qp_limits(struct vhca *v, const struct qp_limits *limits)
+{
+	pthread_mutex_lock(&v->lock);
+	v->quota.qp = *limits;
+	pthread_mutex_unlock(&v->lock);
+}
+
+struct qp_limits vhca_qp_limits(struct vhca *v)
+{
+	struct qp_limits limits;
+
+	pthread_mutex_lock(&v->lock);
+	limits = v->quota.qp;
+	pthread_mutex_unlock(&v->lock);
+	return limits;
 }
 
 static const struct ratelimit_rate fault_rate = { .burst = VHCA_FAULTS,

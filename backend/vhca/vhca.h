@@ -76,6 +76,7 @@ LIST_HEAD(mcast_list, mcast);
 
 struct qp {
 	struct object obj;
+	uint32_t type; /* enum xen_vhca_qp_type */
 	struct mcast_list groups;
 };
 
@@ -146,6 +147,15 @@ struct vhca {
  * @hca, @t: belong to the caller, and outlive the vhca
  */
 int vhca_init(struct vhca *v, struct hca *hca, struct transport *t, const struct quota *quota);
+
+/*
+ * vhca_set_qp_limits - those that are imposed on QPs from now on. What the guest has been told of the
+ * device stays. Takes the lock.
+ */
+void vhca_set_qp_limits(struct vhca *v, const struct qp_limits *limits);
+
+/* vhca_qp_limits - a copy. Takes the lock. */
+struct qp_limits vhca_qp_limits(struct vhca *v);
 
 /* vhca_fini - destroys everything that the guest had. No command may be at work any more. */
 void vhca_fini(struct vhca *v);

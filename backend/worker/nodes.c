@@ -49,6 +49,21 @@ void nodes_pkeys(struct xs_handle *xs, const char *path, struct pkeys *pkeys)
 	*pkeys = (struct pkeys){ .given = true };
 }
 
+bool nodes_limit(void *from, const char *key, char text[LIMIT_TEXT])
+{
+	const struct nodes *nodes = from;
+
+	return xb_read(nodes->xs, nodes->path, key, text, LIMIT_TEXT);
+}
+
+uint64_t nodes_limits_set(struct xs_handle *xs, const char *path)
+{
+	uint64_t number = 0;
+
+	xb_read_number(xs, path, CONFIG_LIMITS_SET, UINT64_MAX, &number);
+	return number;
+}
+
 void nodes_write(struct xs_handle *xs, const char *path)
 {
 	xb_write(xs, path, XEN_VHCA_FIELD_VERSIONS, "%u", XEN_VHCA_VERSION);

@@ -10,6 +10,7 @@
 
 #include "config/pkeys.h"
 #include "config/spec.h"
+#include "vhca/quota.h"
 
 /* nodes_kernel - what the guest's kernel may do. */
 enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path);
@@ -19,6 +20,16 @@ uint64_t nodes_guid(struct xs_handle *xs, const char *path, unsigned int domid, 
 
 /* nodes_pkeys - the P_Keys that the guest may use; *pkeys is as it was if nothing is said. */
 void nodes_pkeys(struct xs_handle *xs, const char *path, struct pkeys *pkeys);
+
+/* nodes_limit - of quota_setup(): from is a struct nodes. */
+struct nodes {
+	struct xs_handle *xs;
+	const char *path;
+};
+quota_get nodes_limit;
+
+/* nodes_limits_set - becomes another number when those that are imposed on QPs have changed. */
+uint64_t nodes_limits_set(struct xs_handle *xs, const char *path);
 
 /* nodes_write - what is offered and does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
 void nodes_write(struct xs_handle *xs, const char *path);

@@ -141,8 +141,8 @@ static void describe(FILE *file, const struct status *status, struct vhca *v)
 	struct xen_ibgsi_stats mads = { 0 };
 	struct transport_told told;
 	struct context *ctx;
+	char what[32], imposed[LIMITS_TEXT];
 	unsigned int type;
-	char what[32];
 
 	fprintf(file, "domid %u\ndevid %u\nhca %s\npid %d\n", status->domid, status->devid,
 		status->hca, getpid());
@@ -156,6 +156,8 @@ static void describe(FILE *file, const struct status *status, struct vhca *v)
 	}
 	write_item(file, "object multicast", &v->quota.mcast);
 	write_item(file, "bytes", &v->quota.bytes);
+	quota_imposed(&v->quota, imposed);
+	fprintf(file, "imposed %s\n", imposed);
 	write_counters(file, v, &mads, &told);
 	LIST_FOREACH(ctx, &v->contexts, link)
 		fprintf(file, "context 0x%x %u %s\n", ctx->obj.handle, ctx->pid, ctx->name);

@@ -10,6 +10,7 @@
  *   object QP 3 4 4096               type, in use, most so far, limit
  *   object multicast 2 2 256         QPs in multicast groups
  *   bytes 1310720 2621440 1073741824
+ *   imposed sl=3,qp-rate=10G         on QPs that are connected from now on; empty: nothing
  *   kicks 190                        event channel notifications by the guest
  *   notifies 188                     and to it
  *   completions 1200                 completion events of the HCA

@@ -41,7 +41,7 @@
 #include "worker/worker.h"
 #include "xen/xenbus.h"
 
-/* A look at xenstore costs it five requests, and each write of the guest to its own node asks for one. */
+/* A look at xenstore costs it six requests, and each write of the guest to its own node asks for one. */
 static const struct ratelimit_rate look_rate = { .burst = 32, .interval_ms = 20 };
 
 enum phase {
@@ -67,6 +67,7 @@ struct worker {
 	struct transport *t;
 	struct hca *hca;
 	struct quota quota;
+	uint64_t limits_set; /* when quota.qp was read */
 	struct vhca v;
 	struct ring *ring;
 	struct status status;
@@ -228,6 +229,24 @@ static void check_frontend(struct worker *w)
 	}
 }
 
+/* The number first: if they change meanwhile, there is another look. */
+static void check_limits(struct worker *w)
+{
+	const uint64_t set = nodes_limits_set(w->xs, w->path);
+	char text[LIMITS_TEXT];
+
+	if (set == w->limits_set)
+		return;
+	w->limits_set = set;
+	quota_reread(&w->quota, nodes_limit, &(struct nodes){ w->xs, w->path });
+	quota_imposed(&w->quota, text);
+	log_info("imposed on QPs from now on: %s", text[0] ? text : "nothing");
+	if (w->phase != PHASE_CONNECTED)
+		return;
+	vhca_set_qp_limits(&w->v, &w->quota.qp);
+	w->status.stale = true;
+}
+
 static void check_xenstore(struct worker *w)
 {
 	if (!transport_xen_alive(w->t)) {
@@ -240,6 +259,7 @@ static void check_xenstore(struct worker *w)
 		w->stop = true;
 		return;
 	}
+	check_limits(w);
 	check_frontend(w);
 }
 
@@ -431,13 +451,6 @@ static int catch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static bool read_limit(void *from, const char *key, uint64_t *value)
-{
-	struct worker *w = from;
-
-	return xb_read_number(w->xs, w->path, key, UINT64_MAX, value);
-}
-
 static bool read_nodes(struct worker *w)
 {
 	uint64_t port = 1;
@@ -454,7 +467,8 @@ static bool read_nodes(struct worker *w)
 	w->guid = nodes_guid(w->xs, w->path, w->domid, w->devid);
 	w->kernel = nodes_kernel(w->xs, w->path);
 	nodes_pkeys(w->xs, w->path, &w->pkeys);
-	quota_setup(&w->quota, read_limit, w);
+	w->limits_set = nodes_limits_set(w->xs, w->path);
+	quota_setup(&w->quota, nodes_limit, &(struct nodes){ w->xs, w->path });
 	return true;
 }
 
@@ -469,7 +483,8 @@ static bool watch(struct worker *w, const char *dir, const char *key)
 static bool set_watches(struct worker *w)
 {
 	if (watch(w, w->frontend, "/state") && watch(w, w->path, "/online") &&
-	    watch(w, w->path, "/state") && watch(w, "@releaseDomain", ""))
+	    watch(w, w->path, "/state") && watch(w, w->path, "/" CONFIG_LIMITS_SET) &&
+	    watch(w, "@releaseDomain", ""))
 		return true;
 	fail(w, WORKER_FAILED, "watching xenstore: %s", strerror(errno));
 	return false;

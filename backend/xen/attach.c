@@ -106,10 +106,22 @@ static void put_guid(struct nodes *n, uint64_t guid)
 	put(n, n->backend, XEN_VHCA_FIELD_NODE_GUID, "%s", text);
 }
 
+static void put_limits(struct nodes *n, const struct vhca_config *config)
+{
+	char value[LIMIT_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < LIMITS; i++) {
+		if (!config->limit[i].given)
+			continue;
+		limit_format(value, i, config->limit[i].value);
+		put(n, n->backend, limit_key(i)->name, "%s", value);
+	}
+}
+
 static void put_config(struct nodes *n, const struct vhca_config *config)
 {
 	char pkeys[PKEYS_TEXT];
-	unsigned int i;
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
 	if (!strcmp(config->hca, CONFIG_HCA_AUTO))
@@ -125,10 +137,7 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 	if (config->personality_given)
 		put(n, n->backend, CONFIG_PERSONALITY, "%s",
 		    config_personality_name(config->personality));
-	for (i = 0; i < LIMITS; i++)
-		if (config->limit[i].given)
-			put(n, n->backend, limit_key(i)->name, "%llu",
-			    (unsigned long long)config->limit[i].value);
+	put_limits(n, config);
 }
 
 static void put_frontend(struct nodes *n)
@@ -390,6 +399,42 @@ int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsi
 
 	set_paths(&n, devid);
 	err = change(&n, write_detach, force ? "force" : "wait");
+	if (!err)
+		return 0;
+	return err == -ENOENT ? say(err, why, size, "domain %u has no vHCA %u", domid, devid) :
+				say(err, why, size, "xenstore: %s", strerror(errno));
+}
+
+/* The worker reads them anew when it sees another number there. */
+static void put_limits_set(struct nodes *n)
+{
+	char path[XB_PATH_MAX + 32], *text;
+	unsigned long last;
+
+	snprintf(path, sizeof(path), "%s/" CONFIG_LIMITS_SET, n->backend);
+	text = xs_read(n->xs, n->t, path, NULL);
+	last = text ? strtoul(text, NULL, 10) : 0;
+	free(text);
+	put(n, n->backend, CONFIG_LIMITS_SET, "%u", (unsigned int)last + 1);
+}
+
+static int write_limits(struct nodes *n, const void *config)
+{
+	if (!there(n, n->backend))
+		return -ENOENT;
+	put_limits(n, config);
+	put_limits_set(n);
+	return 0;
+}
+
+int attach_set(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
+	       const struct vhca_config *config, char *why, size_t size)
+{
+	struct nodes n = { .xs = xs, .back = find_backend(xs, own, domid, devid), .domid = domid };
+	int err;
+
+	set_paths(&n, devid);
+	err = change(&n, write_limits, config);
 	if (!err)
 		return 0;
 	return err == -ENOENT ? say(err, why, size, "domain %u has no vHCA %u", domid, devid) :

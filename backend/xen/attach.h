@@ -35,6 +35,13 @@ int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsi
 		bool force, char *why, size_t size);
 
 /*
+ * attach_set - writes those limits of config that are given, for the worker to read them anew. 0; -ENOENT or
+ * -EIO with the reason in why.
+ */
+int attach_set(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
+	       const struct vhca_config *config, char *why, size_t size);
+
+/*
  * attach_guid - the node GUID of a vHCA for which nobody has chosen one: it stays the same as long as
  * the domain's UUID does. A driver domain does not know that, and takes the domain's number.
  */

@@ -42,13 +42,20 @@ static void read_backend(struct search *s, char name[CONFIG_NAME_MAX])
 		snprintf(name, CONFIG_NAME_MAX, "%u", s->back);
 }
 
-static void read_limits(struct search *s, const char *dir, struct vhca_config *config)
+/* False: one has a value that nobody writes there. */
+static bool read_limits(struct search *s, const char *dir, struct vhca_config *config)
 {
+	char text[LIMIT_TEXT];
 	unsigned int i;
 
-	for (i = 0; i < LIMITS; i++)
-		config->limit[i].given = xb_read_number(s->xs, dir, limit_key(i)->name, UINT64_MAX,
-							&config->limit[i].value);
+	for (i = 0; i < LIMITS; i++) {
+		if (!xb_read(s->xs, dir, limit_key(i)->name, text, sizeof(text)))
+			continue;
+		if (!limit_parse(i, text, &config->limit[i].value))
+			return false;
+		config->limit[i].given = true;
+	}
+	return true;
 }
 
 /* False: it has values that nobody writes there. */
@@ -121,8 +128,8 @@ static void look_at_vhca(void *search, uint64_t devid)
 	if (!read_config(s, dir, &config))
 		return;
 	config.devid = devid;
-	read_limits(s, dir, &config);
-	add(s, &config);
+	if (read_limits(s, dir, &config))
+		add(s, &config);
 }
 
 static void look_at_backend(void *search, uint64_t back)

@@ -18,7 +18,6 @@
 #include "admin/control.h"
 #include "admin/status_read.h"
 #include "check.h"
-#include "config/limits.h"
 #include "json.h"
 #include "tool.h"
 #include "util/log.h"
@@ -56,6 +55,9 @@ static char complained[4096]; /* on standard error alone */
 static atomic_uint asked;
 static _Atomic(const char *) becomes; /* what a vHCA is like after a few questions; "": gone */
 
+/* On QPs, as it is configured; and after a few questions */
+static _Atomic(const char *) imposed, in_force;
+
 static atomic_int outdated; /* a process whose program is gone, as a worker */
 
 static void answer(void *from, const struct control_request *req, struct control_reply *reply)
@@ -83,7 +85,12 @@ static void answer(void *from, const struct control_request *req, struct control
 				outdated);
 		break;
 	case CONTROL_SHOW:
-		fprintf(reply->body, CONNECTED STATUS, 2 + 100 * n);
+		fputs(CONNECTED, reply->body);
+		if (imposed)
+			fprintf(reply->body, "imposed %s\n", imposed);
+		fprintf(reply->body, STATUS, 2 + 100 * n);
+		if (imposed)
+			fprintf(reply->body, "\timposed %s\n", n > 3 ? in_force : "ud=0");
 		break;
 	case CONTROL_ATTACH:
 		if (!strcmp(req->spec, "hca=mlx5_9"))
@@ -95,6 +102,15 @@ static void answer(void *from, const struct control_request *req, struct control
 		break;
 	case CONTROL_DETACH:
 		fputs("vhca 5 0\n", reply->body);
+		break;
+	case CONTROL_SET:
+		if (strstr(req->spec, "hca"))
+			control_fail(reply, CONTROL_USAGE,
+				     "'hca' is none of the keys that can change");
+		else if (!strcmp(req->spec, "sl=99"))
+			control_fail(reply, CONTROL_USAGE, "sl=99: a number from 0 to 15, or any");
+		else
+			fputs("vhca 5 0\n", reply->body);
 		break;
 	case CONTROL_METRICS:
 		fputs("# TYPE xenib_build_info gauge\n", reply->body);
@@ -244,6 +260,36 @@ static void test_attach(void)
 	      says("ls /sys/class"));
 	CHECK(run("attach|guest1|nonsense") == TOOL_USAGE && says("KEY=VALUE"));
 	CHECK(run("attach|nobody|hca=mlx5_0") == TOOL_NOT_FOUND && says("xl list"));
+}
+
+static void test_set(void)
+{
+	imposed = "sl=3,qp-rate=10G";
+	in_force = imposed;
+	CHECK(run("set|guest1|0|sl=3,qp-rate=10G") == TOOL_OK);
+	CHECK(says(
+		"guest1 (5), vHCA 0: sl=3,qp-rate=10G; for QPs that are connected from now on\n"));
+	CHECK(run("set|guest1|0|sl=3|--json") == TOOL_OK && *printed == '{');
+	CHECK(says("\"imposed\": {\n    \"sl\": \"3\",\n    \"qp-rate\": \"10G\"\n  }"));
+	CHECK(says("\"in_force\": {\n    \"sl\": \"3\""));
+	in_force = "sl=4";
+	CHECK(run("set|guest1|0|sl=3|-w|1") == TOOL_TIMEOUT && says("not in force after 1 s") &&
+	      says("xen-ib show 5 0"));
+	CHECK(run("set|guest1|0|sl=3|-w|0") == TOOL_OK);
+	CHECK(run("show") == TOOL_OK && says("  imposed on QPs: sl=3,qp-rate=10G\n") &&
+	      says("  not in force yet, but: ud=0\n"));
+	imposed = NULL;
+	CHECK(run("set|guest1|0|sl=any") == TOOL_OK && says("nothing is imposed"));
+	CHECK(run("show") == TOOL_OK && !says("imposed"));
+	/* Which vHCA, if there are several. */
+	CHECK(run("set|guest1|sl=3") == TOOL_USAGE && says("has 2 vHCAs") && says("say which"));
+	CHECK(run("set|guest1|first|sl=3") == TOOL_USAGE && says("not the number"));
+	CHECK(run("set|nobody|sl=3") == TOOL_NOT_FOUND);
+	CHECK(run("set|nobody|0|sl=3") == TOOL_NOT_FOUND && says("xen-ib list"));
+	CHECK(run("set|guest1|0|hca=x") == TOOL_USAGE && says("min-rnr-timer") && says("detach"));
+	CHECK(run("set|guest1|0|sl=99") == TOOL_USAGE && says("or any") && says("xen-ib-vhca(5)"));
+	CHECK(run("set|guest1") == TOOL_USAGE && says("usage: xen-ib set"));
+	CHECK(run("set|--help") == TOOL_OK && says("go on as they are"));
 }
 
 static void test_detach(void)
@@ -568,44 +614,6 @@ static void test_guests(void)
 	CHECK(says("guest1.cfg:\n  name = guest1\n  vhca 0: hca=mlx5_0\n") && !says("secret"));
 }
 
-/* The default of each limit, as people are told it. */
-static void check_default(const char *file, const char *begin, const char *end,
-			  const struct limit_key *key)
-{
-	char text[65536] = "", item[64], number[32];
-	FILE *from = fopen(file, "re");
-	unsigned int power;
-	char *at, *told;
-
-	CHECK(from && fread(text, 1, sizeof(text) - 1, from) && feof(from) && !fclose(from));
-	snprintf(item, sizeof(item), begin, key->name);
-	for (power = 0; power < 4 && !(key->value >> 10 * power & 1023); power++)
-		;
-	if (strstr(key->name, "-bytes"))
-		snprintf(number, sizeof(number), end, key->value >> 10 * power,
-			 (const char *const[]){ "", "K", "M", "G", "T" }[power]);
-	else
-		snprintf(number, sizeof(number), end, key->value, "");
-	at = strstr(text, item);
-	told = at ? strstr(at, number) : NULL;
-	if (told && told < strchr(at + strlen(item), '\n'))
-		return;
-	fprintf(stderr, "%s: the default of %s is not%s\n", file, key->name, number);
-	abort();
-}
-
-static void test_defaults(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < LIMITS; i++) {
-		check_default("../docs/configuration.md", "\n| `%s` |", " | %" PRIu64 "%s |\n",
-			      limit_key(i));
-		check_default("../docs/man/xen-ib-vhca.5", "\n.It Cm %s\n", "; %" PRIu64 "%s.\n",
-			      limit_key(i));
-	}
-}
-
 static void clean_up(void)
 {
 	static const char *const names[] = { "guest1.cfg", "guest2.cfg", "guest3.cfg",
@@ -661,6 +669,7 @@ int main(void)
 	CHECK(control && !pthread_create(&thread, NULL, serve, NULL));
 	test_usage();
 	test_attach();
+	test_set();
 	test_detach();
 	test_looking();
 	test_outdated();
@@ -672,7 +681,6 @@ int main(void)
 	test_xen_options();
 	test_grants();
 	test_guests();
-	test_defaults();
 	test_export();
 	clean_up();
 	return EXIT_SUCCESS;

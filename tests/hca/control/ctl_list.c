@@ -80,12 +80,16 @@ static void row_qp(struct ctl_out *out, struct obj *obj)
 {
 	const struct qp *q = container_of(obj, struct qp, obj);
 
-	ctl_print(out, "\t%s\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%llu",
+	ctl_print(out,
+		  "\t%s\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%llu"
+		  "\t%u\t%u\t%u\t%u\t%u\t%u",
 		  qp_transport_name(q->transport), qp_state_name(q->state), q->pd,
 		  q->send_cq ? q->send_cq->obj.id : 0, q->recv_cq ? q->recv_cq->obj.id : 0,
 		  q->srq ? q->srq->obj.id : 0, q->xrcd, q->uar ? q->uar->obj.id : 0, q->remote_qpn,
 		  q->path.dlid, q->has_sq ? 1u << q->log_sq_size : 0,
-		  q->has_rq ? 1u << q->log_rq_size : 0, (unsigned long long)q->dbr);
+		  q->has_rq ? 1u << q->log_rq_size : 0, (unsigned long long)q->dbr, q->path.sl,
+		  q->path.stat_rate, q->path.ack_timeout, q->min_rnr_timer, q->max_rd_atomic,
+		  q->max_dest_rd_atomic);
 }
 
 /* Each row starts with the function, the number and the owner. */
@@ -113,7 +117,8 @@ static const struct {
 		      row_srq },
 	[OBJ_QP] = { "qp", "qpn:x",
 		     "transport:s\tstate:s\tpd:x\tsend_cq:x\trecv_cq:x\tsrq:x\txrcd:x\tuar:d\t"
-		     "remote_qpn:x\tdlid:d\tsq_blocks:d\trq_wqes:d\tdbr:x",
+		     "remote_qpn:x\tdlid:d\tsq_blocks:d\trq_wqes:d\tdbr:x\t"
+		     "sl:d\tstat_rate:d\ttimeout:d\trnr_timer:d\trd_atomic:d\tdest_rd_atomic:d",
 		     row_qp },
 };
 

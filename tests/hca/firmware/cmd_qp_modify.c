@@ -218,6 +218,7 @@ static enum cmd_status set_path(struct modify *m)
 				(unsigned int)IFC_GET(ads, p, src_addr_index));
 	path->dlid = dlid;
 	path->sl = (uint8_t)IFC_GET(ads, p, sl);
+	path->stat_rate = (uint8_t)IFC_GET(ads, p, stat_rate);
 	path->path_bits = (uint8_t)IFC_GET(ads, p, mlid);
 	path->grh = IFC_GET(ads, p, grh);
 	path->sgid_index = (uint8_t)IFC_GET(ads, p, src_addr_index);

@@ -33,7 +33,7 @@ enum qp_transport {
 /* Where packets go (struct mlx5_ifc_ads_bits). */
 struct qp_path {
 	uint16_t dlid;
-	uint8_t sl, path_bits;
+	uint8_t sl, stat_rate, path_bits;
 	bool grh;
 	uint8_t dgid[16], sgid_index, hop_limit, traffic_class;
 	uint32_t flow_label;

@@ -237,8 +237,9 @@ TEST(lists_objects)
 	ANSWERS("list uar", "ok\ntable uar\nfunction:d\tpage:d\tuid:d\trefs:d\tsq_doorbells:d\t"
 			    "cq_arms:d\teq_doorbells:d\trefused:d\n1\t20\t3\t2\t7\t0\t0\t1\n");
 	CHECK(!strcmp(ask("uars"), ask("list uar")));
-	CHECK(strstr(ask("list qp"),
-		     "\n1\t100\t3\tRC\tRTS\t6\t9\t9\t0\t0\t20\t101\t2\t64\t0\t8192\n"));
+	CHECK(strstr(
+		ask("list qp"),
+		"\n1\t100\t3\tRC\tRTS\t6\t9\t9\t0\t0\t20\t101\t2\t64\t0\t8192\t0\t0\t0\t0\t0\t0\n"));
 	CHECK(!strstr(ask("list qp --function 0"), "\t100\t"));
 	CHECK(strstr(ask("list qp --function 1"), "\t100\t"));
 	CHECK(strstr(ask("list cq"), "\n1\t9\t3\t4\t20\t16\t64\t5\t4096\t2\tok\n"));

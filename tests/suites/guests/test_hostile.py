@@ -10,12 +10,16 @@ from harness import guest, ipoib, lab, process, programs
 pytestmark = pytest.mark.timeout(300)
 
 
+# As tests/programs/isolation/hostile/limits.c has it
+IMPOSED = "sl=3,min-timeout=18,min-rnr-timer=20,max-rd-atomic=2,max-qp-wr=256,ud=0"
+
+
 @pytest.fixture(scope="module")
 def neighbour(machine, guests):
-    """guest2 has no frontend of its own, and a second vHCA, with a small quota; in guest1 an honest program works."""
+    """guest2 has no frontend of its own, and a second vHCA, with a small quota, whose QPs have limits; in guest1 an honest program works."""
 
     def take_frontend():
-        lab.lab("attach", "guest2", "--dev", 1, "max-mem-bytes=64M")
+        lab.lab("attach", "guest2", "--dev", 1, "max-mem-bytes=64M", IMPOSED)
         ipoib.load_gsi()
         lab.run("guest2", "rmmod xen-ibfront")
 

@@ -80,6 +80,6 @@ void hostile_rose(struct vfront *v, const char *name, uint64_t since, unsigned i
 
 extern const struct check_table hostile_handles, hostile_requests, hostile_memory, hostile_grants,
 	hostile_ring, hostile_fetch, hostile_connect, hostile_life, hostile_events,
-	hostile_persistent, hostile_mads, hostile_connections;
+	hostile_persistent, hostile_mads, hostile_connections, hostile_limits;
 
 #endif

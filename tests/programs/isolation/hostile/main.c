@@ -102,6 +102,7 @@ int main(int argc, char **argv)
 		hostile_handles, hostile_requests,   hostile_memory,  hostile_grants,
 		hostile_ring,    hostile_fetch,      hostile_connect, hostile_life,
 		hostile_events,  hostile_persistent, hostile_mads,    hostile_connections,
+		hostile_limits,
 	};
 
 	ask_setup(&argc, argv);
