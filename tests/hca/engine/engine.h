@@ -9,6 +9,7 @@
  *   rc_respond.c  reliable responder: the order of requests, duplicates, NAKs
  *   rc_execute.c  reliable responder: what a request does
  *   uc.c, ud.c    unreliable receivers
+ *   pace.c        static rates
  *   recv.c        receive WQEs, of a QP or an SRQ, and the completions of what arrives
  *
  * All is bounded: a turn of a QP handles so many packets and then lets others have theirs.
@@ -122,6 +123,7 @@ struct qp_engine {
 	uint32_t rx_srqn;  /* XRC */
 
 	uint32_t poll_ns;
+	uint64_t paid; /* up to when, for what was sent: pace.c */
 };
 
 static inline uint32_t psn_add(uint32_t psn, uint32_t n)
@@ -161,13 +163,17 @@ static inline uint32_t qp_mtu(const struct qp *qp)
 	return qp->mtu && !qp_is_datagram(qp) ? qp->mtu : PORT_MTU;
 }
 
+/* pace.c: whether the static rate lets another packet out; one with so much payload goes out. */
+bool pace_may_send(struct qp_engine *e);
+void pace_sends(struct qp_engine *e, uint32_t length);
+
 /* objects/qp.c */
 void engine_wake(struct qp_engine *e);
-/* Like engine_wake(), after a pause: the pool of packets is empty. */
+/* Like engine_wake(), after a pause: there is no packet to be had. */
 void engine_pause(struct qp_engine *e);
 /* The QP cannot go on: WQ_CATAS_ERROR, ERR. Once. */
 void engine_catastrophe(struct qp_engine *e, const char *why);
-/* A packet of the QP's path, with addresses, P_Key and destination. NULL: none left. */
+/* A packet of the QP's path, with addresses, P_Key and destination. NULL: none left, or not yet. */
 struct packet *engine_packet(struct qp_engine *e);
 /* Memory is accessed for the QP. */
 struct mkey_user engine_user(const struct qp *qp);

@@ -189,6 +189,7 @@ static bool send_response(struct qp_engine *e, struct response *r, uint32_t *bud
 			qp_enter_error(e->qp, QP_ERR);
 			return false;
 		}
+		pace_sends(e, p->len);
 		fabric_send(hca, p);
 		(*budget)--;
 	}

@@ -365,6 +365,7 @@ static bool transmit(struct qp_engine *e, struct sent *s, const struct wqe *w, u
 			give_up(e, syndrome);
 			return true;
 		}
+		pace_sends(e, p->len);
 		fabric_send(hca, p);
 		(*budget)--;
 		e->tx_packet = s->response ? s->packets : e->tx_packet + 1;

@@ -46,6 +46,7 @@ static void transports(uint8_t *g)
 	GENERAL(log_max_msg, CAP_MAX_MSG);
 	GENERAL(log_max_ra_req_qp, CAP_MAX_RD_ATOMIC);
 	GENERAL(log_max_ra_res_qp, CAP_MAX_RD_ATOMIC);
+	GENERAL(stat_rate_support, CAP_RATES);
 	GENERAL(atomic, 1);
 	GENERAL(set_deth_sqpn, 1);
 	GENERAL(compact_address_vector, 1);

@@ -22,6 +22,7 @@
 #define CAP_MAX_UCTXS 10
 #define CAP_MAX_MCGS 8
 #define CAP_MAX_RD_ATOMIC 4   /* as requester and as responder */
+#define CAP_RATES 0xffac      /* static rates, a bit each: without those of 56 and 200 Gb/s */
 #define CAP_MAX_MSG 30        /* bytes */
 #define CAP_MAX_WQE 1024      /* bytes, not log2 */
 #define CAP_MAX_INDIRECTION 4 /* levels of memory keys, not log2 */

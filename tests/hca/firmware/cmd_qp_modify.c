@@ -206,10 +206,14 @@ static enum cmd_status set_path(struct modify *m)
 	uint32_t pkey_index = IFC_GET(ads, kept, pkey_index);
 	uint32_t timeout = IFC_GET(ads, kept, ack_timeout);
 	uint16_t dlid = (uint16_t)IFC_GET(ads, p, rlid);
+	uint8_t rate = (uint8_t)IFC_GET(ads, p, stat_rate);
 
 	if (IFC_GET(ads, p, vhca_port_num) != PORT_1)
 		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: port %u", m->qp->obj.id,
 				(unsigned int)IFC_GET(ads, p, vhca_port_num));
+	if (rate && !(CAP_RATES >> rate & 1))
+		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: static rate %u", m->qp->obj.id,
+				rate);
 	if (!dlid || dlid >= 0xc000)
 		return cmd_fail(m->cmd, CMD_BAD_PARAM, "QP 0x%x: DLID 0x%x is not of a port",
 				m->qp->obj.id, dlid);
@@ -218,7 +222,7 @@ static enum cmd_status set_path(struct modify *m)
 				(unsigned int)IFC_GET(ads, p, src_addr_index));
 	path->dlid = dlid;
 	path->sl = (uint8_t)IFC_GET(ads, p, sl);
-	path->stat_rate = (uint8_t)IFC_GET(ads, p, stat_rate);
+	path->stat_rate = rate;
 	path->path_bits = (uint8_t)IFC_GET(ads, p, mlid);
 	path->grh = IFC_GET(ads, p, grh);
 	path->sgid_index = (uint8_t)IFC_GET(ads, p, src_addr_index);

@@ -83,7 +83,7 @@ struct packet *engine_packet(struct qp_engine *e)
 	const struct qp *qp = e->qp;
 	struct hca *hca = qp->obj.hca;
 	const struct qp_path *path = &qp->path;
-	struct packet *p = packet_get(hca->fabric);
+	struct packet *p = pace_may_send(e) ? packet_get(hca->fabric) : NULL;
 
 	if (!p)
 		return NULL;

@@ -228,6 +228,9 @@ TEST(attributes_are_checked)
 	MOD(primary_address_path.rlid, 0xc000);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
 	modify(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0);
+	MOD(primary_address_path.stat_rate, 1); /* 56 Gb/s */
+	CHECK_EQ(drv_run(), CMD_BAD_PARAM);
+	modify(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0);
 	MOD(primary_address_path.grh, 1);
 	MOD(primary_address_path.src_addr_index, PORT_GIDS);
 	CHECK_EQ(drv_run(), CMD_BAD_PARAM);

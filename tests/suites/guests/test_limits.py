@@ -89,7 +89,8 @@ PATH = ["sl", "timeout", "rnr_timer", "rd_atomic", "dest_rd_atomic"]
 IMPOSED = "sl=3,max-rd-atomic=4,max-qp-wr=600,min-timeout=18,min-rnr-timer=20,ud=0"
 
 
-@pytest.mark.parametrize("personality, device", [("xenib", "xenib1"), pytest.param("mlx5", guest.MLX5, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("personality, device", [("xenib", "xenib1"), ("mlx5", guest.MLX5)])
 def test_imposed(personality, device):
     """Stock programs ask for SL 9, timeout 14, RNR timer 12; the HCA has what is imposed. It changes for QPs that are made later."""
     with second_vhca(f"personality={personality}", IMPOSED):
