@@ -4,7 +4,6 @@
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
-#include <rdma/ib_cache.h>
 
 #include "kernel/kverbs.h"
 #include "vhca_check.h"
@@ -67,7 +66,7 @@ static int check_rq(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 static int check_req(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 		     const struct xenib_create_qp_req *req)
 {
-	if (req->comp_mask || req->uidx > VHCA_MAX_24)
+	if (req->comp_mask & ~XENIB_CREATE_QP_POSTED_RTS || req->uidx > VHCA_MAX_24)
 		return xenib_refuse(dev, -EINVAL, "fields %#x, user index %#x", req->comp_mask,
 				    req->uidx);
 	if (req->sq_wqe_count &&
@@ -153,6 +152,7 @@ static void put_memory(struct xenib_qp *qp)
 {
 	if (qp->k)
 		xenib_kqp_exit(qp);
+	xenib_qp_rts_exit(qp);
 	xenib_queue_mem_put(&qp->mem);
 }
 
@@ -168,7 +168,15 @@ static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,
 	err = check_req(dev, init, req);
 	if (err)
 		return err;
-	return get_memory(xenib_udata_ctx(udata), qp, req);
+	if (req->comp_mask & XENIB_CREATE_QP_POSTED_RTS) {
+		err = xenib_qp_rts_init(qp);
+		if (err)
+			return err;
+	}
+	err = get_memory(xenib_udata_ctx(udata), qp, req);
+	if (err)
+		xenib_qp_rts_exit(qp);
+	return err;
 }
 
 int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
@@ -195,7 +203,7 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	}
 	if (qp->k)
 		xenib_kqp_publish(qp, init);
-	atomic_set(&qp->in_reset, !qp->k);
+	atomic_set(&qp->known, qp->k ? XENIB_QP_UNKNOWN : XENIB_QP_IN_RESET);
 
 	qp->event_obj = (struct xenib_event_obj){
 		.handle = qp->handle,
@@ -204,93 +212,6 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	};
 	xenib_events_add(dev->events, &qp->event_obj);
 	return 0;
-}
-
-static void fill_modify(struct xenib_cmd *cmd, struct xenib_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
-{
-	cmd->req.op = XEN_VHCA_OP_QP_MODIFY;
-	cmd->req.u.qp_modify.qp = qp->handle;
-	cmd->req.u.qp_modify.mask = mask;
-	xenib_qp_attr_to_wire(attr, mask, &cmd->req.u.qp_modify.attr);
-}
-
-static int modify(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
-{
-	struct xenib_dev *dev = to_xdev(qp->ibqp.device);
-	struct xenib_cmd cmd = {};
-
-	xenib_events_again(dev->events, &qp->event_obj);
-	fill_modify(&cmd, qp, attr, mask);
-	return xenib_cmd_exec(dev->ring, &cmd);
-}
-
-/* Whether the device is sure to let the guest use this entry of the table of P_Keys. */
-static bool has_pkey(struct xenib_dev *dev, u16 index)
-{
-	u16 pkey;
-
-	return !ib_get_cached_pkey(&dev->ibdev, XENIB_PORT, index, &pkey) && pkey & 0x7fff;
-}
-
-/*
- * Whether a QP in RESET is sure to become INIT by this: nothing is asked for that depends on more
- * than what is known here. All else the backend is asked for, and waited for, so that the program
- * has the device's own answer.
- */
-static bool becomes_init(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask,
-			 const struct xen_vhca_req *req)
-{
-	struct xenib_dev *dev = to_xdev(qp->ibqp.device);
-
-	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT &&
-	       ib_modify_qp_is_ok(IB_QPS_RESET, IB_QPS_INIT, qp->ibqp.qp_type, mask) &&
-	       (!(attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) || dev->attr.atomic_cap) &&
-	       vhca_check_request(req, &dev->attr) == XEN_VHCA_OK &&
-	       has_pkey(dev, attr->pkey_index);
-}
-
-static void init_done(struct xenib_cmd *cmd)
-{
-	if (cmd->error && cmd->error != -EIO)
-		pr_warn_ratelimited("xen-ibfront: QP %#x does not become INIT: error %d\n",
-				    cmd->req.u.qp_modify.qp, cmd->error);
-	kfree(cmd);
-}
-
-/*
- * INIT alone is of no use: what follows is RTR, or the end. So nobody waits for it, and the
- * backend does it with what follows. If it fails, against all expectation, so does RTR. Returns
- * whether that was possible.
- */
-static bool post_init(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
-{
-	struct xenib_cmd *cmd;
-
-	if (!atomic_xchg(&qp->in_reset, 0))
-		return false;
-	cmd = kzalloc(sizeof(*cmd), GFP_KERNEL);
-	if (!cmd)
-		return false;
-	cmd->posted = init_done;
-	fill_modify(cmd, qp, attr, mask);
-	if (becomes_init(qp, attr, mask, &cmd->req) &&
-	    xenib_cmd_post(to_xdev(qp->ibqp.device)->ring, cmd))
-		return true;
-	kfree(cmd);
-	return false;
-}
-
-static int modify_user_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
-{
-	int err;
-
-	if (post_init(qp, attr, mask))
-		return 0;
-	err = modify(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
-		atomic_set(&qp->in_reset, 1);
-	return err;
 }
 
 /* Once the backend is gone the QP does nothing any more, and may be told so. */
@@ -304,7 +225,7 @@ static int modify_kernel_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, 
 {
 	int err;
 
-	err = modify(qp, attr, mask);
+	err = xenib_qp_modify(qp, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return err;
 	if (err && is_over(qp, attr->qp_state))
@@ -328,7 +249,7 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 		return xenib_gsi_modify_qp(qp, attr, mask);
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
 		return xenib_refuse(to_xdev(ibqp->device), -EOPNOTSUPP, "QP attributes %#x", mask);
-	return qp->k ? modify_kernel_qp(qp, attr, mask) : modify_user_qp(qp, attr, mask);
+	return qp->k ? modify_kernel_qp(qp, attr, mask) : xenib_qp_modify_user(qp, attr, mask);
 }
 
 int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -251,18 +251,32 @@ static bool try_push(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	return pushed;
 }
 
-static void tell_work(struct work_struct *work)
+/*
+ * With the lock held: no command follows with which the backend could tell of what is posted. So
+ * the last becomes one that it tells of at once.
+ */
+static bool show_posted_locked(struct xenib_ring *ring)
 {
-	struct xenib_ring *ring = container_of(to_delayed_work(work), struct xenib_ring, tell);
+	vhca_front_unpost(&ring->front);
+	return show_locked(ring);
+}
+
+void xenib_ring_tell(struct xenib_ring *ring)
+{
 	bool notify = false;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	if (ring->hidden && !ring->dead)
-		notify = show_locked(ring);
+		notify = show_posted_locked(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (notify)
 		notify_remote_via_irq(ring->irq);
+}
+
+static void tell_work(struct work_struct *work)
+{
+	xenib_ring_tell(container_of(to_delayed_work(work), struct xenib_ring, tell));
 }
 
 /* With the lock held. Most slots are for those who wait. */

@@ -81,6 +81,9 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
  */
 bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd);
 
+/* The backend is told now of what is posted, and responds at once: somebody waits for it. */
+void xenib_ring_tell(struct xenib_ring *ring);
+
 /*
  * Sends op for an object that is to go away: a *_FREE, *_DESTROY, MR_DEREG, CTX_CLOSE. Returns
  * -EBUSY if the backend says that the object is in use, or that the HCA would not let it go.

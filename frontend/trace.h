@@ -23,16 +23,18 @@ TRACE_EVENT(xenib_cmd_send,
 		__string(dev, dev_name(&xbdev->dev))
 		__field(u16, id)
 		__field(u8, op)
+		__field(bool, posted)
 		__field(size_t, data_size)
 	),
 	TP_fast_assign(
 		XENIB_ASSIGN_STR(dev, dev_name(&xbdev->dev));
 		__entry->id = req->id;
 		__entry->op = req->op;
+		__entry->posted = req->flags & XEN_VHCA_REQ_POSTED;
 		__entry->data_size = data_size;
 	),
-	TP_printk("%s id=%u op=%u data=%zu", __get_str(dev), __entry->id, __entry->op,
-		  __entry->data_size)
+	TP_printk("%s id=%u op=%u posted=%u data=%zu", __get_str(dev), __entry->id, __entry->op,
+		  __entry->posted, __entry->data_size)
 );
 
 TRACE_EVENT(xenib_cmd_done,

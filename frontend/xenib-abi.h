@@ -42,6 +42,7 @@
 
 enum xenib_features {
 	XENIB_FEATURE_ARENAS = 1 << 0,
+	XENIB_FEATURE_POSTED_RTS = 1 << 1, /* XENIB_CREATE_QP_POSTED_RTS */
 };
 
 enum xenib_family {
@@ -117,7 +118,25 @@ struct xenib_create_srq_resp {
 	__u32 reserved;
 };
 
-/* The QP's number is in the common answer. */
+/*
+ * The QP's number is in the common answer.
+ *
+ * With XENIB_CREATE_QP_POSTED_RTS, modifying the QP to RTS may return before it is in that state.
+ * Before the provider rings for the first send after that, it calls XENIB_METHOD_QP_AWAIT, which
+ * waits, and fails if the QP is not in RTS. Only with XENIB_FEATURE_POSTED_RTS.
+ */
+enum xenib_create_qp_flags {
+	XENIB_CREATE_QP_POSTED_RTS = 1 << 0,
+};
+
+enum xenib_qp_methods {
+	XENIB_METHOD_QP_AWAIT = (1U << UVERBS_ID_NS_SHIFT), /* of UVERBS_OBJECT_QP */
+};
+
+enum xenib_qp_await_attrs {
+	XENIB_ATTR_QP_AWAIT_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
 struct xenib_create_qp_req {
 	__aligned_u64 buf_addr;
 	__aligned_u64 db_addr;
@@ -126,7 +145,7 @@ struct xenib_create_qp_req {
 	__u32 rq_wqe_shift; /* log2 of the bytes of a receive WQE; 0 without a receive queue */
 	__u32 uidx;
 	__u32 uar;
-	__u16 comp_mask; /* 0 */
+	__u16 comp_mask; /* enum xenib_create_qp_flags */
 	__u8 buf_shift;
 	__u8 db_shift;
 };

@@ -188,6 +188,9 @@ struct xenib_srq {
 	struct xenib_ksrq *k; /* NULL: a process's */
 };
 
+/* The state of a process's QP, if it is known here, and if that is of use (qp_modify.c). */
+enum xenib_qp_known { XENIB_QP_UNKNOWN, XENIB_QP_IN_RESET, XENIB_QP_IN_RTR };
+
 struct xenib_qp {
 	struct ib_qp ibqp;
 	struct xenib_queue_mem mem;
@@ -195,8 +198,9 @@ struct xenib_qp {
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
 	struct xenib_event_obj event_obj;
-	atomic_t in_reset;   /* as far as is known here: a process's that is new, or was reset */
-	struct xenib_kqp *k; /* NULL: a process's, or */
+	atomic_t known;           /* enum xenib_qp_known */
+	struct xenib_cmd *rts;    /* NULL: its process does not know that RTS can be posted */
+	struct xenib_kqp *k;      /* NULL: a process's, or */
 	struct xenib_gsi_qp *gsi; /* the kernel's QP 1, which the backend does not know */
 };
 
@@ -391,12 +395,33 @@ int xenib_destroy_ah(struct ib_ah *ibah, u32 flags);
 int xenib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int xenib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
-/* qp.c, qp_attr.c */
+/* qp.c */
 int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/* qp_modify.c */
+extern const struct uapi_definition xenib_qp_defs[];
+
+/** xenib_qp_modify() - asks the backend, and waits. */
+int xenib_qp_modify(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask);
+
+/** xenib_qp_modify_user() - of a process's QP: posts what needs no waiting. */
+int xenib_qp_modify_user(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask);
+
+/**
+ * xenib_qp_rts_init() - RTS can be posted from now on, as the process waits for it
+ * (XENIB_METHOD_QP_AWAIT) before it sends.
+ */
+int xenib_qp_rts_init(struct xenib_qp *qp);
+
+/** xenib_qp_await() - waits for RTS, if it was posted. How it has ended. */
+int xenib_qp_await(struct xenib_qp *qp);
+
+/** xenib_qp_rts_exit() - the backend has no such QP. Nothing without xenib_qp_rts_init(). */
+void xenib_qp_rts_exit(struct xenib_qp *qp);
 
 /* Copies what mask names. */
 void xenib_qp_attr_to_wire(const struct ib_qp_attr *attr, int mask, struct xen_vhca_qp_attr *wire);

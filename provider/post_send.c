@@ -101,8 +101,11 @@ static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *
 	op = &xenib_ops[wr->opcode];
 	if (unlikely(!(op->types & 1u << type)))
 		return EINVAL;
-	if (unlikely(xenib_sq_is_full(sq, number)))
-		return ENOMEM;
+	if (unlikely(xenib_sq_is_full(sq, number))) {
+		err = xenib_qp_open_sq(container_of(sq, struct xenib_qp, q.sq));
+		if (err)
+			return err;
+	}
 	if (unlikely((uint32_t)wr->num_sge > sq->max_sge && op->form != XENIB_FORM_BIND))
 		return ENOMEM;
 

@@ -17,16 +17,35 @@ void xenib_qp_set_state(struct xenib_qp *qp, enum ibv_qp_state state)
 	switch (state) {
 	case IBV_QPS_RESET:
 		xenib_qp_reset_queues(&qp->q);
+		qp->await = false;
 		break;
 	case IBV_QPS_INIT:
 		qp->q.rq.limit = qp->q.rq.max_wr;
 		break;
 	case IBV_QPS_RTS:
-		qp->q.sq.limit = qp->q.sq.max_wr;
+		qp->await = qp->posted_rts && !qp->q.sq.limit && qp->q.sq.max_wr;
+		if (!qp->await)
+			qp->q.sq.limit = qp->q.sq.max_wr;
 		break;
 	default:
 		break;
 	}
+}
+
+int xenib_qp_open_sq(struct xenib_qp *qp)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, XENIB_METHOD_QP_AWAIT, 1);
+	int err;
+
+	if (!qp->await)
+		return ENOMEM;
+	fill_attr_in_obj(cmd, XENIB_ATTR_QP_AWAIT_HANDLE, qp->vqp.qp.handle);
+	err = execute_ioctl(qp->vqp.qp.context, cmd);
+	if (err)
+		return err;
+	qp->await = false;
+	qp->q.sq.limit = qp->q.sq.max_wr;
+	return 0;
 }
 
 /* Which operations will be used; 0: what is asked for is not to be had here. */
@@ -147,6 +166,7 @@ static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_
 	cmd.rq_wqe_shift = size->rq_shift;
 	cmd.uidx = qp->q.uidx;
 	cmd.uar = qp->uar->index;
+	cmd.comp_mask = ctx->posted_rts ? XENIB_CREATE_QP_POSTED_RTS : 0;
 
 	base = &resp.ibv_resp;
 	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, &plain, &cmd.ibv_cmd, sizeof(cmd),
@@ -155,6 +175,7 @@ static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_
 		return err;
 
 	qp->q.sq.qpn = qp->vqp.qp.qp_num;
+	qp->posted_rts = ctx->posted_rts;
 	return 0;
 }
 

@@ -28,7 +28,9 @@ struct xenib_qp {
 	struct xenib_qp_queues q;
 	struct xenib_batch batch;
 	struct xenib_uar *uar;
-	bool own_uar; /* uar came from xenib_uar_get() */
+	bool own_uar;    /* uar came from xenib_uar_get() */
+	bool posted_rts; /* modifying to RTS may return before the HCA has done it */
+	bool await;      /* for which has to be waited before the first send; the queue is closed */
 	struct xenib_buf buf;
 	uint8_t dbrec_shift;
 };
@@ -54,6 +56,15 @@ uint64_t xenib_qp_all_ops(enum ibv_qp_type type);
 
 /** xenib_qp_set_state() - the QP is in a state now: which queues may be posted to, from where. */
 void xenib_qp_set_state(struct xenib_qp *qp, enum ibv_qp_state state);
+
+/**
+ * xenib_qp_open_sq() - of a send queue that seems full: it may be one that nothing could be posted to
+ * yet, as RTS has to be waited for. The caller holds its lock.
+ *
+ * Return: 0, there is room now; ENOMEM, there is none, or the QP is not in a state to send; the error
+ * of RTS.
+ */
+int xenib_qp_open_sq(struct xenib_qp *qp);
 
 /** xenib_qp_set_wr() - fills in the functions of the ibv_wr_* interface for these operations. */
 void xenib_qp_set_wr(struct xenib_qp *qp, uint64_t ops);

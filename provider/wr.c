@@ -53,7 +53,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (unlikely(err)) {
 		roll_back(qp);
 		/* Not a queue that is full but one that may not be posted to at present. */
-		if (!sq->limit)
+		if (err == ENOMEM && !sq->limit)
 			err = EINVAL;
 	} else if (likely(qp->batch.count)) {
 		xenib_wqe_end(sq, &qp->batch.wqe);
@@ -79,6 +79,7 @@ static __always_inline struct xenib_wqe *begin(struct xenib_qp *qp, uint8_t opco
 	struct xenib_sq *sq = &qp->q.sq;
 	struct xenib_wqe *wqe = &qp->batch.wqe;
 	uint32_t number;
+	int err;
 
 	if (wqe->ctrl)
 		xenib_wqe_end(sq, wqe);
@@ -87,8 +88,11 @@ static __always_inline struct xenib_wqe *begin(struct xenib_qp *qp, uint8_t opco
 
 	number = sq->head + qp->batch.count;
 	if (unlikely(xenib_sq_is_full(sq, number))) {
-		fail(qp, ENOMEM);
-		return NULL;
+		err = xenib_qp_open_sq(qp);
+		if (err) {
+			fail(qp, err);
+			return NULL;
+		}
 	}
 
 	xenib_wqe_begin(sq, wqe, opcode, xenib_control_bits(sq, qp->vqp.qp_ex.wr_flags), imm);

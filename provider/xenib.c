@@ -122,6 +122,7 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd,
 	if (err)
 		goto err_uninit;
 
+	ctx->posted_rts = resp.drv_payload.features & XENIB_FEATURE_POSTED_RTS;
 	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");
 	xenib_arenas_init(&ctx->arenas, resp.drv_payload.features & XENIB_FEATURE_ARENAS);
 	xenib_dbrecs_init(&ctx->dbrecs, &ctx->arenas);

@@ -121,6 +121,13 @@ int vhca_front_put(struct vhca_front *front, const struct xen_vhca_req *req)
 	return 0;
 }
 
+void vhca_front_unpost(struct vhca_front *front)
+{
+	RING_IDX last = front->ring.req_prod_pvt - 1;
+
+	RING_GET_REQUEST(&front->ring, last)->flags &= ~XEN_VHCA_REQ_POSTED;
+}
+
 int vhca_front_push(struct vhca_front *front)
 {
 	int notify;

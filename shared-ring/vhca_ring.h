@@ -85,6 +85,12 @@ int vhca_back_more(struct vhca_back *back);
 /* vhca_front_put - puts a request: 0, -EBUSY if its id is in use, -EINVAL if it is out of range. */
 int vhca_front_put(struct vhca_front *front, const struct xen_vhca_req *req);
 
+/*
+ * vhca_front_unpost - takes XEN_VHCA_REQ_POSTED from the request that was put last, which
+ * vhca_front_push() has not shown yet.
+ */
+void vhca_front_unpost(struct vhca_front *front);
+
 /* vhca_front_push, vhca_front_more - as vhca_back_push() and vhca_back_more(). */
 int vhca_front_push(struct vhca_front *front);
 int vhca_front_more(struct vhca_front *front);

@@ -38,6 +38,7 @@ static void fill_response(struct kunit_backend *backend, const struct xen_vhca_r
 	}
 }
 
+/* As a backend does that tells of what is posted no earlier than it must. */
 static void respond(struct kunit_backend *backend, const struct xen_vhca_req *req)
 {
 	struct xen_vhca_rsp rsp = { .id = req->id, .op = req->op };
@@ -49,6 +50,8 @@ static void respond(struct kunit_backend *backend, const struct xen_vhca_req *re
 	if (backend->malformed)
 		rsp.reserved0 = 1;
 	vhca_back_put(&backend->back, &rsp);
+	if (!(req->flags & XEN_VHCA_REQ_POSTED) || rsp.status != XEN_VHCA_OK)
+		backend->tells = true;
 }
 
 static void notified(unsigned int channel)
@@ -61,6 +64,9 @@ static void notified(unsigned int channel)
 		while (vhca_back_next(&current_backend->back, &req) > 0)
 			respond(current_backend, &req);
 	} while (vhca_back_more(&current_backend->back));
+	if (!current_backend->tells)
+		return;
+	current_backend->tells = false;
 	if (vhca_back_push(&current_backend->back))
 		kunit_interrupt(channel);
 }

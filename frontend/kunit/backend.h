@@ -16,6 +16,7 @@ struct kunit_backend {
 	u32 refuse_after[XEN_VHCA_OPS]; /* so many requests succeed before */
 	bool malformed;                 /* responses are malformed */
 	bool silent;                    /* there are no responses */
+	bool tells;                     /* of the responses so far */
 };
 
 /* Serves this ring until it is stopped. There is one backend at a time. */

@@ -352,6 +352,107 @@ static void test_posted_unknown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, gone, 1);
 }
 
+/* A QP is connected (qp_modify.c) */
+
+static struct xenib_qp *make_qp(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xenib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.device = &fixture->dev->ibdev;
+	qp->ibqp.qp_type = IB_QPT_RC;
+	qp->handle = 9;
+	fixture->dev->attr.max_qp_init_rd_atom = 16;
+	return qp;
+}
+
+#define RTS_MASK \
+	(IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN | \
+	 IB_QP_MAX_QP_RD_ATOMIC)
+
+static const struct ib_qp_attr to_rts = {
+	.qp_state = IB_QPS_RTS,
+	.timeout = 14,
+	.retry_cnt = 7,
+	.rnr_retry = 7,
+	.max_rd_atomic = 16,
+};
+
+/* To RTR, which is waited for, and to RTS: whether that was posted. */
+static bool connect(struct kunit *test, struct xenib_qp *qp, const struct ib_qp_attr *rts, int mask)
+{
+	static const struct ib_qp_attr rtr = { .qp_state = IB_QPS_RTR };
+	struct fixture *fixture = test->priv;
+	u32 *requests = &fixture->backend.requests[XEN_VHCA_OP_QP_MODIFY];
+	u32 before = *requests;
+
+	KUNIT_EXPECT_EQ(test, xenib_qp_modify_user(qp, &rtr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, *requests, before + 1);
+	KUNIT_EXPECT_EQ(test, xenib_qp_modify_user(qp, rts, mask), 0);
+	if (*requests == before + 1)
+		return true;
+	KUNIT_EXPECT_EQ(test, *requests, before + 2);
+	return false;
+}
+
+static void test_rts(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u32 *requests = &fixture->backend.requests[XEN_VHCA_OP_QP_MODIFY];
+	struct xenib_qp *qp = make_qp(test);
+	struct ib_qp_attr other = to_rts;
+
+	/* A process that does not know of it. */
+	KUNIT_EXPECT_FALSE(test, connect(test, qp, &to_rts, RTS_MASK));
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), 0);
+
+	KUNIT_ASSERT_EQ(test, xenib_qp_rts_init(qp), 0);
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), 0);
+	KUNIT_EXPECT_TRUE(test, connect(test, qp, &to_rts, RTS_MASK));
+	KUNIT_EXPECT_EQ(test, *requests, 3);
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), 0);
+	KUNIT_EXPECT_EQ(test, *requests, 4);
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), 0);
+	KUNIT_EXPECT_EQ(test, *requests, 4);
+
+	/* Not in RTR; and what the device may have reasons to refuse. */
+	KUNIT_EXPECT_EQ(test, xenib_qp_modify_user(qp, &to_rts, RTS_MASK), 0);
+	KUNIT_EXPECT_EQ(test, *requests, 5);
+	KUNIT_EXPECT_FALSE(test, connect(test, qp, &to_rts, RTS_MASK | IB_QP_MIN_RNR_TIMER));
+	KUNIT_EXPECT_FALSE(test, connect(test, qp, &to_rts, RTS_MASK & ~IB_QP_TIMEOUT));
+	other.max_rd_atomic = 17;
+	KUNIT_EXPECT_FALSE(test, connect(test, qp, &other, RTS_MASK));
+	other = to_rts;
+	other.retry_cnt = 8;
+	KUNIT_EXPECT_FALSE(test, connect(test, qp, &other, RTS_MASK));
+	other = to_rts;
+	other.qp_state = IB_QPS_ERR;
+	KUNIT_EXPECT_FALSE(test, connect(test, qp, &other, RTS_MASK));
+	xenib_qp_rts_exit(qp);
+}
+
+/* What has become of RTS is known to whoever waits. */
+static void test_rts_fails(struct kunit *test)
+{
+	static const struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
+	struct fixture *fixture = test->priv;
+	struct xenib_qp *qp = make_qp(test);
+
+	KUNIT_ASSERT_EQ(test, xenib_qp_rts_init(qp), 0);
+	KUNIT_EXPECT_TRUE(test, connect(test, qp, &to_rts, RTS_MASK));
+	fixture->backend.refuse[XEN_VHCA_OP_QP_MODIFY] = XEN_VHCA_E_ARG;
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), -EINVAL);
+	fixture->backend.refuse[XEN_VHCA_OP_QP_MODIFY] = XEN_VHCA_OK;
+	KUNIT_EXPECT_EQ(test, xenib_qp_modify_user(qp, &reset, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), 0);
+	KUNIT_EXPECT_TRUE(test, connect(test, qp, &to_rts, RTS_MASK));
+	xenib_ring_kill(fixture->dev->ring);
+	KUNIT_EXPECT_EQ(test, xenib_qp_await(qp), -EIO);
+	xenib_qp_rts_exit(qp);
+}
+
 struct delayed_kill {
 	struct delayed_work work;
 	struct xenib_ring *ring;
@@ -466,7 +567,7 @@ static void test_events(struct kunit *test)
 	xenib_events_destroy(events);
 }
 
-/* QP attributes (qp_attr.c) */
+/* QP attributes (qp_modify.c) */
 
 static void test_qp_attr(struct kunit *test)
 {
@@ -500,6 +601,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(test_posted_refused),
 	KUNIT_CASE(test_posted_killed),
 	KUNIT_CASE(test_posted_unknown),
+	KUNIT_CASE(test_rts),
+	KUNIT_CASE(test_rts_fails),
 	KUNIT_CASE(test_killed),
 	KUNIT_CASE(test_events),
 	KUNIT_CASE(test_qp_attr),

@@ -4,6 +4,7 @@
  * the driver works with.
  */
 #include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 #include <xen/xenbus.h>
 
 #include "personality/mlx5.h"
@@ -34,7 +35,7 @@ static int context_resp(struct xenib_dev *dev, struct ib_udata *udata)
 		.max_recv_wqes = dev->attr.max_recv_wqes,
 		.max_srq_wqes = dev->attr.max_srq_wqes,
 		.max_uars = dev->attr.max_uar,
-		.features = XENIB_FEATURE_ARENAS,
+		.features = XENIB_FEATURE_ARENAS | XENIB_FEATURE_POSTED_RTS,
 	};
 
 	return xenib_copy_resp(udata, &resp, sizeof(resp));
@@ -61,6 +62,12 @@ static int qp_req(struct xenib_dev *dev, struct ib_udata *udata, struct xenib_cr
 	return xenib_copy_req(udata, req, sizeof(*req));
 }
 
+static const struct uapi_definition defs[] = {
+	UAPI_DEF_CHAIN(xenib_uar_defs),
+	UAPI_DEF_CHAIN(xenib_qp_defs),
+	{},
+};
+
 static const struct ib_device_ops ops = {
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = XENIB_UVERBS_ABI_VERSION,
@@ -70,7 +77,7 @@ const struct xenib_personality xenib_personality_xenib = {
 	.name = "xenib",
 	.prefix = "xenib",
 	.ops = &ops,
-	.defs = xenib_uar_defs,
+	.defs = defs,
 	.context_req = context_req,
 	.context_resp = context_resp,
 	.cq_req = cq_req,

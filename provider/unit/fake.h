@@ -40,6 +40,7 @@ struct fake {
 	uint32_t live;   /* objects that exist */
 	uint32_t uars;   /* doorbell pages that exist */
 	uint32_t ranges; /* of memory that a child does not inherit */
+	uint32_t awaits; /* how often it was asked to wait for RTS */
 	uint32_t made;   /* objects ever made */
 	struct {
 		uint64_t buf, db;

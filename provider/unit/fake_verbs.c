@@ -273,7 +273,7 @@ int ibv_dofork_range(void *base, size_t size)
 	return 0;
 }
 
-/* Doorbell pages, the only ioctls of the driver's own. */
+/* Doorbell pages: ioctls of the driver's own, as is the one that waits for RTS. */
 static int uar_alloc(struct ibv_command_buffer *cmd)
 {
 	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
@@ -309,6 +309,11 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	uint32_t i;
 
 	(void)context;
+	if (cmd->hdr.object_id == UVERBS_OBJECT_QP) {
+		REQUIRE(cmd->hdr.method_id == XENIB_METHOD_QP_AWAIT);
+		fake.awaits++;
+		return command();
+	}
 	REQUIRE(cmd->hdr.object_id == XENIB_OBJECT_UAR);
 	if (cmd->hdr.method_id == XENIB_METHOD_UAR_ALLOC)
 		return uar_alloc(cmd);
@@ -552,7 +557,8 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	err = make(&qp->qp.handle);
 	if (err)
 		return err;
-	CHECK(!req->drv_payload.comp_mask);
+	CHECK(req->drv_payload.comp_mask ==
+	      (fake.features & XENIB_FEATURE_POSTED_RTS ? XENIB_CREATE_QP_POSTED_RTS : 0));
 	memset(&fake.last, 0, sizeof(fake.last));
 	fake.last.buf = req->buf_addr;
 	fake.last.db = req->db_addr;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi.h"
 #include "send.h"
 
 /* Several WRs: one doorbell, of 8 octets, for the last. */
@@ -185,6 +186,56 @@ static void refusals(void)
 	fixture_down(&fix);
 }
 
+/* RTS may have been posted: the first send waits for it, and no other. */
+static void posted_rts(bool wr_api)
+{
+	struct ibv_sge sge = { 0x9000, 64, 0x12 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_qp_ex *ex;
+	struct fixture fix;
+	int i;
+
+	fake_open_defaults();
+	fake.features |= XENIB_FEATURE_POSTED_RTS;
+	fixture_up(&fix, IBV_QPT_RC, wr_api);
+	ex = &to_xqp(fix.qp)->vqp.qp_ex;
+	for (i = 0; i < 3; i++) {
+		fake.fail_in = i ? 0 : 1;
+		fake.fail_with = EIO;
+		if (wr_api) {
+			ibv_wr_start(ex);
+			ibv_wr_send(ex);
+			ibv_wr_set_sge(ex, 0x12, 0x9000, 64);
+		}
+		CHECK((wr_api ? ibv_wr_complete(ex) : ibv_post_send(fix.qp, &wr, &bad)) ==
+		      (i ? 0 : EIO));
+		CHECK(fake.awaits == (i ? 2 : 1));
+		CHECK(to_xqp(fix.qp)->q.sq.head == (uint32_t)i);
+	}
+
+	/* Not again in RTS; nor in RESET, where nothing may be posted. */
+	REQUIRE(!xenib_modify_qp(fix.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS },
+				 IBV_QP_STATE));
+	CHECK(to_xqp(fix.qp)->q.sq.limit);
+	REQUIRE(!xenib_modify_qp(fix.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+				 IBV_QP_STATE));
+	fake_to_rts(fix.qp);
+	REQUIRE(!xenib_modify_qp(fix.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+				 IBV_QP_STATE));
+	CHECK(ibv_post_send(fix.qp, &wr, &bad) == ENOMEM);
+	CHECK(fake.awaits == 2);
+	fixture_down(&fix);
+}
+
+static void posted_rts_post_send(void)
+{
+	posted_rts(false);
+}
+static void posted_rts_wr(void)
+{
+	posted_rts(true);
+}
+
 /* sq_sig_all, and plain doorbells, which have one place. */
 static void plain_doorbells(void)
 {
@@ -217,6 +268,8 @@ int main(void)
 	RUN(batches_wr);
 	RUN(overflow);
 	RUN(refusals);
+	RUN(posted_rts_post_send);
+	RUN(posted_rts_wr);
 	RUN(plain_doorbells);
 	return checks_failed ? 1 : 0;
 }

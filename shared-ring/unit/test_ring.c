@@ -204,8 +204,29 @@ static void violations(void)
 	free_ring(shared);
 }
 
+/* The last request, and no other, is not posted after all. */
+static void unposted(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_FREE, .flags = XEN_VHCA_REQ_POSTED };
+	struct xen_vhca_sring *shared = new_ring();
+	struct vhca_front front;
+	struct vhca_back back;
+
+	vhca_front_init(&front, shared, ORDER);
+	vhca_back_init(&back, shared, ORDER);
+	for (req.id = 0; req.id < 2; req.id++)
+		CHECK(!vhca_front_put(&front, &req));
+	vhca_front_unpost(&front);
+	vhca_front_push(&front);
+	CHECK(vhca_back_next(&back, &req) == 1 && req.id == 0 && req.flags == XEN_VHCA_REQ_POSTED);
+	CHECK(vhca_back_next(&back, &req) == 1 && req.id == 1 && !req.flags);
+	CHECK(!vhca_back_next(&back, &req));
+	free_ring(shared);
+}
+
 int main(void)
 {
+	unposted();
 	violations();
 	both_ends();
 	changing_memory();

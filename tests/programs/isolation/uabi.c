@@ -235,6 +235,15 @@ int uabi_query_qp(int fd, uint32_t qp)
 	return CALL(fd, QUERY_QP, &req, NONE, &rsp, NONE);
 }
 
+int uabi_await_qp(int fd, uint32_t qp)
+{
+	struct uverbs_arg arg = { XENIB_ATTR_QP_AWAIT_HANDLE, 0, qp };
+
+	if (is_mlx5)
+		return uabi_query_qp(fd, qp);
+	return uverbs_ioctl(fd, DRIVER, UVERBS_OBJECT_QP, XENIB_METHOD_QP_AWAIT, &arg, 1);
+}
+
 int uabi_query_srq(int fd, uint32_t srq)
 {
 	struct ib_uverbs_query_srq req = { .srq_handle = srq };

@@ -83,6 +83,8 @@ int uabi_alloc_uar(int fd, uint64_t type, uint32_t *uar, struct xenib_uar_alloc_
 int uabi_free_uar(int fd, uint32_t uar);
 int uabi_modify_qp(int fd, uint32_t qp); /* to INIT */
 int uabi_query_qp(int fd, uint32_t qp);
+int uabi_await_qp(int fd,
+		  uint32_t qp); /* of the personality mlx5, which has no such method: query */
 int uabi_query_srq(int fd, uint32_t srq);
 int uabi_modify_srq(int fd, uint32_t srq);
 int uabi_attach(int fd, uint32_t qp);

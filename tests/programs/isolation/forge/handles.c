@@ -78,6 +78,11 @@ static int use_query_qp(int fd, const struct uabi_set *s)
 	return uabi_query_qp(fd, s->qp);
 }
 
+static int use_await_qp(int fd, const struct uabi_set *s)
+{
+	return uabi_await_qp(fd, s->qp);
+}
+
 static int use_attach(int fd, const struct uabi_set *s)
 {
 	return uabi_attach(fd, s->qp);
@@ -115,13 +120,14 @@ static int use_free_uar(int fd, const struct uabi_set *s)
 	{ #function " with another " #member, use_##function, offsetof(struct uabi_set, member) }
 
 const struct handle_user handle_users[] = {
-	USER(reg_mr, pd),     USER(alloc_mw, pd),       USER(create_ah, pd),
-	USER(create_srq, pd), USER(create_qp, pd),      USER(create_qp, scq),
-	USER(create_qp, rcq), USER(create_qp_srq, srq), USER(modify_qp, qp),
-	USER(query_qp, qp),   USER(attach, qp),         USER(modify_srq, srq),
-	USER(query_srq, srq), USER(dealloc_pd, pd),     USER(dereg_mr, mr),
-	USER(dealloc_mw, mw), USER(destroy_cq, scq),    USER(destroy_srq, srq),
-	USER(destroy_qp, qp), USER(destroy_ah, ah),     USER(free_uar, uar),
+	USER(reg_mr, pd),       USER(alloc_mw, pd),       USER(create_ah, pd),
+	USER(create_srq, pd),   USER(create_qp, pd),      USER(create_qp, scq),
+	USER(create_qp, rcq),   USER(create_qp_srq, srq), USER(modify_qp, qp),
+	USER(query_qp, qp),     USER(await_qp, qp),       USER(attach, qp),
+	USER(modify_srq, srq),  USER(query_srq, srq),     USER(dealloc_pd, pd),
+	USER(dereg_mr, mr),     USER(dealloc_mw, mw),     USER(destroy_cq, scq),
+	USER(destroy_srq, srq), USER(destroy_qp, qp),     USER(destroy_ah, ah),
+	USER(free_uar, uar),
 };
 
 const size_t handle_user_count = ARRAY_SIZE(handle_users);

@@ -180,6 +180,7 @@ static void one_round(int fd, const struct uabi_set *set)
 		break;
 	case ARRAY_SIZE(made) + 2:
 		uabi_modify_qp(fd, any_handle());
+		uabi_await_qp(fd, any_handle());
 		uabi_attach(fd, any_handle());
 		break;
 	default:

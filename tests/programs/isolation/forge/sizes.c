@@ -167,7 +167,7 @@ static const struct qp_change {
 	{ "a receive queue, but no receive WR", { RECV_WR }, { 0 } },
 	{ "a user index of 25 bits", { UIDX }, { 1u << 24 } },
 	{ "a user index of 32 bits", { UIDX }, { 0xffffffff } },
-	{ "a flag that does not exist", { MASK }, { 1 } },
+	{ "a flag that does not exist", { MASK }, { 2 } },
 	{ "2^32 - 1 send WRs", { SEND_WR }, { 0xffffffff } },
 	{ "2^32 - 1 receive WRs", { RECV_WR }, { 0xffffffff } },
 	{ "2^32 - 1 send elements", { SEND_SGE }, { 0xffffffff } },
