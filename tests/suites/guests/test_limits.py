@@ -136,8 +136,8 @@ def test_rate():
         with lab.running("guest2", "ibv_rc_pingpong", "-d", "xenib1", "-p", PORT) as server:
             lab.run("guest2", f"{lab.THERE}/agent", "await", PORT)
             result = lab.call("guest2", "ibv_rc_pingpong", "-d", "xenib1", "-p", PORT, "localhost", merge=True)
-            assert result.status and "Failed to modify QP to RTR" in result.out, str(result)
             server.process.wait()
+            assert result.status and "Failed to modify QP to RTR" in server.said(), f"{result}\n{server.said()}"
         assert not rts()
         wait.until("it is counted", lambda: daemon.status("guest2", "refused QP_MODIFY E_UNSUPPORTED", devid=1))
 
