@@ -249,7 +249,6 @@ static void queues_not_offered(struct vp_end *a)
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
 	};
-	int ret;
 
 	NOT_OFFERED(ibv_create_qp_ex(ctx, &qp), "a QP with creation flags");
 	qp.create_flags = 0;
@@ -263,8 +262,6 @@ static void queues_not_offered(struct vp_end *a)
 	NOT_OFFERED(ibv_create_flow(a->qp, &flow), "a flow");
 	NOT_OFFERED(ibv_create_cq_ex(ctx, &overrun), "a CQ that may overrun");
 	NOT_OFFERED(ibv_create_cq_ex(ctx, &stamps), "a CQ with timestamps");
-	ret = ibv_resize_cq(a->scq.cq, 2 * a->conf->cqe);
-	check(ret == EOPNOTSUPP, "a CQ of another size: EOPNOTSUPP (got %d)", ret);
 }
 
 /* What docs/provider.md says that there is not. */
