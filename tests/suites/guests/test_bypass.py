@@ -7,10 +7,12 @@ import re
 
 import pytest
 
-from harness import daemon, hca, lab, pairs, wait
+from harness import BUILD, daemon, hca, lab, pairs, trace, wait
 from harness.traffic import between_guests
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(180)]
+
+BENCHMARKS = BUILD / "benchmarks"
 
 # The processes of the daemon beside two guests, as the kernel calls them, and how many there are at least: the supervisor and
 # the workers, their brokers and mm pins.
@@ -71,6 +73,42 @@ def test_freeze(command, pages):
         assert len(rung) == pages, f"before: {before}\nafter: {after}"
         traffic.until_ended()
     pairs.run("guest2")
+
+
+# What a process asks dom0 for that opens the device, makes and connects two RC QPs with a CQ each, destroys them and closes the
+# device. Its queues take three arenas. The HCA of the lab has no BlueFlame, so there is one doorbell page.
+CONNECTIONS = 2
+WAITED = {
+    "CTX_OPEN": 1,
+    "UAR_ALLOC": 1,
+    "UMEM_CREATE": 3,
+    "UMEM_DESTROY": 3,
+    "CTX_CLOSE": 1,
+    "PORT_QUERY": 1,
+    "PD_ALLOC": 1,
+    "CQ_CREATE": CONNECTIONS,
+    "QP_CREATE": CONNECTIONS,
+    "QP_MODIFY": CONNECTIONS,
+    "QP_DESTROY": CONNECTIONS,
+}
+POSTED = {"QP_MODIFY": 2 * CONNECTIONS, "CQ_DESTROY": CONNECTIONS, "PD_FREE": 1, "UAR_FREE": 1}
+
+
+def test_trips():
+    """How often a program has to wait for dom0 to connect: neither more nor less than is committed here."""
+    lab.put("guest1", BENCHMARKS / "objects", to=lab.THERE)
+    found = trace.requests("guest1", "objects", "-d", "xenib0", "--count", CONNECTIONS, "--rounds", 1)
+    assert (found.waited, found.posted) == (WAITED, POSTED)
+
+
+REGISTERED = {"CTX_OPEN": 1, "PD_ALLOC": 1, "MR_REG": 3, "MR_DEREG": 3, "CTX_CLOSE": 1}
+
+
+def test_trips_registration():
+    """Of a page: cold, again, and while it is held."""
+    lab.put("guest1", BENCHMARKS / "registration", to=lab.THERE)
+    found = trace.requests("guest1", "registration", "-d", "xenib0", "--most", 1, "--rounds", 1)
+    assert (found.waited, found.posted) == (REGISTERED, {"PD_FREE": 1})
 
 
 def ring_traffic():
