@@ -155,4 +155,7 @@ void hca_log_at(const struct hca *hca, int level, const char *fmt, ...)
 			hca_log_at((hca), (level), __VA_ARGS__); \
 	} while (0)
 
+/* The internal timer, in ticks of HCA_CLOCK_KHZ. */
+uint64_t hca_ticks(const struct hca *hca);
+
 #endif

@@ -70,8 +70,8 @@ static bool fw_runs(const struct hca *hca)
 	return !hca->faults.fatal && hca->bar.nic_interface == NIC_FULL;
 }
 
-/* In ticks of HCA_CLOCK_KHZ; split so that the product does not overflow for centuries. */
-static uint64_t timer_ticks(const struct hca *hca)
+/* Split so that the product does not overflow for centuries. */
+uint64_t hca_ticks(const struct hca *hca)
 {
 	uint64_t ns = loop_now(hca->loop);
 
@@ -115,9 +115,9 @@ static uint32_t segment_read(const struct hca *hca, uint32_t off)
 	case SEG_HEALTH_SYNDROME:
 		return fw_crashed(hca) ? SYNDROME_FW_INTERNAL << 16 : 0;
 	case SEG_TIMER_HIGH:
-		return (uint32_t)(timer_ticks(hca) >> 32);
+		return (uint32_t)(hca_ticks(hca) >> 32);
 	case SEG_TIMER_LOW:
-		return (uint32_t)timer_ticks(hca);
+		return (uint32_t)hca_ticks(hca);
 	case SEG_HEALTH_COUNTER:
 		return health_counter(hca);
 	default:

@@ -62,7 +62,7 @@ static bool cq_has_room(struct cq *cq)
 }
 
 /* All but the last byte, which gives the CQE to the driver. */
-static void fill(struct mlx5_cqe64 *cqe, const struct completion *c)
+static void fill(const struct hca *hca, struct mlx5_cqe64 *cqe, const struct completion *c)
 {
 	/* CQE version 1: the user index of QP or SRQ, or, where the driver gave none, the SRQN. */
 	uint32_t srqn_uidx = c->user_index == 0xffffff && c->srqn ? c->srqn : c->user_index;
@@ -82,6 +82,7 @@ static void fill(struct mlx5_cqe64 *cqe, const struct completion *c)
 	cqe->flags_rqpn = htobe32(c->flags_rqpn);
 	cqe->imm_inval_pkey = htobe32(c->imm_inval_pkey);
 	cqe->byte_cnt = htobe32(c->byte_count);
+	cqe->timestamp = htobe64(hca_ticks(hca));
 }
 
 /* An event tells of every CQE that is there: none of them raises another one (last_notified_index). */
@@ -110,7 +111,7 @@ static bool cq_write(struct cq *cq, const struct completion *c)
 		cq_fail(cq, CQ_ERROR_ACCESS);
 		return false;
 	}
-	fill(cqe, c);
+	fill(cq->obj.hca, cqe, c);
 	__atomic_store_n(&cqe->op_own,
 			 (uint8_t)(c->opcode << 4 | (c->solicited ? 2 : 0) |
 				   (cq->pi >> cq->log_size & 1)),

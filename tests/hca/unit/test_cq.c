@@ -51,6 +51,25 @@ TEST(ownership_turns_with_the_ring)
 	fixture_free();
 }
 
+TEST(timestamps)
+{
+	const struct mlx5_cqe64 *cqe;
+	uint64_t first;
+
+	open_cq();
+	CHECK(post(0, false));
+	cqe = fixture_poll(cq);
+	REQUIRE(cqe);
+	first = be64toh(cqe->timestamp);
+	CHECK_EQ(first, hca_ticks(fix.side[0].hca));
+	loop_clock_advance(fix.loop, 2000000);
+	CHECK(post(1, false));
+	cqe = fixture_poll(cq);
+	REQUIRE(cqe);
+	CHECK_EQ(be64toh(cqe->timestamp) - first, 2 * HCA_CLOCK_KHZ);
+	fixture_free();
+}
+
 TEST(cqe_of_128_bytes)
 {
 	uint8_t *p;
