@@ -108,15 +108,33 @@ def test_processes(loaded):
     pairs.run(GUEST)
 
 
-def kill_worker():
+def kill_worker(look=lambda: None):
     """In mid-traffic: all that was posted completes, the module ends what it has."""
     ktest.run(GUEST, "death")
     hca.until_messages(100)
+    look()
     worker = daemon.worker(GUEST)
     lab.run("dom0", "kill", "-9", worker)
     guest.until_new_worker(GUEST, worker)
     said = ktest.log(GUEST)
     assert "nothing is left" in said and "not" not in said.replace("nothing", ""), said
+
+
+def imposed_on_all():
+    rows = [row for row in hca.ask("list", "qp", "--function", 0)["qp"] if row["transport"] == "RC" and row["state"] == "RTS"]
+    assert rows and all(row["sl"] == 3 and row["timeout"] in (0, *range(18, 32)) for row in rows), rows
+
+
+@pytest.mark.long
+def test_imposed(loaded):
+    """What is imposed on QPs of the guest is imposed on those of its kernel."""
+    daemon.xen_ib("set", GUEST, 0, "sl=3,min-timeout=18,ud=0")
+    try:
+        result = ktest.call(GUEST, "ud-send")
+        assert "ud-send: -95" in result.err, str(result)  # EOPNOTSUPP
+        kill_worker(imposed_on_all)
+    finally:
+        daemon.xen_ib("set", GUEST, 0, "sl=any,min-timeout=any,ud=1")
 
 
 def test_kill_worker(loaded):

@@ -101,7 +101,8 @@ def test_broken_file():
 
 def test_two():
     """Of different HCAs, the second one with a number and limits of its own."""
-    daemon.xen_ib("attach", "guest2", "hca=mlx5_1,devid=3,max-qp=9,max-mem-bytes=32M,kernel=verbs")
+    daemon.xen_ib("attach", "guest2", "hca=mlx5_1,devid=3,max-qp=9,max-mem-bytes=32M,kernel=verbs,sl=2,qp-rate=2.5G")
+    daemon.xen_ib("set", "guest2", 3, "sl=3,ud=0")
     try:
         wait.until("guest2 has both", lambda: rdma.active("guest2", "xenib3"))
         had = save.vhcas("guest2")
@@ -110,6 +111,7 @@ def test_two():
             for device in ("xenib0", "xenib3"):
                 wait.until(f"{device} is there again", lambda device=device: rdma.active("guest2", device))
         assert save.vhcas("guest2") == had
+        assert [daemon.node("guest2", 3, key) for key in ("sl", "qp-rate", "ud")] == ["3", "2.5G", "0"]
         assert rdma.devinfo("guest2", "xenib3")["max_qp"] == "9"
         pairs.run("guest2")
     finally:
