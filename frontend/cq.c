@@ -9,6 +9,14 @@
 #include "kernel/kverbs.h"
 #include "xenib.h"
 
+#define FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
+static u32 wire_flags(u32 flags)
+{
+	return (flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ? XEN_VHCA_CQ_TIMESTAMPS : 0) |
+	       (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN ? XEN_VHCA_CQ_IGNORE_OVERRUN : 0);
+}
+
 static int check_cqe(struct xenib_dev *dev, unsigned int cqe)
 {
 	if (!cqe)
@@ -18,7 +26,7 @@ static int check_cqe(struct xenib_dev *dev, unsigned int cqe)
 
 static int check_attr(struct xenib_dev *dev, const struct ib_cq_init_attr *attr)
 {
-	if (attr->flags)
+	if (attr->flags & ~(dev->cq_flags ? FLAGS : 0))
 		return xenib_refuse(dev, -EOPNOTSUPP, "a CQ with flags %#x", attr->flags);
 	return check_cqe(dev, attr->cqe);
 }
@@ -39,7 +47,8 @@ static u32 entries_of(u32 cqe)
 	return roundup_pow_of_two(cqe + 1);
 }
 
-static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size)
+static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size,
+		       u32 flags)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_CQ_CREATE,
@@ -51,6 +60,7 @@ static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entri
 			.cqes = entries,
 			.cqe_size = cqe_size,
 			.event_bit = cq->event_bit,
+			.flags = wire_flags(flags),
 		},
 	};
 	int err;
@@ -129,7 +139,7 @@ static int make(struct xenib_dev *dev, struct xenib_cq *cq, const struct ib_cq_i
 	err = take_bit(dev, cq, attr->comp_vector);
 	if (err)
 		return err;
-	err = send_create(cq->mem.ctx, cq, entries, cqe_size);
+	err = send_create(cq->mem.ctx, cq, entries, cqe_size, attr->flags);
 	if (err) {
 		xenib_events_give_bit(dev->events, cq->event_bit);
 		return err;

@@ -75,6 +75,8 @@ static int query_backend(struct xenib_dev *dev)
 		dev_err(&dev->xbdev->dev, "the backend's device attributes are invalid\n");
 		return err;
 	}
+	if (!dev->cq_flags)
+		dev->attr.core_clock_khz = 0; /* not of a backend as old as that */
 	bound_attr(&dev->attr);
 	bound_mr_size(&dev->attr);
 	dev->gid_tbl_len = dev->attr.gids;
@@ -243,6 +245,7 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->grantee = grantee;
 	dev->no_bf = !xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, 1);
 	dev->mr_umems = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_MR_UMEM, 0);
+	dev->cq_flags = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_CQ_FLAGS, 0);
 	xenib_uar_mms_init(&dev->uar_mms);
 	xenib_reg_cache_init(&dev->reg_cache, dev,
 			     xenbus_read_unsigned(xbdev->otherend,

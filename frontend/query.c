@@ -44,6 +44,10 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 		}
 	}
 	attr->fw_ver = from->fw_ver;
+	if (from->core_clock_khz) {
+		attr->hca_core_clock = from->core_clock_khz;
+		attr->timestamp_mask = S64_MAX;
+	}
 	attr->sys_image_guid = (__force __be64)from->sys_image_guid;
 	attr->max_mr_size = from->max_mr_size;
 	attr->page_size_cap = PAGE_SIZE;

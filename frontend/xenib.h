@@ -98,6 +98,7 @@ struct xenib_dev {
 	atomic_t ahs;
 	bool no_bf;                    /* the backend has no BlueFlame pages: not asked again */
 	bool mr_umems;                 /* it wants to know which umems are for MRs alone */
+	bool cq_flags;                 /* it knows them */
 	struct xenib_gfns *gfns;       /* places for doorbell pages */
 	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
 	struct xenib_uar_mms uar_mms;

@@ -14,14 +14,14 @@
 #include "verbs.h"
 
 #define MAX_CQES (1u << 22)
+#define FLAGS ((uint32_t)(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN))
 
 static bool attr_is_supported(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD))
 		return false;
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
-	    attr->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS && attr->flags & ~FLAGS)
 		return false;
 	return !(attr->wc_flags & ~(uint64_t)XENIB_CQ_WC_FLAGS);
 }

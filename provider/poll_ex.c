@@ -163,6 +163,12 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return to_xcq_ex(ibcq)->cqe->path_bits & 0x7f;
 }
 
+/* Of a completion that has failed it means nothing. */
+static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	return be64toh(to_xcq_ex(ibcq)->cqe->timestamp);
+}
+
 void xenib_cq_set_lazy(struct xenib_cq *cq, uint64_t wc_flags)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
@@ -187,4 +193,6 @@ void xenib_cq_set_lazy(struct xenib_cq *cq, uint64_t wc_flags)
 		ex->read_sl = read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		ex->read_dlid_path_bits = read_dlid_path_bits;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = read_completion_ts;
 }

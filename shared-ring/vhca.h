@@ -70,6 +70,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-mr-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  * /local/domain/0/backend/vhca/5/0/feature-posted-requests = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-cq-flags = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -129,6 +130,9 @@
  * feature-posted-requests
  *      "1": REQ_POSTED is supported. Without it a frontend does not use the flag; a backend that
  *      does not know it answers E_RESERVED.
+ * feature-cq-flags
+ *      "1": flags of CQ_CREATE are supported, and the answer to DEVICE_QUERY has core_clock_khz. Without
+ *      it a frontend uses neither; a backend that does not know the flags answers E_RESERVED.
  * personality
  *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
  *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
@@ -186,6 +190,7 @@
 #define XEN_VHCA_FIELD_FEATURE_MR_UMEM "feature-mr-umem"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_FEATURE_POSTED "feature-posted-requests"
+#define XEN_VHCA_FIELD_FEATURE_CQ_FLAGS "feature-cq-flags"
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
@@ -498,8 +503,14 @@ struct xen_vhca_mw_alloc {
 
 /*
  * CQ_CREATE: buffer (page aligned, cqes * cqe_size bytes) and doorbell record (8 bytes, 8-aligned)
- * are in umems that are not read-only.
+ * are in umems that are not read-only. flags only with feature-cq-flags:
+ * CQ_TIMESTAMPS: completions of QPs on it have the time of the HCA's free running clock, which counts
+ * core_clock_khz (of DEVICE_QUERY), also if the HCA keeps the time of day.
+ * CQ_IGNORE_OVERRUN: the HCA writes on when the CQ is full. It writes nowhere else.
  */
+#define XEN_VHCA_CQ_TIMESTAMPS (1u << 0)
+#define XEN_VHCA_CQ_IGNORE_OVERRUN (1u << 1)
+
 struct xen_vhca_cq_create {
 	xen_vhca_handle_t ctx;
 	xen_vhca_handle_t uar;
@@ -508,7 +519,7 @@ struct xen_vhca_cq_create {
 	uint32_t cqes;      /* a power of two */
 	uint32_t cqe_size;  /* 64 or 128 */
 	uint32_t event_bit; /* bit in the page of completion events, or XEN_VHCA_NO_EVENT */
-	uint32_t reserved;
+	uint32_t flags;     /* XEN_VHCA_CQ_* */
 };
 #define XEN_VHCA_NO_EVENT 0xffffffffu
 
@@ -850,6 +861,7 @@ struct xen_vhca_device_attr {
 	uint32_t cqe_version;
 	uint32_t port_type;  /* 0: InfiniBand */
 	uint32_t pkeys, gids;
+	uint32_t core_clock_khz; /* 0: not known; with feature-cq-flags alone */
 };
 
 enum xen_vhca_family { XEN_VHCA_FAMILY_MLX5 = 1 };

@@ -100,6 +100,7 @@ OFFSET(xen_vhca_rsp, status, 4);
 OFFSET(xen_vhca_rsp, hca_errno, 6);
 OFFSET(xen_vhca_rsp, u, 8);
 OFFSET(xen_vhca_device_attr, vendor_id, 56);
+OFFSET(xen_vhca_device_attr, core_clock_khz, 196);
 SIZE(xen_vhca_device_attr, 200);
 static_assert(sizeof(struct xen_vhca_device_attr) <= XEN_VHCA_PAGE_SIZE, "fits a data page");
 SIZE(xen_vhca_async_event, 16);
@@ -343,7 +344,7 @@ static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,
 {
 	const struct xen_vhca_cq_create *c = &req->u.cq_create;
 
-	if (c->reserved)
+	if (c->flags & ~(XEN_VHCA_CQ_TIMESTAMPS | XEN_VHCA_CQ_IGNORE_OVERRUN))
 		return XEN_VHCA_E_RESERVED;
 	if (!c->ctx || !c->uar)
 		return XEN_VHCA_E_HANDLE;

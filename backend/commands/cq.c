@@ -53,6 +53,7 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 	struct hca_cq_attr attr = {
 		.cqes = a->cqes,
 		.cqe_size = a->cqe_size,
+		.flags = a->flags,
 		.events = a->event_bit != XEN_VHCA_NO_EVENT,
 		.channel = -1,
 	};

@@ -50,6 +50,7 @@ struct hca_cq_attr {
 	uint64_t user;
 	struct hca_place buf, dbr;
 	uint32_t cqes, cqe_size;
+	uint32_t flags; /* XEN_VHCA_CQ_* */
 	uint32_t uar_index;
 	uint32_t vector; /* those of different ones have different event queues, if it has several */
 	bool events;     /* completion events; of a context that has events */

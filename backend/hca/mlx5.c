@@ -77,6 +77,23 @@ static int open_context(struct mlx5 *m, struct context_info *info)
 
 /* Queries */
 
+static int query_device_ex(int fd, struct ib_uverbs_ex_query_device_resp *r)
+{
+	struct ib_uverbs_ex_query_device req = { 0 };
+
+	static_assert(!(sizeof(req) % 8) && !(sizeof(*r) % 8), "multiples of 8");
+	return uverbs_write_ex(fd, IB_USER_VERBS_EX_CMD_QUERY_DEVICE, &req, sizeof(req), r,
+			       sizeof(*r));
+}
+
+/* In kHz; 0: not known. */
+static uint32_t query_clock(int fd)
+{
+	struct ib_uverbs_ex_query_device_resp r;
+
+	return query_device_ex(fd, &r) || r.hca_core_clock > UINT32_MAX ? 0 : r.hca_core_clock;
+}
+
 static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 {
 	struct mlx5 *m = to_mlx5(hca);
@@ -106,6 +123,7 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 		.max_sq_desc = m->info.max_sq_desc_sz, .max_rq_desc = m->info.max_rq_desc_sz,
 		.max_send_blocks = m->info.max_send_wqebb, .max_recv_wqes = m->info.max_recv_wr,
 		.max_srq_wqes = m->info.max_srq_recv_wr, .cqe_version = m->info.cqe_version,
+		.core_clock_khz = query_clock(m->queries),
 	};
 	/* clang-format on */
 	return 0;
@@ -114,14 +132,9 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 /* mlx5 registers dma-bufs by on-demand paging, although nothing of them is ever paged. */
 static bool has_dmabufs(int fd)
 {
-	struct ib_uverbs_ex_query_device req = { 0 };
 	struct ib_uverbs_ex_query_device_resp r;
-	int err;
 
-	static_assert(!(sizeof(req) % 8) && !(sizeof(r) % 8), "multiples of 8");
-	err = uverbs_write_ex(fd, IB_USER_VERBS_EX_CMD_QUERY_DEVICE, &req, sizeof(req), &r,
-			      sizeof(r));
-	return !err && r.odp_caps.general_caps & ODP_SUPPORT;
+	return !query_device_ex(fd, &r) && r.odp_caps.general_caps & ODP_SUPPORT;
 }
 
 static int query_port(struct hca *hca, struct xen_vhca_port_attr *attr)

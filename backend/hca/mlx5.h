@@ -70,15 +70,15 @@ int mlx5_qp_destroy(struct hca_ctx *ctx, uint32_t qp);
 int mlx5_mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid);
 
 /*
- * mlx5_queue_dmabuf.c: creation with a buffer, or a doorbell record, in a dma-buf. core is what the kernel's
- * command for other memory has, driver what the driver has.
+ * mlx5_queue_dmabuf.c: creation with a buffer, or a doorbell record, in a dma-buf, and of a CQ with flags. core
+ * is what the kernel's command for others has, driver what the driver has.
  */
 
 /* mlx5_has_queue_dmabufs - the kernel makes CQs, SRQs and QPs in dma-bufs. fd: a context. */
 bool mlx5_has_queue_dmabufs(int fd);
-int mlx5_cq_create_dmabuf(int fd, const struct hca_cq_attr *attr,
-			  const struct ib_uverbs_create_cq *core,
-			  const struct mlx5_ib_create_cq *driver, struct hca_obj *cq);
+int mlx5_cq_create_ioctl(int fd, const struct hca_cq_attr *attr,
+			 const struct ib_uverbs_create_cq *core,
+			 const struct mlx5_ib_create_cq *driver, struct hca_obj *cq);
 int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 			   const struct ib_uverbs_create_srq *core,
 			   const struct mlx5_ib_create_srq *driver, struct hca_obj *srq);

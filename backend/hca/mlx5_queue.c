@@ -45,8 +45,8 @@ int mlx5_cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct h
 
 	if (attr->uar_index > UINT16_MAX) /* wider than the kernel's interface */
 		return -EOVERFLOW;
-	if (in_dmabuf(&attr->buf, &attr->dbr))
-		return mlx5_cq_create_dmabuf(fd_of(ctx), attr, &req, &driver, cq);
+	if (in_dmabuf(&attr->buf, &attr->dbr) || attr->flags)
+		return mlx5_cq_create_ioctl(fd_of(ctx), attr, &req, &driver, cq);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_CQ, MSG(req, driver),
 			   MSG(rsp, result));
 	if (err)

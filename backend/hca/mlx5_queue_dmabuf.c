@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mlx5_queue_dmabuf.c - CQs, SRQs and QPs whose buffers and doorbell records are in dma-bufs.
+ * mlx5_queue_dmabuf.c - CQs, SRQs and QPs whose buffers and doorbell records are in dma-bufs, and CQs with flags.
  *
  * Linux takes these by ioctl alone, as attributes that describe a buffer: CQs and QPs from 7.2 on, SRQs
  * from 7.3 on. The structures of the older commands say all the rest, so they are what a queue is made
@@ -86,9 +86,15 @@ bool mlx5_has_queue_dmabufs(int fd)
 		     CREATE_SRQ_DBR);
 }
 
-int mlx5_cq_create_dmabuf(int fd, const struct hca_cq_attr *attr,
-			  const struct ib_uverbs_create_cq *core,
-			  const struct mlx5_ib_create_cq *driver, struct hca_obj *cq)
+static uint64_t cq_flags(uint32_t flags)
+{
+	return (flags & XEN_VHCA_CQ_TIMESTAMPS ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0) |
+	       (flags & XEN_VHCA_CQ_IGNORE_OVERRUN ? IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN : 0);
+}
+
+int mlx5_cq_create_ioctl(int fd, const struct hca_cq_attr *attr,
+			 const struct ib_uverbs_create_cq *core,
+			 const struct mlx5_ib_create_cq *driver, struct hca_obj *cq)
 {
 	struct mlx5_ib_create_cq_resp result = { 0 };
 	struct args a = { .n = 0 };
@@ -100,6 +106,8 @@ int mlx5_cq_create_dmabuf(int fd, const struct hca_cq_attr *attr,
 	put(&a, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, sizeof(core->user_handle), core->user_handle);
 	put(&a, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, sizeof(core->comp_vector), core->comp_vector);
 	put_pointer(&a, UVERBS_ATTR_CREATE_CQ_RESP_CQE, sizeof(cqes), &cqes);
+	if (attr->flags)
+		put(&a, UVERBS_ATTR_CREATE_CQ_FLAGS, 8, cq_flags(attr->flags));
 	put_pointer(&a, UVERBS_ATTR_UHW_IN, sizeof(*driver), driver);
 	put_pointer(&a, UVERBS_ATTR_UHW_OUT, sizeof(result), &result);
 	put_place(&a, CREATE_CQ_BUF, &attr->buf, &a.buf);

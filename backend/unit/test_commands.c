@@ -128,6 +128,9 @@ static void handles(void)
 	req.u.cq_create.uar = p.uar;
 	req.u.cq_create.dbr.umem = q.umem;
 	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_CONTEXT);
+	req.u.cq_create.dbr.umem = p.umem;
+	req.u.cq_create.flags = XEN_VHCA_CQ_TIMESTAMPS;
+	CHECK(!fixture_do(&fix, &req) && fix.fake.cq_flags == XEN_VHCA_CQ_TIMESTAMPS);
 
 	req = example_request(XEN_VHCA_OP_QP_CREATE);
 	req.u.qp_create.pd = p.pd;

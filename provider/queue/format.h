@@ -159,9 +159,14 @@ struct xenib_cqe {
 	__be32 imm; /* or the invalidated key, or the P_Key's index */
 	u8 reserved3[4];
 	__be32 byte_count;
-	u8 reserved4[6];
-	u8 vendor_syndrome; /* of errors */
-	u8 syndrome;        /* of errors: XENIB_SYNDROME_* */
+	union {
+		__be64 timestamp; /* of the HCA's clock */
+		struct {
+			u8 reserved4[6];
+			u8 vendor_syndrome; /* of errors */
+			u8 syndrome;        /* of errors: XENIB_SYNDROME_* */
+		};
+	};
 	__be32 opcode_qpn;
 	__be16 wqe_counter;
 	u8 signature;
@@ -206,6 +211,7 @@ static_assert(sizeof(struct xenib_klm_seg) == 16, "format");
 static_assert(sizeof(struct xenib_srq_next_seg) == 16, "format");
 static_assert(sizeof(struct xenib_cqe) == XENIB_CQE_SIZE, "format");
 static_assert(offsetof(struct xenib_cqe, uidx) == 32, "format");
+static_assert(offsetof(struct xenib_cqe, timestamp) == 48, "format");
 static_assert(offsetof(struct xenib_cqe, syndrome) == 55, "format");
 
 #endif

@@ -40,6 +40,8 @@ void fake_hca_complete(struct fake_hca_cq *hca, const struct fake_cqe *cqe)
 	put32(at + 32, 0x5a000000 | cqe->uidx);
 	put32(at + 36, cqe->imm);
 	put32(at + 44, cqe->bytes);
+	put32(at + 48, 0x12345678);
+	put32(at + 52, cqe->wqe);
 	if (cqe->opcode == 13 || cqe->opcode == 14) {
 		at[54] = cqe->vendor;
 		at[55] = cqe->syndrome;

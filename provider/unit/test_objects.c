@@ -352,7 +352,7 @@ static void not_offered(void)
 	};
 	struct ibv_cq_init_attr_ex cq_attr = {
 		.cqe = 1,
-		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 	};
 	struct ibv_srq_init_attr_ex srq = {
 		.attr = { .max_wr = 1 },
@@ -383,7 +383,7 @@ static void not_offered(void)
 	CHECK(!xenib_create_cq_ex(context, &cq_attr) && errno == EOPNOTSUPP);
 	cq_attr.wc_flags = 0;
 	cq_attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
-	cq_attr.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	cq_attr.flags = 1u << 31;
 	CHECK(!xenib_create_cq_ex(context, &cq_attr) && errno == EOPNOTSUPP);
 
 	CHECK(!xenib_create_srq_ex(context, &srq) && errno == EOPNOTSUPP);

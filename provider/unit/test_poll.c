@@ -168,6 +168,7 @@ static void check_lazy(struct ibv_cq_ex *ex, struct ibv_qp *qp, const struct wan
 	}
 
 	CHECK(ibv_wc_read_opcode(ex) == w->opcode && ibv_wc_read_byte_len(ex) == 0x10203);
+	CHECK(ibv_wc_read_completion_ts(ex) >> 32 == 0x12345678);
 	if (w->send)
 		return;
 	CHECK(ibv_wc_read_src_qp(ex) == 0x778899 && ibv_wc_read_slid(ex) == 0x4321);

@@ -204,6 +204,8 @@ static void queues(void)
 	BREAK(UAR_ALLOC, uar_alloc.gfn, XEN_VHCA_FRAMES, E_ARG);
 	BREAK(UAR_ALLOC, uar_alloc.gfn, XEN_VHCA_FRAMES - 1, OK);
 	BREAK(CQ_CREATE, cq_create.uar, 0, E_HANDLE);
+	BREAK(CQ_CREATE, cq_create.flags, 3, OK);
+	BREAK(CQ_CREATE, cq_create.flags, 4, E_RESERVED);
 	BREAK(CQ_CREATE, cq_create.cqes, 0, E_ARG);
 	BREAK(CQ_CREATE, cq_create.cqes, 255, E_ARG);
 	BREAK(CQ_CREATE, cq_create.cqes, 1u << 22, OK);

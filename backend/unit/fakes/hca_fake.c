@@ -396,6 +396,7 @@ static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct
 	use_queue(C, &o, &attr->buf, &attr->dbr, (uint64_t)attr->cqes * attr->cqe_size);
 	must(!attr->events || C->completions.fd >= 0, "events in a context without");
 	must(attr->uar_index, "CQ without UAR");
+	C->fake->cq_flags = attr->flags;
 	if (attr->channel >= 0) {
 		must(attr->events, "a channel for no events");
 		o.channel = attr->channel;

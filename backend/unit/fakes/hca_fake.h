@@ -19,6 +19,7 @@ struct fake_hca {
 	struct hca hca;
 	struct fake_ctx_list open;
 	struct fake_queue port;
+	uint32_t cq_flags; /* of the CQ made last */
 	int fail_in;       /* the n-th creation (or P_Key) from now fails; 0: none */
 	unsigned int live; /* objects */
 	unsigned int contexts;

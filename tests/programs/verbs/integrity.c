@@ -205,9 +205,9 @@ void transfer(struct vp_end *from, struct vp_end *to, const struct message *m)
 int main(int argc, char **argv)
 {
 	const struct check_table tables[] = {
-		integrity_transfer, integrity_memory, integrity_remap,
-		integrity_order,    integrity_xrc,    integrity_mw,
-		integrity_dmabuf,   integrity_rereg,  integrity_resize,
+		integrity_transfer, integrity_memory, integrity_remap,  integrity_order,
+		integrity_xrc,      integrity_mw,     integrity_dmabuf, integrity_rereg,
+		integrity_resize,   integrity_cq,
 	};
 
 	vp_load_providers();

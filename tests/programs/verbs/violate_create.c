@@ -227,13 +227,10 @@ static void destroy_in_use(const void *arg)
 static void queues_not_offered(struct vp_end *a)
 {
 	struct ibv_context *ctx = a->dev->ctx;
-	struct ibv_cq_init_attr_ex overrun = {
+	struct ibv_cq_init_attr_ex stamps = {
 		.cqe = 1,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 	};
-	struct ibv_cq_init_attr_ex stamps = { .cqe = 1,
-					      .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP };
 	struct ibv_xrcd_init_attr xrcd = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
 		.fd = -1,
@@ -260,8 +257,7 @@ static void queues_not_offered(struct vp_end *a)
 	NOT_OFFERED(ibv_create_qp_ex(ctx, &qp), "a QP for TSO");
 	NOT_OFFERED(ibv_open_xrcd(ctx, &xrcd), "an XRC domain");
 	NOT_OFFERED(ibv_create_flow(a->qp, &flow), "a flow");
-	NOT_OFFERED(ibv_create_cq_ex(ctx, &overrun), "a CQ that may overrun");
-	NOT_OFFERED(ibv_create_cq_ex(ctx, &stamps), "a CQ with timestamps");
+	NOT_OFFERED(ibv_create_cq_ex(ctx, &stamps), "a CQ with the time of day");
 }
 
 /* What docs/provider.md says that there is not. */
