@@ -15,7 +15,7 @@ LIMIT_SECONDS = 60  # of a test that names none by pytest.mark.timeout
 # What a machine has: more, if a test is among the selected that needs it. So it is started once.
 NATIVE_MACHINE = ["--hcas", "2"]
 GUESTS_MACHINE = ["--hcas", "2", "--guests", "2", "--spare", "2520", "--iommu"]
-USER_LANDS = ["--user-land", "debian12", "--user-land", "sid"]
+USER_LANDS = ["--user-land", "debian12", "--user-land", "sid", "--user-land", "pyverbs"]
 TWO_MACHINES = ["--machines", "2", "--guests", "1", "--sm"]
 
 MACHINE = pytest.StashKey()  # of the session

@@ -28,6 +28,7 @@ root_key() {
 		packages_of "$1"
 		declare -f make_root
 		[ "$1" != tools ] || declare -f keep_checkpatch keep_plugin_header
+		[ "$1" != user-pyverbs ] || declare -f keep_pyverbs_tests
 	} | short_hash
 }
 
@@ -109,6 +110,18 @@ keep_plugin_header() {
 	rm -f "$archive"
 }
 
+# keep_pyverbs_tests ROOT MIRROR: the tests are among the documentation of a package, which roots are without.
+keep_pyverbs_tests() {
+	local version archive=$1/tmp/pyverbs.deb folder=$1/tmp/pyverbs
+	# shellcheck disable=SC2016 # for dpkg-query
+	version=$(chroot "$1" dpkg-query -W -f '${Version}' python3-pyverbs)
+	/usr/lib/apt/apt-helper download-file "$2/pool/main/r/rdma-core/python3-pyverbs_${version#*:}_amd64.deb" "$archive" &&
+		dpkg-deb -x "$archive" "$folder" &&
+		mv "$folder/usr/share/doc/rdma-core/tests" "$1/opt/pyverbs" &&
+		find "$1/opt/pyverbs" -name '*.gz' -exec gunzip {} + &&
+		rm -rf "$archive" "$folder"
+}
+
 # make_whole_root NAME DESTINATION MIRROR
 make_whole_root() {
 	if [ "$SUITE" = sid ]; then
@@ -116,6 +129,7 @@ make_whole_root() {
 	else
 		make_root "$@"
 	fi
+	[ "$1" != user-pyverbs ] || keep_pyverbs_tests "$2" "$3"
 	[ "$1" = tools ] || return 0
 	keep_checkpatch "$2"
 	keep_plugin_header "$2" "$3"

@@ -2,7 +2,7 @@
 # User lands of other releases, which guests can run as containers: a root each, with a compiler, and a disk of it.
 # shellcheck shell=bash
 
-readonly KNOWN_USER_LANDS=(debian12 sid)
+readonly KNOWN_USER_LANDS=(debian12 sid pyverbs)
 
 # make_unstable_root NAME DESTINATION MIRROR: as make_root, but unstable has no backports, which are the last argument there. Its index
 # says that it is good for a week, but a mirror may stand still.

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""rdma-core's own tests of verbs by pyverbs (lab up --user-land pyverbs), in dom0 and in a guest by both personalities: what dom0 passes
+a guest passes, too, but for what is said here."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from harness import TESTS, guest, lab
+
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("user_lands"), pytest.mark.timeout(900)]
+
+RUN = TESTS / "suites" / "guests" / "pyverbs-run"
+MODULES = ["addr", "cq", "cqex", "device", "fork", "pd", "qp"]
+
+# What dom0 passes and a guest need not, and why, by device.
+XRC = "guests have no XRC"
+CREATION_FLAGS = "the test chooses flags of a QP at random, of which guests have none"
+NOT_IN_GUESTS = {
+    guest.DEVICE: {
+        "tests.test_cqex.CqExTestCase.test_xrc_traffic_cq_ex": XRC,
+        "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
+    },
+    guest.MLX5: {
+        "tests.test_cqex.CqExTestCase.test_xrc_traffic_cq_ex": XRC,
+        "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
+    },
+}
+
+
+def results(where, device):
+    """Of each test: how it ended, and why."""
+    land = ["/lab/user-land", "pyverbs"]
+    lab.run(where, *land, "true")
+    if device == guest.DEVICE:
+        lab.run(where, "cd /user/pyverbs && cp /etc/libibverbs.d/xenib.driver etc/libibverbs.d && cp /usr/lib/*/libibverbs/libxenib-*.so usr/lib/*/libibverbs")
+    lab.put(where, RUN, to="/user/pyverbs/root")
+    said = lab.call(where, *land, "python3", "/root/pyverbs-run", device, *(f"test_{name}" for name in MODULES)).out
+    lines = [line.split(" ", 2) for line in said.splitlines() if line.startswith("@")]
+    return {name: (result[1:], why) for result, name, why in (line + [""] * (3 - len(line)) for line in lines)}
+
+
+@pytest.fixture(scope="module")
+def ran(user_lands):
+    """Of all tests, by device; dom0's by None. All run at once."""
+    with guest.mlx5_devices(["guest2"]), ThreadPoolExecutor() as threads:
+        asked = {None: ("dom0", "mlx5_0"), guest.DEVICE: ("guest1", guest.DEVICE), guest.MLX5: ("guest2", guest.MLX5)}
+        running = {device: threads.submit(results, *where) for device, where in asked.items()}
+        yield {device: future.result() for device, future in running.items()}
+
+
+def test_dom0(ran):
+    """The HCA model has what the stock driver tells of it."""
+    failed = {name: why for name, (result, why) in ran[None].items() if result == "fail"}
+    assert not failed
+    assert sum(result == "ok" for result, why in ran[None].values()) > 40
+
+
+@pytest.mark.parametrize("device", list(NOT_IN_GUESTS))
+def test_as_dom0(ran, device):
+    known = NOT_IN_GUESTS[device]
+    passed = {name for name, (result, why) in ran[None].items() if result == "ok"}
+    mine = ran[device]
+    for name in sorted(ran[None]):
+        print(f"{name}: {' '.join(ran[None][name])} | {' '.join(mine.get(name, ['absent']))}")
+    assert {name: mine.get(name) for name in passed - known.keys() if mine.get(name, ["absent"])[0] != "ok"} == {}
