@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	const struct check_table tables[] = {
 		forge_handles, forge_process, forge_addresses, forge_sizes,
 		forge_memory,  forge_mmap,    forge_buffers,   forge_ioctl,
-		forge_races,   forge_random,  forge_mlx5,      forge_resize,
+		forge_races,   forge_random,  forge_resize,    forge_mlx5,
 	};
 
 	vp_load_providers();
