@@ -47,6 +47,15 @@ static bool sent(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struct xeni
 	return true;
 }
 
+/* Octets that a datagram begins with, and that the HCA has not written. */
+static u32 skipped(const struct xenib_kqp *kqp, const struct xenib_cqe *cqe)
+{
+	if (kqp->qp->ibqp.qp_type != IB_QPT_UD ||
+	    xenib_source_has_grh(be32_to_cpu(READ_ONCE(cqe->flags_qpn))))
+		return 0;
+	return sizeof(struct ib_grh);
+}
+
 /*
  * The WR that a message was received with: they complete in their order.
  * bytes, fits: as xenib_krecvs_take()
@@ -54,18 +63,19 @@ static bool sent(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, struct xeni
 static bool received(struct xenib_kqp *kqp, const struct xenib_cqe *cqe, u32 bytes, u64 *wr_id,
 		     bool *fits)
 {
+	u32 skip = skipped(kqp, cqe);
 	struct xenib_rq *rq = &kqp->q.rq;
 	u32 index;
 
 	if (kqp->q.srq)
-		return xenib_ksrq_take(kqp->q.srq, be16_to_cpu(READ_ONCE(cqe->wqe_counter)), bytes,
-				       wr_id, fits);
+		return xenib_ksrq_take(kqp->q.srq, be16_to_cpu(READ_ONCE(cqe->wqe_counter)), skip,
+				       bytes, wr_id, fits);
 	/* Pairs with xenib_post_recv(). */
 	if (smp_load_acquire(&rq->head) == rq->tail)
 		return false;
 	index = rq->tail & rq->mask;
 	*wr_id = rq->wr_id[index];
-	*fits = xenib_krecvs_take(&kqp->recvs, index, bytes);
+	*fits = xenib_krecvs_take(&kqp->recvs, index, skip, bytes);
 	WRITE_ONCE(rq->tail, rq->tail + 1);
 	return true;
 }

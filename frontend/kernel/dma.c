@@ -2,9 +2,8 @@
 /*
  * dma.c - DMA of the kernel's consumers: data is copied through the pool, as swiotlb does.
  *
- * What is mapped to be sent is not copied yet (origin.h). A mapping that the HCA writes is, when it
- * is mapped: a message that is shorter than its buffer must
- * not show what was in the pool before. A list is in one piece in the pool, or, if there is no such
+ * What is mapped is copied neither then nor at its end, but when it is used (origin.h); a mapping
+ * for both directions is, at both. A list is in one piece in the pool, or, if there is no such
  * place, in several.
  *
  * The RDMA core maps a process's memory by the same operations (ib_umem_get()). Its pages are
@@ -40,8 +39,8 @@ static dma_addr_t map_phys(struct device *dev, phys_addr_t phys, size_t size,
 	if (!addr)
 		return xenib_pool_is_dead(pool) ? XENIB_POOL_NOWHERE : DMA_MAPPING_ERROR;
 	xenib_origin_note(pool, addr, phys_to_virt(phys), size, dir == DMA_TO_DEVICE);
-	if (dir != DMA_TO_DEVICE)
-		xenib_origin_copy_in(pool, addr, size);
+	if (dir == DMA_BIDIRECTIONAL)
+		xenib_origin_share(pool, addr, size);
 	return addr;
 }
 
@@ -55,7 +54,7 @@ static void unmap_phys(struct device *dev, dma_addr_t addr, size_t size,
 	if (xenib_pool_is_nowhere(addr) || WARN_ON_ONCE(!xenib_pool_has(addr)))
 		return;
 	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
-		xenib_origin_copy_out(pool, addr, size);
+		xenib_origin_copy_shared(pool, addr, size);
 	xenib_pool_free(pool, addr, size);
 }
 
@@ -67,7 +66,7 @@ static void sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
 			 enum dma_data_direction dir)
 {
 	if (xenib_pool_has(addr) && dir != DMA_TO_DEVICE)
-		xenib_origin_copy_out(pool_of(dev), addr, size);
+		xenib_origin_copy_shared(pool_of(dev), addr, size);
 }
 
 static void sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
@@ -187,8 +186,8 @@ static int map_sg(struct device *dev, struct scatterlist *list, int count,
 	if (!pieces)
 		return -ENOMEM;
 	xenib_origin_note_list(pool, list, pieces, dir == DMA_TO_DEVICE);
-	if (dir != DMA_TO_DEVICE)
-		copy_list(pool, list, bytes_of(list, count), xenib_origin_copy_in);
+	if (dir == DMA_BIDIRECTIONAL)
+		copy_list(pool, list, bytes_of(list, count), xenib_origin_share);
 	return pieces;
 }
 
@@ -202,7 +201,7 @@ static void unmap_sg(struct device *dev, struct scatterlist *list, int count,
 	if (!xenib_pool_has(sg_dma_address(list)))
 		return;
 	if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
-		copy_list(pool, list, bytes, xenib_origin_copy_out);
+		copy_list(pool, list, bytes, xenib_origin_copy_shared);
 	free_list(pool, list, bytes);
 }
 
@@ -210,7 +209,7 @@ static void sync_sg_for_cpu(struct device *dev, struct scatterlist *list, int co
 			    enum dma_data_direction dir)
 {
 	if (xenib_pool_has(sg_dma_address(list)) && dir != DMA_TO_DEVICE)
-		copy_list(pool_of(dev), list, bytes_of(list, count), xenib_origin_copy_out);
+		copy_list(pool_of(dev), list, bytes_of(list, count), xenib_origin_copy_shared);
 }
 
 static void sync_sg_for_device(struct device *dev, struct scatterlist *list, int count,

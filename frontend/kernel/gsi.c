@@ -177,7 +177,7 @@ static int post_one_recv(struct xenib_gsi_qp *q, const struct ib_recv_wr *wr)
 		return -ENOMEM;
 	q->recvs[q->recv_head++ & q->recv_mask] = (struct xenib_gsi_recv){
 		.wr_id = wr->wr_id,
-		.at = xenib_pool_kva(&q->gsi->kernel->pool, sge->addr),
+		.addr = sge->addr,
 	};
 	return 0;
 }
@@ -212,6 +212,16 @@ static bool take_recv(struct xenib_gsi_qp *q, struct xenib_gsi_recv *recv, bool 
 	return any;
 }
 
+/* As the HCA would write it, and whoever polls would copy it. */
+static void put_mad(struct xenib_pool *pool, u64 addr, const struct xen_vhca_mad *mad)
+{
+	u8 *at = xenib_pool_kva(pool, addr);
+
+	memcpy(at, mad->grh, GRH_SIZE);
+	memcpy(at + GRH_SIZE, mad->mad, XEN_VHCA_MAD_SIZE);
+	xenib_origin_copy_out(pool, addr, RECV_SIZE);
+}
+
 /* What the backend says of it is taken as it would be from the fabric: ib_mad trusts none of it. */
 static void deliver(struct xenib_gsi *gsi, const struct xen_vhca_mad *mad)
 {
@@ -234,8 +244,7 @@ static void deliver(struct xenib_gsi *gsi, const struct xen_vhca_mad *mad)
 	}
 	if (mad->pkey_index < gsi->kernel->ctx.dev->pkey_tbl_len)
 		wc.pkey_index = mad->pkey_index;
-	memcpy(recv.at, mad->grh, GRH_SIZE);
-	memcpy(recv.at + GRH_SIZE, mad->mad, XEN_VHCA_MAD_SIZE);
+	put_mad(&gsi->kernel->pool, recv.addr, mad);
 	wc.wr_id = recv.wr_id;
 	complete_wr(q, q->recv_cq, &wc);
 }

@@ -30,7 +30,7 @@ struct xenib_gsi_send {
 
 struct xenib_gsi_recv {
 	u64 wr_id;
-	u8 *at; /* in the pool: room for a GRH and a MAD */
+	u64 addr; /* in the pool: room for a GRH and a MAD */
 };
 
 /* QP 1 or 0. Both queues are rings with free running indices. */

@@ -237,10 +237,11 @@ void xenib_ksrq_exit(struct xenib_srq *srq);
 
 /**
  * xenib_ksrq_take() - xenib_srq_take(), with interrupts off.
- * @bytes: of the message, as xenib_krecvs_take()
+ * @skip, @bytes: of the message, as xenib_krecvs_take()
  * @fits: as that
  */
-bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 bytes, u64 *wr_id, bool *fits);
+bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 skip, u32 bytes, u64 *wr_id,
+		     bool *fits);
 
 /* mr.c */
 

@@ -176,7 +176,7 @@ int xenib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *list, int count, uns
 			kmr->count++;
 		}
 		piece_end = end;
-		xenib_origin_fetch(&kmr->mr.ctx->dev->kernel->pool, addr, end - addr);
+		xenib_origin_share(&kmr->mr.ctx->dev->kernel->pool, addr, end - addr);
 		if (!i)
 			ibmr->iova = addr;
 		ibmr->length += end - addr;

@@ -85,9 +85,29 @@ static void copy_mapped(const struct xenib_origin *origin, size_t skip, void *co
 	}
 }
 
-/* Of what is mapped to be sent, and of what is mapped to be written */
-static void copy_range(struct xenib_pool *pool, u64 addr, size_t size, bool in, bool sent,
-		       bool written)
+/* What a granule is mapped for */
+enum kind { SENT = 1, WRITTEN = 2, SHARED = 4, ALL = SENT | WRITTEN | SHARED };
+
+static enum kind kind_of(const struct xenib_origin *origin)
+{
+	if (origin->is_sent)
+		return SENT;
+	return origin->is_shared ? SHARED : WRITTEN;
+}
+
+/* How many octets, from there in the granule on, are of one mapping and one kind. */
+static size_t run_of(const struct xenib_origin *origin, size_t skip, size_t most)
+{
+	size_t end = GRANULE;
+
+	most = min(most, origin->left - skip);
+	while (end < skip + most && kind_of(origin + end / GRANULE) == kind_of(origin))
+		end += GRANULE;
+	return min(most, end - skip);
+}
+
+/* Of what is of these kinds */
+static void copy_range(struct xenib_pool *pool, u64 addr, size_t size, bool in, unsigned int kinds)
 {
 	const struct xenib_origin *origin;
 	size_t skip, part;
@@ -95,29 +115,48 @@ static void copy_range(struct xenib_pool *pool, u64 addr, size_t size, bool in, 
 	for (; size && xenib_pool_has_place(pool, addr); addr += part, size -= part) {
 		origin = xenib_pool_origin(pool, addr);
 		skip = addr & (GRANULE - 1);
-		if (skip >= origin->left) {
-			part = min(size, GRANULE - skip);
+		part = min(size, GRANULE - skip);
+		if (skip >= origin->left || !(kind_of(origin) & kinds))
 			continue;
-		}
-		part = min(size, origin->left - skip);
-		if (origin->is_sent ? sent : written)
-			copy_mapped(origin, skip, xenib_pool_kva(pool, addr), part, in);
+		part = run_of(origin, skip, size);
+		copy_mapped(origin, skip, xenib_pool_kva(pool, addr), part, in);
 	}
 }
 
 void xenib_origin_copy_in(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	copy_range(pool, addr, size, true, true, true);
+	copy_range(pool, addr, size, true, ALL);
 }
 
 void xenib_origin_copy_out(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	copy_range(pool, addr, size, false, false, true);
+	copy_range(pool, addr, size, false, WRITTEN | SHARED);
+}
+
+void xenib_origin_copy_shared(struct xenib_pool *pool, u64 addr, size_t size)
+{
+	copy_range(pool, addr, size, false, SHARED);
 }
 
 void xenib_origin_fetch(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	copy_range(pool, addr, size, true, true, false);
+	copy_range(pool, addr, size, true, SENT | WRITTEN);
+}
+
+void xenib_origin_share(struct xenib_pool *pool, u64 addr, size_t size)
+{
+	u64 end = addr + size;
+	struct xenib_origin *origin;
+
+	copy_range(pool, addr, size, true, SENT);
+	for (addr = round_down(addr, GRANULE); addr < end && xenib_pool_has_place(pool, addr);
+	     addr += GRANULE) {
+		origin = xenib_pool_origin(pool, addr);
+		if (!origin->left || kind_of(origin) != WRITTEN)
+			continue;
+		copy_range(pool, addr, GRANULE, true, WRITTEN);
+		origin->is_shared = true;
+	}
 }
 
 bool xenib_origin_is_written(struct xenib_pool *pool, u64 addr)

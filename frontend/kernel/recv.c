@@ -31,7 +31,7 @@ void xenib_krecvs_note(struct xenib_krecvs *recvs, u32 index, const struct ib_re
 	memset(sges, 0, recvs->max_sge * sizeof(*sges));
 	for (i = 0; i < wr->num_sge; i++) {
 		sges[i] = wr->sg_list[i];
-		/* A region's addresses are not the pool's. It is copied when its mapping ends. */
+		/* A region's addresses are not the pool's. What it has is shared. */
 		if (unlikely(sges[i].lkey != XENIB_POOL_LKEY))
 			sges[i].addr = 0;
 		room += sges[i].length;
@@ -39,16 +39,17 @@ void xenib_krecvs_note(struct xenib_krecvs *recvs, u32 index, const struct ib_re
 	recvs->rooms[index] = min_t(u64, room, U32_MAX);
 }
 
-bool xenib_krecvs_take(const struct xenib_krecvs *recvs, u32 index, u32 bytes)
+bool xenib_krecvs_take(const struct xenib_krecvs *recvs, u32 index, u32 skip, u32 bytes)
 {
 	const struct ib_sge *sge = recvs->sges + (size_t)index * recvs->max_sge;
-	u32 part;
+	u32 part, left;
 
 	if (bytes > recvs->rooms[index])
 		return false;
-	for (; bytes; bytes -= part, sge++) {
+	for (; bytes; bytes -= part, skip -= left, sge++) {
 		part = min(bytes, sge->length);
-		xenib_origin_copy_out(recvs->pool, sge->addr, part);
+		left = min(skip, part);
+		xenib_origin_copy_out(recvs->pool, sge->addr + left, part - left);
 	}
 	return true;
 }

@@ -30,10 +30,12 @@ void xenib_krecvs_note(struct xenib_krecvs *recvs, u32 index, const struct ib_re
 
 /**
  * xenib_krecvs_take() - a message has come by it, which is copied. Before the index is used again.
+ * @skip: octets at its begin that the HCA has left as they were: of a datagram without a GRH the
+ *        place of that
  * @bytes: any value; 0: there is nothing to be copied
  *
  * Return: false if it had no room for so many.
  */
-bool xenib_krecvs_take(const struct xenib_krecvs *recvs, u32 index, u32 bytes);
+bool xenib_krecvs_take(const struct xenib_krecvs *recvs, u32 index, u32 skip, u32 bytes);
 
 #endif

@@ -16,7 +16,8 @@ static struct xenib_ksrq *ksrq_of(struct xenib_srq_queue *q)
 	return container_of(q, struct xenib_ksrq, q);
 }
 
-bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 bytes, u64 *wr_id, bool *fits)
+bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 skip, u32 bytes, u64 *wr_id,
+		     bool *fits)
 {
 	struct xenib_ksrq *k = ksrq_of(q);
 	bool took;
@@ -25,7 +26,7 @@ bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 bytes, u64 *wr_id
 	spin_lock(&k->lock);
 	took = xenib_srq_take(q, index, wr_id);
 	if (took)
-		*fits = xenib_krecvs_take(&k->recvs, index, bytes);
+		*fits = xenib_krecvs_take(&k->recvs, index, skip, bytes);
 	spin_unlock(&k->lock);
 	return took;
 }

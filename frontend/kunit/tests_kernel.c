@@ -351,7 +351,7 @@ static void test_origin_written(struct kunit *test)
 	unmap(test, &b);
 }
 
-/* What is mapped to be sent is copied to the pool alone. When it is posted, nothing else is. */
+/* What is mapped to be sent is copied to the pool alone. */
 static void test_origin_sent(struct kunit *test)
 {
 	struct xenib_pool *pool = of(test)->pool;
@@ -362,16 +362,69 @@ static void test_origin_sent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, xenib_origin_is_written(pool, sent.addr));
 	write_copy(test, &sent);
 	write_copy(test, &written);
-	forget(&written);
 	xenib_origin_fetch(pool, sent.addr, 6 * GRANULE);
 	KUNIT_EXPECT_TRUE(test, same(test, &sent, 0, ODD));
-	KUNIT_EXPECT_FALSE(test, same(test, &written, 0, ODD));
-	KUNIT_EXPECT_TRUE(test, untouched(&written, 0, ODD));
+	KUNIT_EXPECT_TRUE(test, same(test, &written, 0, ODD));
+	write_copy(test, &written);
 
 	forget(&sent);
 	xenib_origin_copy_out(pool, sent.addr, 6 * GRANULE);
 	KUNIT_EXPECT_TRUE(test, untouched(&sent, 0, ODD));
 	KUNIT_EXPECT_TRUE(test, same(test, &written, 0, ODD));
+	unmap(test, &sent);
+	unmap(test, &written);
+}
+
+/*
+ * What a region has is in the pool as it is in memory, and is copied back without a word of the
+ * HCA; granules that no region has are not.
+ */
+static void test_origin_shared(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct mapping sent, written;
+	u8 *before = kunit_kmalloc(test, ODD, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, before);
+	map(test, &sent, ODD, true);
+	map(test, &written, ODD, false);
+	write_copy(test, &sent);
+	write_copy(test, &written);
+	xenib_origin_share(pool, sent.addr, ODD);
+	KUNIT_EXPECT_TRUE(test, same(test, &sent, 0, ODD));
+	xenib_origin_share(pool, written.addr + GRANULE + 5, 10);
+	KUNIT_EXPECT_FALSE(test, same(test, &written, 0, GRANULE));
+	KUNIT_EXPECT_TRUE(test, same(test, &written, GRANULE, GRANULE));
+	KUNIT_EXPECT_FALSE(test, same(test, &written, 2 * GRANULE, ODD - 2 * GRANULE));
+
+	write_copy(test, &sent);
+	write_copy(test, &written);
+	forget(&sent);
+	forget(&written);
+	xenib_origin_copy_shared(pool, sent.addr, 6 * GRANULE);
+	KUNIT_EXPECT_TRUE(test, untouched(&sent, 0, ODD));
+	KUNIT_EXPECT_TRUE(test, untouched(&written, 0, GRANULE));
+	KUNIT_EXPECT_TRUE(test, same(test, &written, GRANULE, GRANULE));
+	KUNIT_EXPECT_TRUE(test, untouched(&written, 2 * GRANULE, ODD - 2 * GRANULE));
+
+	/* What it has is there already, when another one, or a WR, has it, too. */
+	write_copy(test, &written);
+	memcpy(before, copy_of(test, &written), ODD);
+	xenib_origin_share(pool, written.addr + GRANULE, GRANULE);
+	xenib_origin_fetch(pool, written.addr + GRANULE, GRANULE);
+	KUNIT_EXPECT_MEMEQ(test, copy_of(test, &written), before, ODD);
+	xenib_origin_fetch(pool, written.addr, ODD);
+	KUNIT_EXPECT_TRUE(test, same(test, &written, 0, GRANULE));
+	KUNIT_EXPECT_MEMEQ(test, copy_of(test, &written) + GRANULE, before + GRANULE, GRANULE);
+	KUNIT_EXPECT_TRUE(test, same(test, &written, 2 * GRANULE, ODD - 2 * GRANULE));
+
+	/* Whoever has that place of the pool next shares nothing. */
+	unmap(test, &written);
+	map(test, &written, ODD, false);
+	write_copy(test, &written);
+	forget(&written);
+	xenib_origin_copy_shared(pool, written.addr, ODD);
+	KUNIT_EXPECT_TRUE(test, untouched(&written, 0, ODD));
 	unmap(test, &sent);
 	unmap(test, &written);
 }
@@ -445,6 +498,23 @@ static struct ib_sge sge_of(const struct mapping *mapping)
 				.lkey = XENIB_POOL_LKEY };
 }
 
+/* A message of so many octets, without its first ones, is in these mappings. */
+static void expect_message(struct kunit *test, const struct mapping *maps, size_t skip,
+			   size_t bytes)
+{
+	size_t from, to, i;
+
+	for (i = 0; i < SGES; i++) {
+		from = min(skip, maps[i].size);
+		to = max(from, min(bytes, maps[i].size));
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[i], 0, from));
+		KUNIT_EXPECT_TRUE(test, same(test, &maps[i], from, to - from));
+		KUNIT_EXPECT_TRUE(test, untouched(&maps[i], to, maps[i].size - to));
+		skip -= from;
+		bytes -= min(bytes, maps[i].size);
+	}
+}
+
 /* A message goes into the elements one after the other, as far as it goes. */
 static void test_recv(struct kunit *test)
 {
@@ -453,8 +523,8 @@ static void test_recv(struct kunit *test)
 	struct mapping maps[SGES];
 	struct ib_sge sges[SGES];
 	struct ib_recv_wr wr = { .sg_list = sges, .num_sge = SGES };
-	size_t total = 0, left, part, i;
-	u32 bytes;
+	size_t total = 0, i;
+	u32 bytes, skip;
 
 	KUNIT_ASSERT_EQ(test, xenib_krecvs_alloc(&recvs, of(test)->pool, WQES, SGES), 0);
 	for (i = 0; i < SGES; i++) {
@@ -468,29 +538,26 @@ static void test_recv(struct kunit *test)
 			write_copy(test, &maps[i]);
 			forget(&maps[i]);
 		}
-		KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, WQES - 1, bytes));
-		for (i = 0, left = bytes; i < SGES; i++, left -= part) {
-			part = min(left, sizes[i]);
-			KUNIT_EXPECT_TRUE(test, same(test, &maps[i], 0, part));
-			KUNIT_EXPECT_TRUE(test, untouched(&maps[i], part, sizes[i] - part));
-		}
+		skip = bytes % 3 ? 0 : 40;
+		KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, WQES - 1, skip, bytes));
+		expect_message(test, maps, skip, bytes);
 	}
 
 	/* The backend says that more has come than there is room for, or by a WQE without a WR. */
 	for (i = 0; i < SGES; i++)
 		forget(&maps[i]);
-	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, total + 1));
-	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, U32_MAX));
-	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, 0, 1));
-	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 0, 0));
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, 0, total + 1));
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, 0, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, 0, 0, 1));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 0, 0, 0));
 	for (i = 0; i < SGES; i++)
 		KUNIT_EXPECT_TRUE(test, untouched(&maps[i], 0, sizes[i]));
 
 	/* The next one that has this WQE has one element. */
 	wr.num_sge = 1;
 	xenib_krecvs_note(&recvs, WQES - 1, &wr);
-	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, sizes[0] + 1));
-	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, WQES - 1, sizes[0]));
+	KUNIT_EXPECT_FALSE(test, xenib_krecvs_take(&recvs, WQES - 1, 0, sizes[0] + 1));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, WQES - 1, 0, sizes[0]));
 	KUNIT_EXPECT_TRUE(test, untouched(&maps[1], 0, sizes[1]));
 
 	xenib_krecvs_free(&recvs);
@@ -514,9 +581,9 @@ static void test_recv_others(struct kunit *test)
 	xenib_krecvs_note(&recvs, 1, &wr);
 	write_copy(test, &mapping);
 	forget(&mapping);
-	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 1, GRANULE));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 1, 0, GRANULE));
 	KUNIT_EXPECT_TRUE(test, untouched(&mapping, 0, GRANULE));
-	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 1, GRANULE + 5));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 1, 0, GRANULE + 5));
 	KUNIT_EXPECT_TRUE(test, same(test, &mapping, 0, 5));
 	KUNIT_EXPECT_TRUE(test, untouched(&mapping, 5, GRANULE - 5));
 
@@ -525,7 +592,7 @@ static void test_recv_others(struct kunit *test)
 						    .length = U32_MAX,
 						    .lkey = XENIB_POOL_LKEY };
 	xenib_krecvs_note(&recvs, 2, &wr);
-	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 2, U32_MAX));
+	KUNIT_EXPECT_TRUE(test, xenib_krecvs_take(&recvs, 2, 0, U32_MAX));
 	xenib_krecvs_free(&recvs);
 	unmap(test, &mapping);
 }
@@ -633,6 +700,7 @@ static struct kunit_case kernel_cases[] = {
 	KUNIT_CASE(test_pool_dead),
 	KUNIT_CASE(test_origin_written),
 	KUNIT_CASE(test_origin_sent),
+	KUNIT_CASE(test_origin_shared),
 	KUNIT_CASE(test_origin_list),
 	KUNIT_CASE(test_recv),
 	KUNIT_CASE(test_recv_others),
