@@ -258,18 +258,45 @@ void xenib_pool_keys_put(struct xenib_pool *pool, struct xenib_pd *pd)
 	pd->keys = NULL;
 }
 
-/* With the space's lock held. The first that is large enough, or 0. */
-static u64 take(struct xenib_pool *pool, unsigned int index, size_t count, size_t align)
+/* With the space's lock held. The first that is large enough, from there on, or 0. */
+static u64 take(struct xenib_pool *pool, u64 from, size_t count, size_t align)
 {
+	unsigned int index = xenib_pool_segment(from);
 	struct xenib_segment *segment = pool->segments[index];
-	unsigned long at;
+	unsigned long at = xenib_pool_offset(from) >> XENIB_GRANULE_SHIFT;
 
-	at = bitmap_find_next_zero_area(segment->used, segment->granules, 0, count, align - 1);
+	if (segment->granules - segment->taken < count)
+		return 0;
+	at = bitmap_find_next_zero_area(segment->used, segment->granules, at, count, align - 1);
 	if (at >= segment->granules)
 		return 0;
 	bitmap_set(segment->used, at, count);
+	segment->taken += count;
 	pool->taken += count;
 	return address_of(index) + (at << XENIB_GRANULE_SHIFT);
+}
+
+static void note_hint(struct xenib_pool *pool, u64 addr, size_t count)
+{
+	if (count <= XENIB_SMALL)
+		pool->hints[count] = addr;
+}
+
+/*
+ * With the space's lock held. To look for each place from the start on would cost more than all
+ * else that is done for a packet, as receive buffers fill the first segments.
+ */
+static u64 find(struct xenib_pool *pool, size_t count, size_t align)
+{
+	u64 hint = count <= XENIB_SMALL ? pool->hints[count] : 0;
+	u64 addr = hint ? take(pool, hint, count, align) : 0;
+	unsigned int i;
+
+	for (i = 0; i < pool->count && !addr; i++)
+		addr = take(pool, address_of(i), count, align);
+	if (addr)
+		note_hint(pool, addr, count);
+	return addr;
 }
 
 bool xenib_pool_is_dead(const struct xenib_pool *pool)
@@ -283,15 +310,13 @@ u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align)
 	size_t granules = DIV_ROUND_UP(align, BIT(XENIB_GRANULE_SHIFT));
 	size_t count = DIV_ROUND_UP(size, BIT(XENIB_GRANULE_SHIFT));
 	unsigned long flags;
-	unsigned int i;
-	u64 addr = 0;
 	bool more;
+	u64 addr;
 
 	if (!count || size > OTHER_SEGMENTS || xenib_pool_is_dead(pool))
 		return 0;
 	spin_lock_irqsave(&pool->space, flags);
-	for (i = 0; i < pool->count && !addr; i++)
-		addr = take(pool, i, count, granules);
+	addr = find(pool, count, granules);
 	more = is_short(pool);
 	spin_unlock_irqrestore(&pool->space, flags);
 	if (more)
@@ -308,7 +333,9 @@ void xenib_pool_free(struct xenib_pool *pool, u64 addr, size_t size)
 	memset(xenib_pool_origin(pool, addr), 0, count * sizeof(struct xenib_origin));
 	spin_lock_irqsave(&pool->space, flags);
 	bitmap_clear(segment->used, xenib_pool_offset(addr) >> XENIB_GRANULE_SHIFT, count);
+	segment->taken -= count;
 	pool->taken -= count;
+	note_hint(pool, addr, count);
 	spin_unlock_irqrestore(&pool->space, flags);
 }
 

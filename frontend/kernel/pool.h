@@ -37,6 +37,9 @@
 /* Memory is given out in multiples of it. */
 #define XENIB_GRANULE_SHIFT 10
 
+/* Granules that most places have at most: a page, or a packet */
+#define XENIB_SMALL 8
+
 struct xenib_pd;
 
 struct xenib_segment {
@@ -44,6 +47,7 @@ struct xenib_segment {
 	struct xenib_origin *origins; /* of each granule */
 	unsigned long *used;          /* a bit for each granule */
 	unsigned int granules;
+	unsigned int taken; /* of these */
 };
 
 struct xenib_pool {
@@ -54,6 +58,7 @@ struct xenib_pool {
 	unsigned int count;
 	size_t granules; /* of all segments */
 	size_t taken;
+	u64 hints[XENIB_SMALL + 1]; /* of each small size, where one came or went last; 0: none */
 	struct list_head users; /* struct xenib_pool_keys */
 	struct work_struct grow;
 };

@@ -144,6 +144,44 @@ static void test_pool_alloc(struct kunit *test)
 	xenib_pool_free(pool, XENIB_POOL_BASE, FIRST_BYTES);
 }
 
+/* Places of all sizes come and go: none is given twice, and all come back. */
+static void test_pool_random(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct {
+		u64 addr;
+		size_t size;
+	} places[64] = {};
+	unsigned int round, i;
+	size_t align;
+
+	for (round = 0; round < 20000; round++) {
+		i = get_random_u32_below(ARRAY_SIZE(places));
+		if (places[i].addr) {
+			KUNIT_EXPECT_NULL(test, memchr_inv(xenib_pool_kva(pool, places[i].addr), i,
+							   places[i].size));
+			xenib_pool_free(pool, places[i].addr, places[i].size);
+			places[i].addr = 0;
+			continue;
+		}
+		places[i].size = 1 + get_random_u32_below(round % 4 ? 3 * GRANULE : SZ_64K);
+		align = BIT(get_random_u32_below(14));
+		places[i].addr = xenib_pool_alloc(pool, places[i].size, align);
+		KUNIT_ASSERT_NE(test, places[i].addr, 0ULL);
+		KUNIT_EXPECT_EQ(test, places[i].addr % align, 0ULL);
+		memset(xenib_pool_kva(pool, places[i].addr), i, places[i].size);
+	}
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		if (places[i].addr)
+			xenib_pool_free(pool, places[i].addr, places[i].size);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, FIRST_BYTES, 1), XENIB_POOL_BASE);
+
+	/* Full: a small one is where one was given back. */
+	xenib_pool_free(pool, XENIB_POOL_BASE + 7 * GRANULE, GRANULE);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, 1, 1), XENIB_POOL_BASE + 7 * GRANULE);
+	xenib_pool_free(pool, XENIB_POOL_BASE, FIRST_BYTES);
+}
+
 /* Any address: before it, behind its first segment, of a segment that is not there, behind all. */
 static void test_pool_places(struct kunit *test)
 {
@@ -692,6 +730,7 @@ static void test_reads_others(struct kunit *test)
 
 static struct kunit_case kernel_cases[] = {
 	KUNIT_CASE(test_pool_alloc),
+	KUNIT_CASE(test_pool_random),
 	KUNIT_CASE(test_pool_places),
 	KUNIT_CASE(test_pool_keys),
 	KUNIT_CASE(test_pool_keys_refused),
