@@ -161,6 +161,7 @@ have-pytest:
 
 # KUnit cases of the frontend, in a kernel with KASAN, which is compiled on first use.
 kunit: have-pytest roots
+	@$(LAB) root tools --kernel kunit -- true
 	@$(call run_pytest,not long,$(TESTS_kunit))
 
 # FUZZ_RUNS inputs for each fuzzer, and FUZZ_SECONDS at most; one that finds something does not end the others.
