@@ -59,7 +59,7 @@ struct xenib_pool {
 	size_t granules; /* of all segments */
 	size_t taken;
 	u64 hints[XENIB_SMALL + 1]; /* of each small size, where one came or went last; 0: none */
-	struct list_head users; /* struct xenib_pool_keys */
+	struct list_head users;     /* struct xenib_pool_keys */
 	struct work_struct grow;
 };
 

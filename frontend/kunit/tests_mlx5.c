@@ -99,8 +99,10 @@ static const struct message context = {
 	.least = 32,
 	.known = 32,
 	.fixed.context = { .lib_caps = MLX5_LIB_CAP_DYN_UAR },
-	.any.context = { .total_num_bfregs = ~0, .num_low_latency_bfregs = ~0,
-			 .max_cqe_version = 0xff, .lib_caps = ~(u64)MLX5_LIB_CAP_DYN_UAR },
+	.any.context = { .total_num_bfregs = ~0,
+			 .num_low_latency_bfregs = ~0,
+			 .max_cqe_version = 0xff,
+			 .lib_caps = ~(u64)MLX5_LIB_CAP_DYN_UAR },
 	.ask = ask_context,
 	.expected = expected_context,
 };
@@ -126,8 +128,13 @@ static const struct message qp = {
 	.least = 40,
 	.known = 56,
 	.fixed.qp = { .flags = MLX5_QP_FLAG_UAR_PAGE_INDEX },
-	.any.qp = { .buf_addr = ~0ULL, .db_addr = ~0ULL, .sq_wqe_count = ~0, .rq_wqe_count = ~0,
-		    .rq_wqe_shift = ~0, .uidx = ~0, .bfreg_index = ~0,
+	.any.qp = { .buf_addr = ~0ULL,
+		    .db_addr = ~0ULL,
+		    .sq_wqe_count = ~0,
+		    .rq_wqe_count = ~0,
+		    .rq_wqe_shift = ~0,
+		    .uidx = ~0,
+		    .bfreg_index = ~0,
 		    .flags = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE },
 	.ask = ask_qp,
 	.expected = expected_qp,
@@ -226,8 +233,8 @@ static void random_messages(struct kunit *test, const struct message *message)
 		taken++;
 		memset(sent.byte + udata.inlen, 0, LONGEST - udata.inlen);
 		expected = message->expected(&sent);
-		KUNIT_ASSERT_EQ_MSG(test, memcmp(&made, &expected, sizeof(made)), 0,
-				    "%*ph", 64, sent.byte);
+		KUNIT_ASSERT_EQ_MSG(test, memcmp(&made, &expected, sizeof(made)), 0, "%*ph", 64,
+				    sent.byte);
 	}
 	/* A quarter of all have no change, and half of these are as long as it is known. */
 	KUNIT_EXPECT_GT(test, taken, ROUNDS / 16);
