@@ -22,44 +22,48 @@ static const struct rate {
 	{ "800G", 800000, 23 },
 };
 
-#define FOR_EACH(rate) for (rate = rates; rate < rates + sizeof(rates) / sizeof(rates[0]); rate++)
+#define RATES (sizeof(rates) / sizeof(rates[0]))
+
+static const struct rate *by_mbps(uint64_t mbps)
+{
+	unsigned int i;
+
+	for (i = 0; i < RATES; i++)
+		if (rates[i].mbps == mbps)
+			return &rates[i];
+	return NULL;
+}
 
 uint32_t rate_find(const char *name)
 {
-	const struct rate *rate;
+	unsigned int i;
 
-	FOR_EACH(rate)
-	if (!strcmp(rate->name, name))
-		return rate->mbps;
+	for (i = 0; i < RATES; i++)
+		if (!strcmp(rates[i].name, name))
+			return rates[i].mbps;
 	return 0;
 }
 
 const char *rate_name(uint64_t mbps)
 {
-	const struct rate *rate;
+	const struct rate *rate = by_mbps(mbps);
 
-	FOR_EACH(rate)
-	if (rate->mbps == mbps)
-		return rate->name;
-	return NULL;
+	return rate ? rate->name : NULL;
 }
 
 uint32_t rate_mbps(uint8_t value)
 {
-	const struct rate *rate;
+	unsigned int i;
 
-	FOR_EACH(rate)
-	if (rate->value == value)
-		return rate->mbps;
+	for (i = 0; i < RATES; i++)
+		if (rates[i].value == value)
+			return rates[i].mbps;
 	return 0;
 }
 
 uint8_t rate_encode(uint64_t mbps)
 {
-	const struct rate *rate;
+	const struct rate *rate = by_mbps(mbps);
 
-	FOR_EACH(rate)
-	if (rate->mbps == mbps)
-		return rate->value;
-	return 0;
+	return rate ? rate->value : 0;
 }

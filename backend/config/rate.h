@@ -5,10 +5,7 @@
 #ifndef XEN_IB_CONFIG_RATE_H
 #define XEN_IB_CONFIG_RATE_H
 
-#include <stdbool.h>
 #include <stdint.h>
-
-#define RATE_TEXT 8 /* of the longest name, with the end */
 
 /* rate_find - the rate of this name ("2.5G", "10G"), in Mb/s; 0: there is none. */
 uint32_t rate_find(const char *name);

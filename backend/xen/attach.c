@@ -391,21 +391,30 @@ static unsigned int find_backend(struct xs_handle *xs, unsigned int own, unsigne
 	return found;
 }
 
-int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
-		bool force, char *why, size_t size)
+/* Of a vHCA that has to be there, in any backend's directory. */
+static int change_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid,
+		       unsigned int devid, change_fn *write, const void *what, char *why,
+		       size_t size)
 {
 	struct nodes n = { .xs = xs, .back = find_backend(xs, own, domid, devid), .domid = domid };
 	int err;
 
 	set_paths(&n, devid);
-	err = change(&n, write_detach, force ? "force" : "wait");
+	err = change(&n, write, what);
 	if (!err)
 		return 0;
 	return err == -ENOENT ? say(err, why, size, "domain %u has no vHCA %u", domid, devid) :
 				say(err, why, size, "xenstore: %s", strerror(errno));
 }
 
-/* The worker reads them anew when it sees another number there. */
+int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
+		bool force, char *why, size_t size)
+{
+	return change_vhca(xs, own, domid, devid, write_detach, force ? "force" : "wait", why,
+			   size);
+}
+
+/* The worker reads all of them when it sees another number there. */
 static void put_limits_set(struct nodes *n)
 {
 	char path[XB_PATH_MAX + 32], *text;
@@ -430,15 +439,7 @@ static int write_limits(struct nodes *n, const void *config)
 int attach_set(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
 	       const struct vhca_config *config, char *why, size_t size)
 {
-	struct nodes n = { .xs = xs, .back = find_backend(xs, own, domid, devid), .domid = domid };
-	int err;
-
-	set_paths(&n, devid);
-	err = change(&n, write_limits, config);
-	if (!err)
-		return 0;
-	return err == -ENOENT ? say(err, why, size, "domain %u has no vHCA %u", domid, devid) :
-				say(err, why, size, "xenstore: %s", strerror(errno));
+	return change_vhca(xs, own, domid, devid, write_limits, config, why, size);
 }
 
 /* What is not there need not be removed. */

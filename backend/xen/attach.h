@@ -35,8 +35,8 @@ int detach_vhca(struct xs_handle *xs, unsigned int own, unsigned int domid, unsi
 		bool force, char *why, size_t size);
 
 /*
- * attach_set - writes those limits of config that are given, for the worker to read them anew. 0; -ENOENT or
- * -EIO with the reason in why.
+ * attach_set - writes those limits of config that are given, and tells the worker, which then reads all of
+ * them. 0; -ENOENT or -EIO with the reason in why.
  */
 int attach_set(struct xs_handle *xs, unsigned int own, unsigned int domid, unsigned int devid,
 	       const struct vhca_config *config, char *why, size_t size);
