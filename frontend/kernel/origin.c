@@ -145,17 +145,15 @@ void xenib_origin_fetch(struct xenib_pool *pool, u64 addr, size_t size)
 
 void xenib_origin_share(struct xenib_pool *pool, u64 addr, size_t size)
 {
-	u64 end = addr + size;
+	u64 at = round_down(addr, GRANULE), end = round_up(addr + size, GRANULE);
 	struct xenib_origin *origin;
 
 	copy_range(pool, addr, size, true, SENT);
-	for (addr = round_down(addr, GRANULE); addr < end && xenib_pool_has_place(pool, addr);
-	     addr += GRANULE) {
-		origin = xenib_pool_origin(pool, addr);
-		if (!origin->left || kind_of(origin) != WRITTEN)
-			continue;
-		copy_range(pool, addr, GRANULE, true, WRITTEN);
-		origin->is_shared = true;
+	copy_range(pool, at, end - at, true, WRITTEN);
+	for (; at < end && xenib_pool_has_place(pool, at); at += GRANULE) {
+		origin = xenib_pool_origin(pool, at);
+		if (origin->left && !origin->is_sent)
+			origin->is_shared = true;
 	}
 }
 
