@@ -73,6 +73,25 @@ struct xenib_alloc_pd_resp {
 	__u32 reserved;
 };
 
+/*
+ * What a process needs that was given the command file of another, to open the device and use a PD
+ * by it: the answers from when they were made. XENIB_METHOD_PD_QUERY, of UVERBS_OBJECT_PD, fails if
+ * there is no such PD; the attribute of a context is one of UVERBS_METHOD_QUERY_CONTEXT.
+ */
+enum xenib_query_context_attrs {
+	/* struct xenib_alloc_ucontext_resp */
+	XENIB_ATTR_QUERY_CONTEXT_RESP = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum xenib_pd_methods {
+	XENIB_METHOD_PD_QUERY = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum xenib_pd_query_attrs {
+	XENIB_ATTR_PD_QUERY_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	XENIB_ATTR_PD_QUERY_RESP, /* struct xenib_alloc_pd_resp */
+};
+
 /* uar: index of one of the context's doorbell pages, from XENIB_METHOD_UAR_ALLOC. */
 struct xenib_create_cq_req {
 	__aligned_u64 buf_addr;

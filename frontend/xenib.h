@@ -138,6 +138,7 @@ struct xenib_uar {
 struct xenib_pd {
 	struct ib_pd ibpd;
 	xen_vhca_handle_t handle;
+	u32 pdn;                      /* the HCA's number */
 	struct xenib_pool_keys *keys; /* NULL: a process's, or not used yet */
 };
 
@@ -369,6 +370,7 @@ int xenib_queue_mem_get_kernel(struct xenib_context *ctx, struct xenib_queue_mem
 void xenib_queue_mem_put(struct xenib_queue_mem *mem);
 
 /* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c, mcast.c */
+extern const struct uapi_definition xenib_pd_defs[];
 int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,

@@ -31,6 +31,35 @@ struct ibv_pd *xenib_alloc_pd(struct ibv_context *context)
 	return &pd->pd;
 }
 
+struct ibv_pd *xenib_import_pd(struct ibv_context *context, uint32_t pd_handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, XENIB_METHOD_PD_QUERY, 2);
+	struct xenib_alloc_pd_resp resp = {};
+	struct xenib_pd *pd;
+	int err;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	fill_attr_in_obj(cmd, XENIB_ATTR_PD_QUERY_HANDLE, pd_handle);
+	fill_attr_out_ptr(cmd, XENIB_ATTR_PD_QUERY_RESP, &resp);
+	err = execute_ioctl(context, cmd);
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	pd->pd.context = context;
+	pd->pd.handle = pd_handle;
+	return &pd->pd;
+}
+
+void xenib_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_xpd(ibpd));
+}
+
 static int dealloc_parent_domain(struct xenib_pd *pd)
 {
 	atomic_fetch_sub(&pd->parent->users, 1);

@@ -18,6 +18,8 @@ int xenib_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_
 /* pd.c */
 struct ibv_pd *xenib_alloc_pd(struct ibv_context *context);
 int xenib_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *xenib_import_pd(struct ibv_context *context, uint32_t pd_handle);
+void xenib_unimport_pd(struct ibv_pd *pd);
 struct ibv_td *xenib_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
 int xenib_dealloc_td(struct ibv_td *td);
 struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
@@ -29,6 +31,8 @@ struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64
 int xenib_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		   int access);
 int xenib_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *xenib_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
+void xenib_unimport_mr(struct ibv_mr *mr);
 struct ibv_mw *xenib_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int xenib_dealloc_mw(struct ibv_mw *mw);
 int xenib_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind);

@@ -54,6 +54,8 @@ static const struct verbs_context_ops context_ops = {
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = free_context,
 	.get_srq_num = xenib_get_srq_num,
+	.import_mr = xenib_import_mr,
+	.import_pd = xenib_import_pd,
 	.modify_cq = xenib_modify_cq,
 	.modify_qp = xenib_modify_qp,
 	.modify_srq = xenib_modify_srq,
@@ -68,6 +70,8 @@ static const struct verbs_context_ops context_ops = {
 	.reg_mr = xenib_reg_mr,
 	.req_notify_cq = xenib_req_notify_cq,
 	.resize_cq = xenib_resize_cq,
+	.unimport_mr = xenib_unimport_mr,
+	.unimport_pd = xenib_unimport_pd,
 };
 
 static bool env_is_set(const char *name)
@@ -101,6 +105,33 @@ static int take_answer(struct xenib_context *ctx, const struct xenib_alloc_ucont
 	return 0;
 }
 
+/* The rest of it, with the kernel's answer; or its end, if there is none. */
+static struct verbs_context *finish_context(struct xenib_context *ctx, int err,
+					    const struct xenib_alloc_ucontext_resp *resp)
+{
+	if (!err)
+		err = take_answer(ctx, resp);
+	if (err)
+		goto err_uninit;
+
+	ctx->posted_rts = resp->features & XENIB_FEATURE_POSTED_RTS;
+	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");
+	xenib_arenas_init(&ctx->arenas, resp->features & XENIB_FEATURE_ARENAS);
+	xenib_dbrecs_init(&ctx->dbrecs, &ctx->arenas);
+	xenib_uars_init(&ctx->uars, env_is_set("XENIB_SHUT_UP_BF"));
+	xenib_qp_table_init(&ctx->qps);
+
+	verbs_set_ops(&ctx->vctx, &context_ops);
+	verbs_info(&ctx->vctx, "xenib " XEN_IB_RELEASE "\n");
+	return &ctx->vctx;
+
+err_uninit:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = err;
+	return NULL;
+}
+
 static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd, void *private_data)
 {
 	struct xenib_ualloc_context_resp resp = {};
@@ -115,29 +146,26 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int cmd_fd,
 
 	err = xenib_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
 				    sizeof(resp));
-	if (err)
-		goto err_uninit;
+	return finish_context(ctx, err, &resp.drv_payload);
+}
 
-	err = take_answer(ctx, &resp.drv_payload);
-	if (err)
-		goto err_uninit;
+/*
+ * The kernel's context is that of the process which has opened the device. What else there is of one,
+ * arenas, doorbell pages and the table of QPs, each process has for itself: queues are never imported.
+ */
+static struct verbs_context *import_context(struct ibv_device *ibdev, int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER_LINK(driver, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, 1,
+				    NULL);
+	struct xenib_alloc_ucontext_resp resp = {};
+	struct xenib_context *ctx;
 
-	ctx->posted_rts = resp.drv_payload.features & XENIB_FEATURE_POSTED_RTS;
-	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");
-	xenib_arenas_init(&ctx->arenas, resp.drv_payload.features & XENIB_FEATURE_ARENAS);
-	xenib_dbrecs_init(&ctx->dbrecs, &ctx->arenas);
-	xenib_uars_init(&ctx->uars, env_is_set("XENIB_SHUT_UP_BF"));
-	xenib_qp_table_init(&ctx->qps);
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx, RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
 
-	verbs_set_ops(&ctx->vctx, &context_ops);
-	verbs_info(&ctx->vctx, "xenib " XEN_IB_RELEASE "\n");
-	return &ctx->vctx;
-
-err_uninit:
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
-	errno = err;
-	return NULL;
+	fill_attr_out_ptr(driver, XENIB_ATTR_QUERY_CONTEXT_RESP, &resp);
+	return finish_context(ctx, ibv_cmd_query_context(&ctx->vctx.context, driver), &resp);
 }
 
 static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
@@ -168,6 +196,7 @@ static const struct verbs_device_ops device_ops = {
 	.alloc_device = alloc_device,
 	.uninit_device = uninit_device,
 	.alloc_context = alloc_context,
+	.import_context = import_context,
 };
 
 PROVIDER_DRIVER(xenib, device_ops);

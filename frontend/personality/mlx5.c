@@ -56,16 +56,23 @@ static void stop(struct xenib_dev *dev)
 	kfree(dev->mlx5);
 }
 
+static const struct uapi_definition defs[] = {
+	UAPI_DEF_CHAIN(xenib_mlx5_uar_defs),
+	UAPI_DEF_CHAIN(xenib_mlx5_import_defs),
+	{},
+};
+
 static const struct ib_device_ops ops = {
 	.driver_id = RDMA_DRIVER_MLX5,
 	.uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
+	.query_ucontext = xenib_mlx5_query_context,
 };
 
 const struct xenib_personality xenib_personality_mlx5 = {
 	.name = "mlx5",
 	.prefix = "mlx5_",
 	.ops = &ops,
-	.defs = xenib_mlx5_uar_defs,
+	.defs = defs,
 	.shows_vendor = true,
 	.start = start,
 	.stop = stop,

@@ -7,6 +7,7 @@
 #define XENIB_MLX5_H
 
 #include <linux/device.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "xenib.h"
@@ -26,6 +27,10 @@ struct xenib_mlx5 {
 /* mlx5_uar.c: doorbell pages, by the ioctl object of mlx5_ib */
 extern const struct uapi_definition xenib_mlx5_uar_defs[];
 
+/* mlx5_import.c: for a process that has the command file of another */
+extern const struct uapi_definition xenib_mlx5_import_defs[];
+int xenib_mlx5_query_context(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
+
 /* mlx5_sysfs.c: which HCA it is, where UCX looks for that */
 int xenib_mlx5_sysfs_add(struct xenib_mlx5 *mlx5);
 void xenib_mlx5_sysfs_remove(struct xenib_mlx5 *mlx5);
@@ -35,6 +40,7 @@ void xenib_mlx5_sysfs_remove(struct xenib_mlx5 *mlx5);
  * RC, UC and UD QPs, CQs and SRQs is refused.
  */
 int xenib_mlx5_context_req(struct xenib_dev *dev, struct ib_udata *udata);
+struct mlx5_ib_alloc_ucontext_resp xenib_mlx5_context_of(const struct xenib_dev *dev);
 int xenib_mlx5_context_resp(struct xenib_dev *dev, struct ib_udata *udata);
 int xenib_mlx5_cq_req(struct xenib_dev *dev, struct ib_udata *udata,
 		      struct xenib_create_cq_req *req);

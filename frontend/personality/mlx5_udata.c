@@ -60,10 +60,11 @@ int xenib_mlx5_context_req(struct xenib_dev *dev, struct ib_udata *udata)
 	return 0;
 }
 
-int xenib_mlx5_context_resp(struct xenib_dev *dev, struct ib_udata *udata)
+struct mlx5_ib_alloc_ucontext_resp xenib_mlx5_context_of(const struct xenib_dev *dev)
 {
 	const struct xen_vhca_device_attr *attr = &dev->attr;
-	struct mlx5_ib_alloc_ucontext_resp resp = {
+
+	return (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = attr->max_qp,
 		.bf_reg_size = dev->mlx5->bf_reg_size,
 		.tot_bfregs = 0, /* pages are allocated one by one */
@@ -79,6 +80,11 @@ int xenib_mlx5_context_resp(struct xenib_dev *dev, struct ib_udata *udata)
 		.log_uar_size = PAGE_SHIFT,
 		.num_uars_per_page = 1,
 	};
+}
+
+int xenib_mlx5_context_resp(struct xenib_dev *dev, struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp = xenib_mlx5_context_of(dev);
 
 	resp.response_length = min(udata->outlen, sizeof(resp));
 	return xenib_copy_resp(udata, &resp, sizeof(resp));

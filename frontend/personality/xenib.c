@@ -5,10 +5,14 @@
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
 #include <xen/xenbus.h>
 
 #include "personality/mlx5.h"
 #include "xenib.h"
+
+#define UVERBS_MODULE_NAME xenib_context
+#include <rdma/uverbs_named_ioctl.h>
 
 static int context_req(struct xenib_dev *dev, struct ib_udata *udata)
 {
@@ -24,9 +28,9 @@ static int context_req(struct xenib_dev *dev, struct ib_udata *udata)
 	return 0;
 }
 
-static int context_resp(struct xenib_dev *dev, struct ib_udata *udata)
+static struct xenib_alloc_ucontext_resp context_of(const struct xenib_dev *dev)
 {
-	struct xenib_alloc_ucontext_resp resp = {
+	return (struct xenib_alloc_ucontext_resp){
 		.family = XENIB_FAMILY_MLX5,
 		.cqe_version = dev->attr.cqe_version,
 		.max_sq_desc = dev->attr.max_sq_desc,
@@ -37,8 +41,21 @@ static int context_resp(struct xenib_dev *dev, struct ib_udata *udata)
 		.max_uars = dev->attr.max_uar,
 		.features = XENIB_FEATURE_ARENAS | XENIB_FEATURE_POSTED_RTS,
 	};
+}
+
+static int context_resp(struct xenib_dev *dev, struct ib_udata *udata)
+{
+	struct xenib_alloc_ucontext_resp resp = context_of(dev);
 
 	return xenib_copy_resp(udata, &resp, sizeof(resp));
+}
+
+static int query_context(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
+{
+	const struct xenib_alloc_ucontext_resp resp = context_of(to_xdev(ibuc->device));
+
+	return uverbs_copy_to_struct_or_zero(attrs, XENIB_ATTR_QUERY_CONTEXT_RESP, &resp,
+					     sizeof(resp));
 }
 
 static int cq_req(struct xenib_dev *dev, struct ib_udata *udata, struct xenib_create_cq_req *req)
@@ -62,15 +79,24 @@ static int qp_req(struct xenib_dev *dev, struct ib_udata *udata, struct xenib_cr
 	return xenib_copy_req(udata, req, sizeof(*req));
 }
 
+ADD_UVERBS_ATTRIBUTES_SIMPLE(xenib_query_context, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(XENIB_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_STRUCT(struct xenib_alloc_ucontext_resp,
+								    features),
+						 UA_MANDATORY));
+
 static const struct uapi_definition defs[] = {
 	UAPI_DEF_CHAIN(xenib_uar_defs),
 	UAPI_DEF_CHAIN(xenib_qp_defs),
+	UAPI_DEF_CHAIN(xenib_pd_defs),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &xenib_query_context),
 	{},
 };
 
 static const struct ib_device_ops ops = {
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = XENIB_UVERBS_ABI_VERSION,
+	.query_ucontext = query_context,
 };
 
 const struct xenib_personality xenib_personality_xenib = {

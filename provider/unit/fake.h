@@ -58,6 +58,12 @@ void fake_open_defaults(void);
 /** fake_open() - opens a device, one as is usual unless fake holds one. NULL, errno: refused. */
 struct ibv_context *fake_open(void);
 
+/** fake_import() - as another process does with the device's file. NULL, errno: refused. */
+struct ibv_context *fake_import(struct ibv_context *of);
+
+/** fake_close_imported() - closes such a one, before the first is closed. */
+void fake_close_imported(struct ibv_context *context);
+
 /** fake_close() - closes it, and checks that nothing is left. */
 void fake_close(struct ibv_context *context);
 

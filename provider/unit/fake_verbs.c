@@ -103,6 +103,38 @@ struct ibv_context *fake_open(void)
 	return NULL;
 }
 
+static void fill_context(struct xenib_alloc_ucontext_resp *to)
+{
+	*to = (struct xenib_alloc_ucontext_resp){
+		.family = fake.family,
+		.cqe_version = fake.cqe_version,
+		.max_sq_desc = fake.max_sq_desc,
+		.max_rq_desc = fake.max_rq_desc,
+		.max_send_blocks = fake.max_send_blocks,
+		.max_recv_wqes = fake.max_recv_wqes,
+		.max_srq_wqes = fake.max_srq_wqes,
+		.features = fake.features,
+	};
+}
+
+struct ibv_context *fake_import(struct ibv_context *of)
+{
+	struct verbs_context *vctx = device_ops->import_context(of->device, of->cmd_fd);
+
+	return vctx ? &vctx->context : NULL;
+}
+
+int ibv_cmd_query_context(struct ibv_context *context, struct ibv_command_buffer *driver)
+{
+	struct ib_uverbs_attr *attr = driver->hdr.attrs;
+
+	(void)context;
+	REQUIRE(attr->attr_id == XENIB_ATTR_QUERY_CONTEXT_RESP &&
+		attr->len == sizeof(struct xenib_alloc_ucontext_resp));
+	fill_context((void *)(uintptr_t)attr->data);
+	return command();
+}
+
 static void check_nothing_left(const struct xenib_context *ctx)
 {
 	uint32_t i;
@@ -112,6 +144,12 @@ static void check_nothing_left(const struct xenib_context *ctx)
 	for (i = 0; i < XENIB_UARS_OWN + XENIB_UARS_SHARED; i++)
 		CHECK(!ctx->uars.bf[i].users);
 	CHECK(!ctx->uars.plain.users);
+}
+
+void fake_close_imported(struct ibv_context *context)
+{
+	check_nothing_left(to_xctx(context));
+	context_ops->free_context(context);
 }
 
 void fake_close(struct ibv_context *context)
@@ -233,14 +271,7 @@ int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *c
 	(void)context;
 	(void)cmd;
 	REQUIRE(cmd_size == sizeof(struct xenib_ualloc_context) && resp_size == sizeof(*full));
-	full->family = fake.family;
-	full->cqe_version = fake.cqe_version;
-	full->max_sq_desc = fake.max_sq_desc;
-	full->max_rq_desc = fake.max_rq_desc;
-	full->max_send_blocks = fake.max_send_blocks;
-	full->max_recv_wqes = fake.max_recv_wqes;
-	full->max_srq_wqes = fake.max_srq_wqes;
-	full->features = fake.features;
+	fill_context(&full->drv_payload);
 	return command();
 }
 
@@ -271,6 +302,21 @@ int ibv_dofork_range(void *base, size_t size)
 	(void)size;
 	__atomic_sub_fetch(&fake.ranges, 1, __ATOMIC_RELAXED);
 	return 0;
+}
+
+/* A PD that has been made is one; with its number, of which nothing depends. */
+static int pd_query(struct ibv_command_buffer *cmd)
+{
+	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+	struct xenib_alloc_pd_resp *resp = (void *)(uintptr_t)attr[1].data;
+
+	REQUIRE(cmd->hdr.method_id == XENIB_METHOD_PD_QUERY &&
+		attr[0].attr_id == XENIB_ATTR_PD_QUERY_HANDLE &&
+		attr[1].attr_id == XENIB_ATTR_PD_QUERY_RESP && attr[1].len == sizeof(*resp));
+	if (!attr[0].data || attr[0].data > fake.made)
+		return ENOENT;
+	resp->pdn = 7;
+	return command();
 }
 
 /* Doorbell pages: ioctls of the driver's own, as is the one that waits for RTS. */
@@ -314,6 +360,8 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 		fake.awaits++;
 		return command();
 	}
+	if (cmd->hdr.object_id == UVERBS_OBJECT_PD)
+		return pd_query(cmd);
 	REQUIRE(cmd->hdr.object_id == XENIB_OBJECT_UAR);
 	if (cmd->hdr.method_id == XENIB_METHOD_UAR_ALLOC)
 		return uar_alloc(cmd);
@@ -380,6 +428,15 @@ int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
 	(void)vmr;
 	return unmake();
+}
+
+int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t mr_handle)
+{
+	vmr->ibv_mr.context = pd->context;
+	vmr->ibv_mr.pd = pd;
+	vmr->ibv_mr.handle = mr_handle;
+	vmr->mr_type = IBV_MR_TYPE_IMPORTED_MR;
+	return command();
 }
 
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,

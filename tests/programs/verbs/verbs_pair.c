@@ -49,18 +49,24 @@ void vp_load_providers(void)
 void vp_open(struct vp_dev *dev, int which)
 {
 	struct ibv_device **list, *chosen;
-	int count = 0, flags;
+	struct ibv_context *ctx;
+	int count = 0;
 
-	memset(dev, 0, sizeof(*dev));
 	list = ibv_get_device_list(&count);
 	require(list && count, "there is an RDMA device");
 	chosen = choose_device(list, count, which);
 	require(chosen, "device %s exists", opt.device[which] ? opt.device[which] : "");
-	dev->ctx = ibv_open_device(chosen);
-	require(dev->ctx, "open %s", ibv_get_device_name(chosen));
+	ctx = ibv_open_device(chosen);
+	require(ctx, "open %s", ibv_get_device_name(chosen));
 	ibv_free_device_list(list);
+	vp_open_context(dev, ctx);
+}
 
-	dev->port_num = 1;
+void vp_open_context(struct vp_dev *dev, struct ibv_context *ctx)
+{
+	int flags;
+
+	*dev = (struct vp_dev){ .ctx = ctx, .port_num = 1 };
 	require(!ibv_query_device(dev->ctx, &dev->attr), "query the device");
 	require(!ibv_query_port(dev->ctx, dev->port_num, &dev->port), "query the port");
 	require(dev->port.state == IBV_PORT_ACTIVE, "port 1 of %s is active (it is %s)",

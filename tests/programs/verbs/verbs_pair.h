@@ -102,6 +102,8 @@ void vp_load_providers(void);
 
 /* Opens the first (0) or second (1) device of the command line. */
 void vp_open(struct vp_dev *dev, int which);
+/* The same, of a device that is open, and becomes its own. */
+void vp_open_context(struct vp_dev *dev, struct ibv_context *ctx);
 void vp_close(struct vp_dev *dev);
 void vp_open_both(struct vp_dev *dev_a, struct vp_dev *dev_b);
 void vp_close_both(struct vp_dev *dev_a, struct vp_dev *dev_b);
