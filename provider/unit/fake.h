@@ -52,6 +52,14 @@ struct fake {
 
 extern struct fake fake;
 
+#define FAKE_UARS 64
+
+/* fake_command(): zero, or the error that the test has ordered for this command. */
+int fake_command(void);
+
+/* The same, of one that makes an object. */
+int fake_make(uint32_t *handle);
+
 /** fake_open_defaults() - a device as is usual, for a test to change. */
 void fake_open_defaults(void);
 

@@ -21,19 +21,15 @@ const struct ibv_qp_cap fake_cap = {
 	.max_recv_sge = 1,
 };
 
-#define MAX_UARS 64
-
 struct fake fake;
 
 static const struct verbs_device_ops *device_ops;
 static const struct verbs_context_ops *context_ops;
 static struct verbs_device *device;
-static bool uar_used[MAX_UARS];
 static int uar_file = -1;
 static uint8_t *uar_pages;
 
-/* Zero, or the error that the test has ordered for this command. */
-static int command(void)
+int fake_command(void)
 {
 	if (!fake.fail_in || --fake.fail_in)
 		return 0;
@@ -41,9 +37,9 @@ static int command(void)
 	return fake.fail_with;
 }
 
-static int make(uint32_t *handle)
+int fake_make(uint32_t *handle)
 {
-	int err = command();
+	int err = fake_command();
 
 	if (err)
 		return err;
@@ -54,7 +50,7 @@ static int make(uint32_t *handle)
 
 static int unmake(void)
 {
-	int err = command();
+	int err = fake_command();
 
 	if (!err)
 		__atomic_sub_fetch(&fake.live, 1, __ATOMIC_RELAXED);
@@ -73,7 +69,7 @@ void fake_open_defaults(void)
 		.max_srq_wqes = 32768,
 		.bf_size = 256,
 		.bf_offset = 0x800,
-		.max_uars = MAX_UARS,
+		.max_uars = FAKE_UARS,
 		.features = XENIB_FEATURE_ARENAS,
 	};
 }
@@ -87,12 +83,12 @@ struct ibv_context *fake_open(void)
 	if (uar_file < 0) {
 		uar_file = memfd_create("uars", 0);
 		REQUIRE(uar_file >= 0);
-		REQUIRE(!ftruncate(uar_file, MAX_UARS * 4096));
-		uar_pages = mmap(NULL, MAX_UARS * 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+		REQUIRE(!ftruncate(uar_file, FAKE_UARS * 4096));
+		uar_pages = mmap(NULL, FAKE_UARS * 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
 				 uar_file, 0);
 		REQUIRE(uar_pages != MAP_FAILED);
 	}
-	memset(uar_pages, 0, MAX_UARS * 4096);
+	memset(uar_pages, 0, FAKE_UARS * 4096);
 
 	device = device_ops->alloc_device(NULL);
 	REQUIRE(device);
@@ -132,7 +128,7 @@ int ibv_cmd_query_context(struct ibv_context *context, struct ibv_command_buffer
 	REQUIRE(attr->attr_id == XENIB_ATTR_QUERY_CONTEXT_RESP &&
 		attr->len == sizeof(struct xenib_alloc_ucontext_resp));
 	fill_context((void *)(uintptr_t)attr->data);
-	return command();
+	return fake_command();
 }
 
 static void check_nothing_left(const struct xenib_context *ctx)
@@ -165,7 +161,7 @@ void fake_close(struct ibv_context *context)
 
 uint8_t *fake_uar_page(uint32_t index)
 {
-	REQUIRE(index < MAX_UARS);
+	REQUIRE(index < FAKE_UARS);
 	return uar_pages + index * 4096;
 }
 
@@ -272,7 +268,7 @@ int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *c
 	(void)cmd;
 	REQUIRE(cmd_size == sizeof(struct xenib_ualloc_context) && resp_size == sizeof(*full));
 	fill_context(&full->drv_payload);
-	return command();
+	return fake_command();
 }
 
 void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...)
@@ -304,76 +300,6 @@ int ibv_dofork_range(void *base, size_t size)
 	return 0;
 }
 
-/* A PD that has been made is one; with its number, of which nothing depends. */
-static int pd_query(struct ibv_command_buffer *cmd)
-{
-	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
-	struct xenib_alloc_pd_resp *resp = (void *)(uintptr_t)attr[1].data;
-
-	REQUIRE(cmd->hdr.method_id == XENIB_METHOD_PD_QUERY &&
-		attr[0].attr_id == XENIB_ATTR_PD_QUERY_HANDLE &&
-		attr[1].attr_id == XENIB_ATTR_PD_QUERY_RESP && attr[1].len == sizeof(*resp));
-	if (!attr[0].data || attr[0].data > fake.made)
-		return ENOENT;
-	resp->pdn = 7;
-	return command();
-}
-
-/* Doorbell pages: ioctls of the driver's own, as is the one that waits for RTS. */
-static int uar_alloc(struct ibv_command_buffer *cmd)
-{
-	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
-	struct xenib_uar_alloc_resp *resp = (void *)(uintptr_t)attr[2].data;
-	uint32_t i = 0;
-	int err;
-
-	REQUIRE(attr[0].attr_id == XENIB_ATTR_UAR_ALLOC_HANDLE &&
-		attr[1].attr_id == XENIB_ATTR_UAR_ALLOC_TYPE &&
-		attr[2].attr_id == XENIB_ATTR_UAR_ALLOC_RESP && attr[2].len == sizeof(*resp));
-	err = command();
-	if (err)
-		return err;
-	while (i < MAX_UARS && uar_used[i])
-		i++;
-	if (i >= fake.max_uars)
-		return ENOMEM;
-
-	uar_used[i] = true;
-	fake.uars++;
-	attr[0].data = 100 + i;
-	*resp = (struct xenib_uar_alloc_resp){
-		.mmap_offset = (uint64_t)i * 4096,
-		.index = i,
-		.bf_size = attr[1].data == XENIB_UAR_BF ? fake.bf_size : 0,
-		.bf_offset = fake.bf_offset,
-	};
-	return 0;
-}
-
-int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
-{
-	uint32_t i;
-
-	(void)context;
-	if (cmd->hdr.object_id == UVERBS_OBJECT_QP) {
-		REQUIRE(cmd->hdr.method_id == XENIB_METHOD_QP_AWAIT);
-		fake.awaits++;
-		return command();
-	}
-	if (cmd->hdr.object_id == UVERBS_OBJECT_PD)
-		return pd_query(cmd);
-	REQUIRE(cmd->hdr.object_id == XENIB_OBJECT_UAR);
-	if (cmd->hdr.method_id == XENIB_METHOD_UAR_ALLOC)
-		return uar_alloc(cmd);
-
-	REQUIRE(cmd->hdr.method_id == XENIB_METHOD_UAR_FREE);
-	i = cmd->hdr.attrs[0].data - 100;
-	REQUIRE(i < MAX_UARS && uar_used[i]);
-	uar_used[i] = false;
-	fake.uars--;
-	return 0;
-}
-
 /* Objects. */
 int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd, struct ibv_alloc_pd *cmd,
 		     size_t cmd_size, struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
@@ -383,7 +309,7 @@ int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd, struct ibv_
 	(void)resp;
 	REQUIRE(resp_size == sizeof(struct xenib_ualloc_pd_resp));
 	pd->context = context;
-	return make(&pd->handle);
+	return fake_make(&pd->handle);
 }
 
 int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
@@ -405,7 +331,7 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va
 	(void)cmd_size;
 	(void)resp;
 	(void)resp_size;
-	return make(&vmr->ibv_mr.handle);
+	return fake_make(&vmr->ibv_mr.handle);
 }
 
 int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr, size_t length,
@@ -421,7 +347,7 @@ int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr, size_t le
 	(void)resp;
 	CHECK(hca_va == (uintptr_t)addr);
 	REQUIRE(cmd_size == sizeof(*cmd) && resp_size == sizeof(*resp));
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
@@ -436,7 +362,7 @@ int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t mr_handle
 	vmr->ibv_mr.pd = pd;
 	vmr->ibv_mr.handle = mr_handle;
 	vmr->mr_type = IBV_MR_TYPE_IMPORTED_MR;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw,
@@ -451,7 +377,7 @@ int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw
 	mw->pd = pd;
 	mw->type = type;
 	mw->rkey = 0x00ab12ff;
-	return make(&mw->handle);
+	return fake_make(&mw->handle);
 }
 
 int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
@@ -467,7 +393,7 @@ int ibv_cmd_create_ah(struct ibv_pd *pd, struct ibv_ah *ah, struct ibv_ah_attr *
 	(void)resp;
 	(void)resp_size;
 	ah->context = pd->context;
-	return make(&ah->handle);
+	return fake_make(&ah->handle);
 }
 
 int ibv_cmd_destroy_ah(struct ibv_ah *ah)
@@ -493,7 +419,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 #endif
 	(void)cmd_flags;
 	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(*full));
-	err = make(&cq->cq.handle);
+	err = fake_make(&cq->cq.handle);
 	if (err)
 		return err;
 	CHECK(!req->drv_payload.comp_mask && !req->drv_payload.reserved);
@@ -517,7 +443,7 @@ int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct
 	(void)attr;
 	(void)cmd;
 	(void)cmd_size;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
@@ -528,7 +454,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, siz
 
 	REQUIRE(cmd_size == sizeof(*req) && resp_size >= sizeof(*resp));
 	CHECK(!req->comp_mask && !req->reserved0 && !req->reserved1);
-	err = command();
+	err = fake_command();
 	if (err)
 		return err;
 	fake.last.buf = req->buf_addr;
@@ -554,7 +480,7 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 	int err;
 
 	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(*full));
-	err = make(&srq->handle);
+	err = fake_make(&srq->handle);
 	if (err)
 		return err;
 	memset(&fake.last, 0, sizeof(fake.last));
@@ -579,7 +505,7 @@ int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
 	(void)mask;
 	(void)cmd;
 	(void)cmd_size;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, struct ibv_query_srq *cmd,
@@ -589,7 +515,7 @@ int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, struct ibv
 	(void)cmd;
 	(void)cmd_size;
 	attr->srq_limit = 3;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_destroy_srq(struct ibv_srq *srq)
@@ -611,7 +537,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	if (attr->comp_mask &
 	    ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return errno = EOPNOTSUPP;
-	err = make(&qp->qp.handle);
+	err = fake_make(&qp->qp.handle);
 	if (err)
 		return err;
 	CHECK(req->drv_payload.comp_mask ==
@@ -642,7 +568,7 @@ int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	(void)cmd_size;
 	if (mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -653,7 +579,7 @@ int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	(void)cmd;
 	(void)cmd_size;
 	init_attr->qp_type = qp->qp_type;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
@@ -667,7 +593,7 @@ int ibv_cmd_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t l
 	(void)qp;
 	(void)gid;
 	(void)lid;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
@@ -675,7 +601,7 @@ int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t l
 	(void)qp;
 	(void)gid;
 	(void)lid;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
@@ -685,7 +611,7 @@ int ibv_cmd_query_port(struct ibv_context *context, uint8_t port, struct ibv_por
 	(void)cmd;
 	(void)cmd_size;
 	attr->lid = port;
-	return command();
+	return fake_command();
 }
 
 int ibv_cmd_query_device_any(struct ibv_context *context,
@@ -699,5 +625,5 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 	(void)attr_size;
 	(void)resp_size;
 	resp->base.fw_ver = 28ULL << 32 | 39ULL << 16 | 1002;
-	return command();
+	return fake_command();
 }
