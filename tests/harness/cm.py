@@ -74,3 +74,17 @@ def connect_all(*pairs):
             assert said.count("ping data") == 10, f"from {where} to {other}: {said}"
         for process in servers:
             process.finish()
+
+
+GROUPS = (f"239.9.7.{n}" for n in itertools.count(1))
+
+
+def multicast(where, other):
+    """From where to a group that other has joined."""
+    __tracebackhide__ = True
+    group = next(GROUPS)
+    with lab.running(other, f"stdbuf -oL mckey -b {ADDRESS[other]} -m {group}") as member:
+        member.until_says("joined")
+        lab.run(where, f"mckey -s -b {ADDRESS[where]} -m {group}", merge=True)
+        member.finish()
+        assert "test complete" in member.said(), member.said()

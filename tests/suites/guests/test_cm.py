@@ -25,6 +25,11 @@ def test_program(program, where, other):
 
 
 @pytest.mark.parametrize("where, other", PAIRS)
+def test_multicast(where, other):
+    cm.multicast(where, other)
+
+
+@pytest.mark.parametrize("where, other", PAIRS)
 def test_ipv6(where, other):
     """By an address that was given, and by that which IPv6 has made by itself."""
     link = ipoib.link_address(other)
