@@ -108,19 +108,22 @@ unlock:
 int xenib_buf_get(struct xenib_context *ctx, struct xenib_arena_addr *at, u64 addr, u64 length,
 		  u8 shift)
 {
+	u32 align = shift ? PAGE_SIZE : ctx->dev->personality->queue_align;
+	u32 offset = offset_in_page(addr);
 	struct xenib_arena *arena;
 
-	if (!PAGE_ALIGNED(addr))
-		return xenib_refuse(ctx->dev, -EINVAL, "a queue at %#llx, no page boundary", addr);
+	if (!IS_ALIGNED(addr, align))
+		return xenib_refuse(ctx->dev, -EINVAL, "a queue at %#llx, no multiple of %u", addr,
+				    align);
 	if (shift)
 		return get_shared(ctx, at, addr, length, shift);
 
-	arena = make_arena(ctx, addr, length);
+	arena = make_arena(ctx, addr - offset, offset + length);
 	if (IS_ERR(arena))
 		return PTR_ERR(arena);
 	arena->users = 1;
 	at->arena = arena;
-	at->offset = 0;
+	at->offset = offset;
 	return 0;
 }
 

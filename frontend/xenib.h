@@ -62,6 +62,7 @@ struct xenib_personality {
 	const struct ib_device_ops *ops;    /* the provider: driver id, version */
 	const struct uapi_definition *defs; /* the driver's own ioctl objects */
 	bool shows_vendor;                  /* the HCA's, to programs */
+	u32 queue_align; /* of a queue outside of arenas: bytes, at most a page */
 
 	/* Before the device is registered, and after. May be NULL. */
 	int (*start)(struct xenib_dev *dev);

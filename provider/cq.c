@@ -26,13 +26,18 @@ static bool attr_is_supported(const struct ibv_cq_init_attr_ex *attr)
 	return !(attr->wc_flags & ~(uint64_t)XENIB_CQ_WC_FLAGS);
 }
 
+static struct ibv_pd *domain_of(const struct ibv_cq_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : NULL;
+}
+
 static bool is_single_threaded(const struct xenib_context *ctx,
 			       const struct ibv_cq_init_attr_ex *attr)
 {
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
 		return true;
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD && xenib_pd_td(attr->parent_domain))
+	if (domain_of(attr) && xenib_pd_td(domain_of(attr)))
 		return true;
 	return ctx->single_threaded;
 }
@@ -46,8 +51,8 @@ static int create_in_kernel(struct ibv_context *context, const struct ibv_cq_ini
 
 	cmd.buf_addr = (uintptr_t)cq->q.cqes;
 	cmd.db_addr = (uintptr_t)cq->q.dbrec;
-	cmd.buf_shift = cq->buf.shift;
-	cmd.db_shift = cq->dbrec_shift;
+	cmd.buf_shift = cq->mem.buf.buf.shift;
+	cmd.db_shift = cq->mem.dbrec_shift;
 	cmd.cqe_size = XENIB_CQE_SIZE;
 	cmd.uar = cq->uar->index;
 	err = xenib_cmd_create_cq(context, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
@@ -89,35 +94,29 @@ static struct xenib_cq *create_cq(struct ibv_context *context,
 	cq->q.qps = &ctx->qps;
 	xenib_lock_init(&cq->q.lock, !is_single_threaded(ctx, attr));
 
-	err = xenib_buf_alloc(&ctx->arenas, &cq->buf, (size_t)(cq->q.mask + 1) << XENIB_CQE_SHIFT);
+	err = xenib_queue_mem_alloc(ctx, &cq->mem, domain_of(attr), XENIB_RESOURCE_CQ,
+				    (size_t)(cq->q.mask + 1) << XENIB_CQE_SHIFT);
 	if (err)
 		goto err_free;
-	cq->q.cqes = cq->buf.addr;
+	cq->q.cqes = cq->mem.buf.buf.addr;
+	cq->q.dbrec = cq->mem.dbrec;
 	xenib_cq_init_cqes(&cq->q);
-
-	cq->q.dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &cq->dbrec_shift);
-	if (!cq->q.dbrec) {
-		err = errno;
-		goto err_free_buf;
-	}
 
 	cq->uar = xenib_uar_get_plain(context, &ctx->uars);
 	if (!cq->uar) {
 		err = errno;
-		goto err_free_dbrec;
+		goto err_free_mem;
 	}
 	cq->q.bell = &cq->uar->bell;
 
 	err = create_in_kernel(context, attr, cq);
 	if (err)
-		goto err_free_dbrec;
+		goto err_free_mem;
 
 	return cq;
 
-err_free_dbrec:
-	xenib_dbrec_free(&ctx->dbrecs, cq->q.dbrec);
-err_free_buf:
-	xenib_buf_free(&ctx->arenas, &cq->buf);
+err_free_mem:
+	xenib_queue_mem_free(ctx, &cq->mem);
 err_free:
 	free(cq);
 	errno = err;
@@ -177,20 +176,20 @@ static int resize_in_kernel(struct xenib_cq *cq, const struct xenib_buf *buf, ui
  * With the CQ locked: nobody polls it meanwhile. Afterwards *buf is the buffer that is not in use. If
  * the HCA's owner says that the CQ is resized, and the HCA does not, completions may be lost.
  */
-static int take_buffer(struct xenib_cq *cq, struct xenib_buf *buf, uint32_t mask)
+static int take_buffer(struct xenib_cq *cq, struct xenib_queue_buf *buf, uint32_t mask)
 {
-	struct xenib_buf old = cq->buf;
+	struct xenib_queue_buf old = cq->mem.buf;
 	int err;
 
 	if (mask == cq->q.mask)
 		return 0;
-	err = resize_in_kernel(cq, buf, mask);
+	err = resize_in_kernel(cq, &buf->buf, mask);
 	if (err)
 		return err;
-	if (!xenib_cq_move(&cq->q, buf->addr, mask))
+	if (!xenib_cq_move(&cq->q, buf->buf.addr, mask))
 		err = EIO;
 	cq->vcq.cq.cqe = mask;
-	cq->buf = *buf;
+	cq->mem.buf = *buf;
 	*buf = old;
 	return err;
 }
@@ -200,7 +199,7 @@ int xenib_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct xenib_context *ctx = to_xctx(ibcq->context);
 	struct xenib_cq *cq = to_xcq(ibcq);
 	struct xenib_cq_queue fresh = {};
-	struct xenib_buf buf;
+	struct xenib_queue_buf buf;
 	int err;
 
 	if (cqe <= 0 || cqe >= (int)MAX_CQES) {
@@ -209,17 +208,18 @@ int xenib_resize_cq(struct ibv_cq *ibcq, int cqe)
 		return EINVAL;
 	}
 	fresh.mask = xenib_round_up_pow2(cqe + 1) - 1;
-	err = xenib_buf_alloc(&ctx->arenas, &buf, (size_t)(fresh.mask + 1) << XENIB_CQE_SHIFT);
+	err = xenib_queue_buf_alloc(ctx, &cq->mem, &buf,
+				    (size_t)(fresh.mask + 1) << XENIB_CQE_SHIFT);
 	if (err)
 		return err;
-	fresh.cqes = buf.addr;
+	fresh.cqes = buf.buf.addr;
 	xenib_cq_init_cqes(&fresh);
 
 	xenib_lock(&cq->q.lock);
 	err = take_buffer(cq, &buf, fresh.mask);
 	xenib_unlock(&cq->q.lock);
 
-	xenib_buf_free(&ctx->arenas, &buf);
+	xenib_queue_buf_free(ctx, &cq->mem, &buf);
 	return err;
 }
 
@@ -233,8 +233,7 @@ int xenib_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return err;
 
-	xenib_dbrec_free(&ctx->dbrecs, cq->q.dbrec);
-	xenib_buf_free(&ctx->arenas, &cq->buf);
+	xenib_queue_mem_free(ctx, &cq->mem);
 	free(cq);
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include <infiniband/driver.h>
 #include "queue/queues.h"
 
-#include "buf.h"
+#include "queue_mem.h"
 
 struct xenib_uar;
 
@@ -21,8 +21,7 @@ struct xenib_cq {
 	enum ibv_wc_opcode opcode;
 
 	struct xenib_uar *uar;
-	struct xenib_buf buf;
-	uint8_t dbrec_shift;
+	struct xenib_queue_mem mem;
 };
 
 static inline struct xenib_cq *to_xcq(struct ibv_cq *ibcq)

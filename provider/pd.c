@@ -62,6 +62,9 @@ void xenib_unimport_pd(struct ibv_pd *ibpd)
 
 static int dealloc_parent_domain(struct xenib_pd *pd)
 {
+	if (atomic_load(&pd->users))
+		return EBUSY;
+
 	atomic_fetch_sub(&pd->parent->users, 1);
 	if (pd->td)
 		atomic_fetch_sub(&pd->td->users, 1);
@@ -90,13 +93,14 @@ int xenib_dealloc_pd(struct ibv_pd *ibpd)
 struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 					 struct ibv_parent_domain_init_attr *attr)
 {
+	bool allocators = attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
 	struct xenib_pd *pd, *parent;
 
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
 
-	/* Queues are in memory of this library's own choice. */
-	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
 		verbs_debug(&to_xctx(context)->vctx, "refused: a parent domain with fields %#x\n",
 			    attr->comp_mask);
 		errno = EOPNOTSUPP;
@@ -104,7 +108,7 @@ struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 	}
 
 	parent = to_xpd(attr->pd);
-	if (parent->parent) {
+	if (parent->parent || (allocators && (!attr->alloc || !attr->free))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -114,6 +118,12 @@ struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 		return NULL;
 
 	pd->parent = parent;
+	if (allocators) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
 	atomic_fetch_add(&parent->users, 1);
 	if (attr->td) {
 		pd->td = container_of(attr->td, struct xenib_td, td);

@@ -23,7 +23,13 @@ struct xenib_pd {
 	struct ibv_pd pd;
 	struct xenib_pd *parent;
 	struct xenib_td *td;
-	atomic_int users; /* parent domains */
+	atomic_int users; /* parent domains, or queues of one */
+
+	/* Of a parent domain whose program gives memory for queues; else NULL. */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
+		       uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type);
+	void *pd_context;
 };
 
 static inline struct xenib_pd *to_xpd(struct ibv_pd *pd)

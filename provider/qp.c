@@ -64,27 +64,23 @@ static uint64_t ops_asked(const struct ibv_qp_init_attr_ex *attr)
 	return attr->send_ops_flags & ~all ? 0 : attr->send_ops_flags;
 }
 
-static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
+static int alloc_queues(struct xenib_context *ctx, struct ibv_pd *pd, struct xenib_qp *qp,
 			const struct xenib_qp_size *size)
 {
 	int err;
 
 	/* A QP without any queue has a page all the same, for the kernel to have an address. */
-	err = xenib_buf_alloc(&ctx->arenas, &qp->buf, size->bytes ? size->bytes : 1);
+	err = xenib_queue_mem_alloc(ctx, &qp->mem, pd, XENIB_RESOURCE_QP,
+				    size->bytes ? size->bytes : 1);
 	if (err)
 		return err;
-
-	qp->q.dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &qp->dbrec_shift);
-	if (!qp->q.dbrec) {
-		err = errno;
-		goto err_free_buf;
-	}
+	qp->q.dbrec = qp->mem.dbrec;
 
 	err = ENOMEM;
 	if (size->sq_blocks) {
 		qp->q.sq.sent = calloc(size->sq_blocks, sizeof(*qp->q.sq.sent));
 		if (!qp->q.sq.sent)
-			goto err_free_dbrec;
+			goto err_free_mem;
 	}
 	if (size->rq_wqes) {
 		qp->q.rq.wr_id = calloc(size->rq_wqes, sizeof(*qp->q.rq.wr_id));
@@ -92,15 +88,13 @@ static int alloc_queues(struct xenib_context *ctx, struct xenib_qp *qp,
 			goto err_free_sent;
 	}
 
-	xenib_qp_init_queues(&qp->q, qp->buf.addr, size);
+	xenib_qp_init_queues(&qp->q, qp->mem.buf.buf.addr, size);
 	return 0;
 
 err_free_sent:
 	free(qp->q.sq.sent);
-err_free_dbrec:
-	xenib_dbrec_free(&ctx->dbrecs, qp->q.dbrec);
-err_free_buf:
-	xenib_buf_free(&ctx->arenas, &qp->buf);
+err_free_mem:
+	xenib_queue_mem_free(ctx, &qp->mem);
 	return err;
 }
 
@@ -110,8 +104,7 @@ static void free_queues(struct xenib_context *ctx, struct xenib_qp *qp)
 		free(qp->q.rq.wr_id);
 	if (qp->q.sq.sent != &qp->q.nothing_sent)
 		free(qp->q.sq.sent);
-	xenib_dbrec_free(&ctx->dbrecs, qp->q.dbrec);
-	xenib_buf_free(&ctx->arenas, &qp->buf);
+	xenib_queue_mem_free(ctx, &qp->mem);
 }
 
 static struct ibv_qp_cap cap_of(const struct xenib_qp_queues *qp)
@@ -157,10 +150,10 @@ static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_
 	/* Flags of 0 are as good as none, and this form of the command has no room for any. */
 	plain.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 
-	cmd.buf_addr = (uintptr_t)qp->buf.addr;
+	cmd.buf_addr = (uintptr_t)qp->mem.buf.buf.addr;
 	cmd.db_addr = (uintptr_t)qp->q.dbrec;
-	cmd.buf_shift = qp->buf.shift;
-	cmd.db_shift = qp->dbrec_shift;
+	cmd.buf_shift = qp->mem.buf.buf.shift;
+	cmd.db_shift = qp->mem.dbrec_shift;
 	cmd.sq_wqe_count = size->sq_blocks;
 	cmd.rq_wqe_count = size->rq_wqes;
 	cmd.rq_wqe_shift = size->rq_shift;
@@ -231,7 +224,7 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	qp->q.sq.may_bind = ops & (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV);
 	init_locks(ctx, attr->pd, qp);
 
-	err = alloc_queues(ctx, qp, &size);
+	err = alloc_queues(ctx, attr->pd, qp, &size);
 	if (err)
 		goto err_free;
 

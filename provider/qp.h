@@ -8,8 +8,8 @@
 #include <infiniband/driver.h>
 #include "queue/size.h"
 
-#include "buf.h"
 #include "cq.h"
+#include "queue_mem.h"
 #include "srq.h"
 
 struct xenib_uar;
@@ -31,8 +31,7 @@ struct xenib_qp {
 	bool own_uar;    /* uar came from xenib_uar_get() */
 	bool posted_rts; /* modifying to RTS may return before the HCA has done it */
 	bool await;      /* for which has to be waited before the first send; the queue is closed */
-	struct xenib_buf buf;
-	uint8_t dbrec_shift;
+	struct xenib_queue_mem mem;
 };
 
 static inline struct xenib_qp *to_xqp(struct ibv_qp *ibqp)

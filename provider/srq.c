@@ -21,8 +21,8 @@ static int create_in_kernel(struct ibv_pd *pd, const struct ibv_srq_init_attr *a
 
 	cmd.buf_addr = (uintptr_t)srq->q.wqes;
 	cmd.db_addr = (uintptr_t)srq->q.dbrec;
-	cmd.buf_shift = srq->buf.shift;
-	cmd.db_shift = srq->dbrec_shift;
+	cmd.buf_shift = srq->mem.buf.buf.shift;
+	cmd.db_shift = srq->mem.dbrec_shift;
 	cmd.uidx = XENIB_NO_UIDX;
 	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, &asked, &cmd.ibv_cmd, sizeof(cmd),
 				 &resp.ibv_resp, sizeof(resp));
@@ -61,30 +61,24 @@ struct ibv_srq *xenib_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 		goto err_free;
 	}
 
-	err = xenib_buf_alloc(&ctx->arenas, &srq->buf, (size_t)(srq->q.mask + 1) << srq->q.shift);
+	err = xenib_queue_mem_alloc(ctx, &srq->mem, pd, XENIB_RESOURCE_SRQ,
+				    (size_t)(srq->q.mask + 1) << srq->q.shift);
 	if (err)
 		goto err_free_wqe;
-	srq->q.wqes = srq->buf.addr;
+	srq->q.wqes = srq->mem.buf.buf.addr;
+	srq->q.dbrec = srq->mem.dbrec;
 	xenib_srq_init_list(&srq->q);
-
-	srq->q.dbrec = xenib_dbrec_alloc(&ctx->dbrecs, &srq->dbrec_shift);
-	if (!srq->q.dbrec) {
-		err = errno;
-		goto err_free_buf;
-	}
 
 	err = create_in_kernel(pd, attr, srq);
 	if (err)
-		goto err_free_dbrec;
+		goto err_free_mem;
 
 	attr->attr.max_wr = srq->q.mask;
 	attr->attr.max_sge = srq->q.max_sge;
 	return &srq->vsrq.srq;
 
-err_free_dbrec:
-	xenib_dbrec_free(&ctx->dbrecs, srq->q.dbrec);
-err_free_buf:
-	xenib_buf_free(&ctx->arenas, &srq->buf);
+err_free_mem:
+	xenib_queue_mem_free(ctx, &srq->mem);
 err_free_wqe:
 	free(srq->q.wqe);
 err_free:
@@ -155,8 +149,7 @@ int xenib_destroy_srq(struct ibv_srq *ibsrq)
 	if (err)
 		return err;
 
-	xenib_dbrec_free(&ctx->dbrecs, srq->q.dbrec);
-	xenib_buf_free(&ctx->arenas, &srq->buf);
+	xenib_queue_mem_free(ctx, &srq->mem);
 	free(srq->q.wqe);
 	free(srq);
 	return 0;

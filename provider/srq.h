@@ -7,14 +7,13 @@
 
 #include <infiniband/driver.h>
 
-#include "buf.h"
+#include "queue_mem.h"
 #include "queue/srq.h"
 
 struct xenib_srq {
 	struct verbs_srq vsrq;
 	struct xenib_srq_queue q;
-	struct xenib_buf buf;
-	uint8_t dbrec_shift;
+	struct xenib_queue_mem mem;
 };
 
 static inline struct xenib_srq *to_xsrq(struct ibv_srq *ibsrq)

@@ -569,9 +569,12 @@ enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_U
 #define XEN_VHCA_QP_SIGNAL_ALL (1u << 0)
 
 /*
- * QP_CREATE: the buffer (page aligned) holds the receive queue at 0 and the send queue after it; UAR,
- * umems, CQs, SRQ and PD are of one context. With neither queue there is no buffer: buf is zero.
+ * QP_CREATE: the buffer (at a multiple of XEN_VHCA_QP_ALIGN) holds the receive queue at 0 and the send queue
+ * after it; UAR, umems, CQs, SRQ and PD are of one context. With neither queue there is no buffer: buf is
+ * zero.
  */
+#define XEN_VHCA_QP_ALIGN 64
+
 struct xen_vhca_qp_create {
 	xen_vhca_handle_t pd;
 	xen_vhca_handle_t send_cq;

@@ -143,10 +143,10 @@ static enum xen_vhca_status check_place(const struct xen_vhca_umem_addr *place, 
 }
 
 /* Buffer and doorbell record of a queue. */
-static enum xen_vhca_status check_queue(const struct xen_vhca_umem_addr *buf, uint64_t size,
-					const struct xen_vhca_umem_addr *dbr)
+static enum xen_vhca_status check_queue(const struct xen_vhca_umem_addr *buf, uint32_t align,
+					uint64_t size, const struct xen_vhca_umem_addr *dbr)
 {
-	enum xen_vhca_status status = check_place(buf, XEN_VHCA_PAGE_SIZE, size);
+	enum xen_vhca_status status = check_place(buf, align, size);
 
 	return status ? status : check_place(dbr, 8, 8);
 }
@@ -354,7 +354,7 @@ static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,
 		return XEN_VHCA_E_ARG;
 	if (c->event_bit != XEN_VHCA_NO_EVENT && c->event_bit >= XEN_VHCA_EVENT_BITS)
 		return XEN_VHCA_E_ARG;
-	return check_queue(&c->buf, (uint64_t)c->cqes * c->cqe_size, &c->dbr);
+	return check_queue(&c->buf, XEN_VHCA_PAGE_SIZE, (uint64_t)c->cqes * c->cqe_size, &c->dbr);
 }
 
 static enum xen_vhca_status check_cq_modify(const struct xen_vhca_req *req,
@@ -395,7 +395,8 @@ static enum xen_vhca_status check_srq_create(const struct xen_vhca_req *req,
 		return XEN_VHCA_E_ARG;
 	if (s->limit > s->max_wr)
 		return XEN_VHCA_E_ARG;
-	return check_queue(&s->buf, (uint64_t)s->max_wr * vhca_srq_stride(s->max_sge), &s->dbr);
+	return check_queue(&s->buf, XEN_VHCA_PAGE_SIZE,
+			   (uint64_t)s->max_wr * vhca_srq_stride(s->max_sge), &s->dbr);
 }
 
 static enum xen_vhca_status check_srq_modify(const struct xen_vhca_req *req,
@@ -447,7 +448,7 @@ static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 	size = ((uint64_t)q->rq_wqe_count << q->rq_wqe_shift) +
 	       (uint64_t)q->sq_wqe_count * VHCA_SEND_BLOCK;
 	if (size)
-		return check_queue(&q->buf, size, &q->dbr);
+		return check_queue(&q->buf, XEN_VHCA_QP_ALIGN, size, &q->dbr);
 	/* No queue of its own: an SRQ alone. There is no buffer then. */
 	if (q->buf.umem || q->buf.reserved || q->buf.offset)
 		return XEN_VHCA_E_ARG;

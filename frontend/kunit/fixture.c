@@ -20,6 +20,8 @@ void fixture_fault(void *context)
 	fixture->faults++;
 }
 
+static const struct xenib_personality personality = { .queue_align = 64 };
+
 int fixture_make(struct kunit *test, size_t size)
 {
 	struct fixture *fixture = kunit_kzalloc(test, size, GFP_KERNEL);
@@ -30,6 +32,7 @@ int fixture_make(struct kunit *test, size_t size)
 	fixture->dev = ib_alloc_device(xenib_dev, ibdev);
 	KUNIT_ASSERT_NOT_NULL(test, fixture->dev);
 	fixture->dev->xbdev = &fixture->xbdev;
+	fixture->dev->personality = &personality;
 	fixture->dev->attr.max_mr_size = 1 << 30;
 	kunit_features = 1;
 	fixture->dev->ring = xenib_ring_create(&fixture->xbdev, 0, fixture_fault, fixture);

@@ -241,6 +241,26 @@ static void test_arena(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xenib_arena_addr_wire(&b).umem, XEN_VHCA_NO_HANDLE);
 }
 
+/* A queue outside of arenas that begins in a page, as far as the personality has such. */
+static void test_queue_in_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xenib_context *ctx = &fixture->uctx.ctx;
+	struct xenib_arena_addr at = {};
+	u64 base = fixture->buf;
+
+	KUNIT_ASSERT_EQ(test, xenib_buf_get(ctx, &at, base + 64, PAGE_SIZE - 64, 0), 0);
+	KUNIT_EXPECT_EQ(test, xenib_arena_addr_wire(&at).offset, 64);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 1);
+	xenib_arena_addr_put(ctx, &at);
+	KUNIT_ASSERT_EQ(test, xenib_buf_get(ctx, &at, base + 4032, PAGE_SIZE, 0), 0);
+	KUNIT_EXPECT_EQ(test, xenib_arena_addr_wire(&at).offset, 4032);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 2);
+	xenib_arena_addr_put(ctx, &at);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+	KUNIT_EXPECT_EQ(test, xenib_buf_get(ctx, &at, base + 32, PAGE_SIZE, 0), -EINVAL);
+}
+
 /* The ring (ring.c, vhca_ring.c) */
 
 static void test_malformed_response(struct kunit *test)
@@ -596,6 +616,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(test_busy),
 	KUNIT_CASE(test_busy_grants),
 	KUNIT_CASE(test_arena),
+	KUNIT_CASE(test_queue_in_page),
 	KUNIT_CASE(test_malformed_response),
 	KUNIT_CASE(test_posted),
 	KUNIT_CASE(test_posted_refused),

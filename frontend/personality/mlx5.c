@@ -74,6 +74,8 @@ const struct xenib_personality xenib_personality_mlx5 = {
 	.ops = &ops,
 	.defs = defs,
 	.shows_vendor = true,
+	/* A program's allocator gives libmlx5 the buffer of a QP anywhere in a page. */
+	.queue_align = XEN_VHCA_QP_ALIGN,
 	.start = start,
 	.stop = stop,
 	.context_req = xenib_mlx5_context_req,

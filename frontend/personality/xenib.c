@@ -104,6 +104,7 @@ const struct xenib_personality xenib_personality_xenib = {
 	.prefix = "xenib",
 	.ops = &ops,
 	.defs = defs,
+	.queue_align = PAGE_SIZE,
 	.context_req = context_req,
 	.context_resp = context_resp,
 	.cq_req = cq_req,

@@ -125,13 +125,13 @@ static void scribble(struct fixture *fix, struct input *in)
 
 	switch (take(in) % 3) {
 	case 0:
-		buf = &to_xcq_ex(fix->cq[take(in) % 2])->buf;
+		buf = &to_xcq_ex(fix->cq[take(in) % 2])->mem.buf.buf;
 		break;
 	case 1:
-		buf = &to_xsrq(fix->srq)->buf;
+		buf = &to_xsrq(fix->srq)->mem.buf.buf;
 		break;
 	default:
-		buf = &to_xqp(fix->qp[take(in) % QPS])->buf;
+		buf = &to_xqp(fix->qp[take(in) % QPS])->mem.buf.buf;
 		break;
 	}
 	at = take(in) << 8 | take(in);

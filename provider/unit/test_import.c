@@ -36,7 +36,7 @@ static void queues_of_both(void)
 	qp[1] = fake_qp(imported, cq[1], NULL, IBV_QPT_RC, &fake_cap);
 	REQUIRE(qp[0] && qp[1]);
 	CHECK(to_xqp(qp[0])->uar != to_xqp(qp[1])->uar);
-	CHECK(to_xqp(qp[0])->buf.arena != to_xqp(qp[1])->buf.arena);
+	CHECK(to_xqp(qp[0])->mem.buf.buf.arena != to_xqp(qp[1])->mem.buf.buf.arena);
 
 	CHECK(!xenib_destroy_qp(qp[1]));
 	CHECK(!xenib_destroy_cq(cq[1]));

@@ -201,7 +201,7 @@ static void domains(void)
 	CHECK(!xenib_alloc_parent_domain(context, &attr) && errno == EINVAL);
 	attr.pd = pd;
 	attr.td = td;
-	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT << 1;
 	CHECK(!xenib_alloc_parent_domain(context, &attr) && errno == EOPNOTSUPP);
 	attr.comp_mask = 0;
 	parent = xenib_alloc_parent_domain(context, &attr);

@@ -243,6 +243,7 @@ static void queues(void)
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 31, E_ARG);
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 10, E_ARG); /* twice max_rq_desc */
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 9, OK);
+	BREAK(QP_CREATE, qp_create.buf.offset, 32, E_ARG);
 	BREAK(QP_CREATE, qp_create.buf.offset, -4096ull,
 	      E_RANGE); /* its receive queue alone would fit */
 	BREAK(QP_CREATE, qp_create.rq_wqe_shift, 3, E_ARG);

@@ -153,9 +153,13 @@ static void run_unaligned(const void *arg)
 	forge_begin(&f);
 	good = (uintptr_t)f.set.memory + UABI_SPARE * UABI_PAGE;
 	for (kind = 0; kind < KINDS; kind++) {
-		for (i = 0; i < ARRAY_SIZE(offs); i++)
+		for (i = 0; i < ARRAY_SIZE(offs); i++) {
+			/* libmlx5 may have a QP in the middle of a page. */
+			if (kind == QP && uabi_is_mlx5() && offs[i] % 64 == 0)
+				continue;
 			REFUSED_QUICK(create(&f, kind, good + offs[i], 0),
 				      "a buffer that is not page aligned", EINVAL);
+		}
 		for (i = 1; i < 8; i++)
 			REFUSED_QUICK(create(&f, kind, 0, good + i),
 				      "a record that is not 8-aligned", EINVAL);

@@ -50,6 +50,6 @@ void there_and_back(struct vp_end *from, uint8_t *source, struct ibv_mr *mr_sour
 
 extern const struct check_table integrity_transfer, integrity_memory, integrity_remap,
 	integrity_order, integrity_xrc, integrity_mw, integrity_dmabuf, integrity_rereg,
-	integrity_resize, integrity_cq, integrity_import;
+	integrity_resize, integrity_cq, integrity_import, integrity_domain;
 
 #endif

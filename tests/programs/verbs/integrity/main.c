@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	const struct check_table tables[] = {
 		integrity_transfer, integrity_memory, integrity_remap,  integrity_order,
 		integrity_xrc,      integrity_mw,     integrity_dmabuf, integrity_rereg,
-		integrity_resize,   integrity_cq,     integrity_import,
+		integrity_resize,   integrity_cq,     integrity_import, integrity_domain,
 	};
 
 	vp_load_providers();
