@@ -11,6 +11,7 @@
 #include <xen/xenbus.h>
 
 #include "compat.h"
+#include "dmabuf.h"
 #include "kernel/kverbs.h"
 #include "vhca_check.h"
 #include "xenib.h"
@@ -85,6 +86,7 @@ static int query_backend(struct xenib_dev *dev)
 }
 
 XENIB_DEFINE_CREATE_CQ(xenib_create_cq)
+XENIB_DEFINE_REG_DMABUF_MR(xenib_reg_dmabuf_mr)
 XENIB_DEFINE_REG_USER_MR(xenib_reg_user_mr)
 XENIB_DEFINE_RESIZE_CQ(xenib_resize_cq)
 
@@ -122,6 +124,7 @@ static const struct ib_device_ops base_ops = {
 	.query_port = xenib_query_port,
 	.query_qp = xenib_query_qp,
 	.reg_user_mr = XENIB_REG_USER_MR(xenib_reg_user_mr),
+	.reg_user_mr_dmabuf = XENIB_REG_DMABUF_MR(xenib_reg_dmabuf_mr),
 	.rereg_user_mr = xenib_rereg_user_mr,
 	XENIB_RESIZE_CQ_OP(xenib_resize_cq),
 
@@ -260,10 +263,15 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = xenib_tables_init(dev);
 	if (err)
 		goto err_dealloc;
+	dev->dmabuf_dev = xenib_dmabuf_device_create(&xbdev->dev);
+	if (IS_ERR(dev->dmabuf_dev)) {
+		err = PTR_ERR(dev->dmabuf_dev);
+		goto err_tables;
+	}
 	if (xenib_kverbs_wanted(dev)) {
 		err = xenib_kcontext_open(dev);
 		if (err)
-			goto err_tables;
+			goto err_dmabuf;
 	}
 	if (dev->personality->start) {
 		err = dev->personality->start(dev);
@@ -282,6 +290,8 @@ err_stop:
 		dev->personality->stop(dev);
 err_kernel:
 	xenib_kcontext_close(dev);
+err_dmabuf:
+	put_device(dev->dmabuf_dev);
 err_tables:
 	xenib_tables_exit(dev);
 err_dealloc:
@@ -299,6 +309,7 @@ void xenib_dev_remove(struct xenib_dev *dev)
 		dev->personality->stop(dev);
 	xenib_reg_cache_exit(&dev->reg_cache);
 	xenib_kcontext_close(dev);
+	put_device(dev->dmabuf_dev);
 	xenib_tables_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

@@ -86,10 +86,10 @@ static int check_mr(struct xenib_dev *dev, u64 start, u64 length, u64 iova, int 
 	return 0;
 }
 
-static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, u64 start, u64 length,
-			    u64 iova, int access)
+/* Of checked memory, whose use passes to the MR, or ends here. start: its place there. */
+static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, struct xenib_reg *reg,
+			    u64 start, u64 length, u64 iova, int access)
 {
-	struct xenib_dev *dev = to_xdev(ibpd->device);
 	const struct xen_vhca_mr_reg what = {
 		.pd = to_xpd(ibpd)->handle,
 		.addr.offset = offset_in_page(start),
@@ -98,28 +98,22 @@ static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, u64 s
 		.access = access_to_wire(access),
 	};
 	struct xenib_mr *mr;
-	int err;
+	int err = -ENOMEM;
 
-	err = check_mr(dev, start, length, iova, access);
-	if (err)
-		return ERR_PTR(err);
-
+	if (IS_ERR(reg))
+		return ERR_CAST(reg);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
-		return ERR_PTR(-ENOMEM);
+		goto err_put;
 	mr->ctx = ctx;
-	mr->reg = xenib_reg_cache_get(ctx, start, length, access);
-	if (IS_ERR(mr->reg)) {
-		err = PTR_ERR(mr->reg);
-		goto err_free;
-	}
+	mr->reg = reg;
 	err = register_mr(ctx, mr, &what);
-	if (err == -ENOMEM && xenib_reg_cache_flush(&dev->reg_cache))
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
 		err = register_mr(ctx, mr, &what);
 	if (err)
-		goto err_put;
+		goto err_free;
 
-	xenib_reg_cache_share(mr->reg);
+	xenib_reg_cache_share(reg);
 	mr->ibmr.length = length;
 	mr->ibmr.iova = iova;
 	mr->start = start;
@@ -127,11 +121,23 @@ static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, u64 s
 	mr->access = access;
 	return &mr->ibmr;
 
-err_put:
-	xenib_reg_cache_put(mr->reg);
 err_free:
 	kfree(mr);
+err_put:
+	xenib_reg_cache_put(reg);
 	return ERR_PTR(err);
+}
+
+static struct ib_mr *new_user_mr(struct xenib_context *ctx, struct ib_pd *ibpd, u64 start,
+				 u64 length, u64 iova, int access)
+{
+	int err;
+
+	err = check_mr(ctx->dev, start, length, iova, access);
+	if (err)
+		return ERR_PTR(err);
+	return new_mr(ctx, ibpd, xenib_reg_cache_get(ctx, start, length, access), start, length,
+		      iova, access);
 }
 
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
@@ -142,7 +148,23 @@ struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 i
 	err = xenib_copy_req(udata, NULL, 0);
 	if (err)
 		return ERR_PTR(err);
-	return new_mr(xenib_udata_ctx(udata), ibpd, start, length, iova, access);
+	return new_user_mr(xenib_udata_ctx(udata), ibpd, start, length, iova, access);
+}
+
+struct ib_mr *xenib_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova, int fd,
+				  int access, struct ib_udata *udata)
+{
+	struct xenib_context *ctx = xenib_udata_ctx(udata);
+	int err;
+
+	err = check_mr(ctx->dev, offset, length, iova, access);
+	if (err)
+		return ERR_PTR(err);
+	if (offset + length < offset)
+		return ERR_PTR(xenib_refuse(ctx->dev, -EINVAL, "%#llx bytes at %#llx of a dma-buf",
+					    length, offset));
+	return new_mr(ctx, ibpd, xenib_reg_make_dmabuf(ctx, fd, offset, length, access), offset,
+		      length, iova, access);
 }
 
 /*
@@ -162,6 +184,9 @@ struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 
 		return ERR_PTR(err);
 	if (atomic_read(&old->ctx->mws))
 		return ERR_PTR(xenib_refuse(old->ctx->dev, -EBUSY, "an MR beside memory windows"));
+	if (!(flags & IB_MR_REREG_TRANS) && old->reg->umem.dmabuf)
+		return ERR_PTR(xenib_refuse(old->ctx->dev, -EOPNOTSUPP,
+					    "memory of a dma-buf again"));
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		start = old->start;
 		length = ibmr->length;
@@ -169,7 +194,7 @@ struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 
 	}
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = old->access;
-	return new_mr(old->ctx, ibpd, start, length, iova, access);
+	return new_user_mr(old->ctx, ibpd, start, length, iova, access);
 }
 
 /*

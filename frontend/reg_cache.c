@@ -243,6 +243,27 @@ struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 l
 	return reg;
 }
 
+/* It is not watched, and so found by nobody, and released with its last user. */
+struct xenib_reg *xenib_reg_make_dmabuf(struct xenib_context *ctx, int fd, u64 offset, u64 length,
+					int access)
+{
+	struct xenib_reg *reg;
+	int err;
+
+	reg = kzalloc(sizeof(*reg), GFP_KERNEL);
+	if (!reg)
+		return ERR_PTR(-ENOMEM);
+	reg->cache = &ctx->dev->reg_cache;
+	reg->ctx = ctx;
+	reg->users = 1;
+	INIT_HLIST_NODE(&reg->known);
+	err = xenib_umem_pin_dmabuf(ctx->dev, &reg->umem, fd, offset, length, access);
+	if (!err)
+		return reg;
+	kfree(reg);
+	return ERR_PTR(err);
+}
+
 void xenib_reg_cache_share(struct xenib_reg *reg)
 {
 	struct xenib_reg_cache *cache = reg->cache;

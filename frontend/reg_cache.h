@@ -64,6 +64,10 @@ void xenib_reg_cache_exit(struct xenib_reg_cache *cache);
  */
 struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 length, int access);
 
+/* The same of a dma-buf of the process: a new one each time, which is never shared. */
+struct xenib_reg *xenib_reg_make_dmabuf(struct xenib_context *ctx, int fd, u64 offset, u64 length,
+					int access);
+
 /* Whether the backend is to keep it beyond its MR (XEN_VHCA_MR_REG_PERSISTENT). */
 static inline bool xenib_reg_may_persist(const struct xenib_reg *reg)
 {

@@ -9,6 +9,7 @@
 
 #include "grant.h"
 #include "compat.h"
+#include "dmabuf.h"
 #include "umem.h"
 #include "xenib.h"
 
@@ -82,6 +83,35 @@ err_unpin:
 	return err;
 }
 
+int xenib_umem_pin_dmabuf(struct xenib_dev *dev, struct xenib_umem *umem, int fd, u64 offset,
+			  u64 length, int access)
+{
+	int err = -ENOMEM;
+
+	umem->ib = NULL;
+	umem->dmabuf = xenib_dmabuf_map(dev->dmabuf_dev, fd);
+	if (IS_ERR(umem->dmabuf))
+		return PTR_ERR(umem->dmabuf);
+	umem->count = PFN_UP(offset_in_page(offset) + length);
+	umem->read_only = !ib_access_writable(access);
+	umem->pages = kvmalloc_array(umem->count, sizeof(*umem->pages), GFP_KERNEL);
+	if (!umem->pages)
+		goto err_unmap;
+	err = xenib_dmabuf_pages(umem->dmabuf, offset >> PAGE_SHIFT, umem->count, umem->pages);
+	if (!err)
+		err = grant(dev, umem);
+	if (err)
+		goto err_free;
+	return 0;
+
+err_free:
+	kvfree(umem->pages);
+	umem->pages = NULL;
+err_unmap:
+	xenib_dmabuf_unmap(umem->dmabuf);
+	return err;
+}
+
 /* Ends the backend's umem, if there is one. A backend that is gone has said nothing. */
 static void withdraw(struct xenib_dev *dev, struct xenib_umem *umem)
 {
@@ -101,13 +131,16 @@ void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem)
 	/* Unless it has said otherwise, the backend has nothing of the umem any more. */
 	xenib_grants_end(umem->pages, umem->count, umem->refs, umem->refused ? NULL : dev->grantee);
 	kvfree(umem->refs);
-	if (umem->ib) {
-		kvfree(umem->pages);
-		umem->pages = NULL;
-		ib_umem_release(umem->ib);
-	} else {
+	if (!umem->ib && !umem->dmabuf) {
 		xenib_kmem_free(umem);
+		return;
 	}
+	kvfree(umem->pages);
+	umem->pages = NULL;
+	if (umem->dmabuf)
+		xenib_dmabuf_unmap(umem->dmabuf);
+	else
+		ib_umem_release(umem->ib);
 }
 
 /*

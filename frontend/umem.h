@@ -20,11 +20,12 @@ struct xenib_dev;
 struct xenib_context;
 
 struct xenib_umem {
-	struct page **pages; /* NULL: nothing here */
-	size_t count;        /* of pages */
-	struct ib_umem *ib;  /* the pins; NULL: the pages are the kernel's own */
-	void *kva;           /* those in a row */
-	grant_ref_t *refs;   /* of each page */
+	struct page **pages;         /* NULL: nothing here */
+	size_t count;                /* of pages */
+	struct ib_umem *ib;          /* the pins; NULL: the pages are the kernel's own, or */
+	struct xenib_dmabuf *dmabuf; /* of this */
+	void *kva;                   /* those in a row */
+	grant_ref_t *refs;           /* of each page */
 	bool read_only;
 	bool refused;             /* the backend has said that it does not let the pages go */
 	xen_vhca_handle_t handle; /* of the umem, once offered */
@@ -37,6 +38,10 @@ struct xenib_umem {
  */
 int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length,
 		   int access);
+
+/* The same, of length bytes at offset of a dma-buf of the process. */
+int xenib_umem_pin_dmabuf(struct xenib_dev *dev, struct xenib_umem *umem, int fd, u64 offset,
+			  u64 length, int access);
 
 /* Offers a pinned umem to the backend: all of it, or nothing. @only_mrs: no queue will be in it. */
 int xenib_umem_offer(struct xenib_context *ctx, struct xenib_umem *umem, bool only_mrs);

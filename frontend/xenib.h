@@ -104,6 +104,7 @@ struct xenib_dev {
 	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
 	struct xenib_uar_mms uar_mms;
 	struct xenib_reg_cache reg_cache;
+	struct device *dmabuf_dev;     /* that dma-bufs are mapped for */
 	struct xenib_kcontext *kernel; /* NULL: the kernel does not use the device itself */
 };
 
@@ -376,6 +377,8 @@ int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 struct ib_mr *xenib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 				struct ib_udata *udata);
+struct ib_mr *xenib_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova, int fd,
+				  int access, struct ib_udata *udata);
 struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				  int access, struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);

@@ -28,6 +28,8 @@ struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 /* mr.c, mw.c */
 struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 			    int access);
+struct ibv_mr *xenib_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				   int fd, int access);
 int xenib_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		   int access);
 int xenib_dereg_mr(struct verbs_mr *vmr);

@@ -67,6 +67,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_port = xenib_query_port,
 	.query_qp = xenib_query_qp,
 	.query_srq = xenib_query_srq,
+	.reg_dmabuf_mr = xenib_reg_dmabuf_mr,
 	.reg_mr = xenib_reg_mr,
 	.req_notify_cq = xenib_req_notify_cq,
 	.resize_cq = xenib_resize_cq,

@@ -31,6 +31,12 @@
 						   driver_udata) : \
 				      NULL); \
 	}
+/* Memory of a dma-buf was registered by its driver's part of the attributes. */
+#define XENIB_REG_DMABUF_MR(reg) reg
+#define XENIB_DEFINE_REG_DMABUF_MR(reg)
+/* A static attachment was mapped without a word about the lock. */
+#define dma_buf_map_attachment_unlocked dma_buf_map_attachment
+#define dma_buf_unmap_attachment_unlocked dma_buf_unmap_attachment
 /* "rdma resource" did not tell of an SRQ what its driver knows. This is so without saying it. */
 #define XENIB_FILL_SRQ_OP(fill) .uverbs_no_driver_id_binding = 0
 /* A mapping's flags were a plain number, under mmap_lock alone. */
@@ -79,6 +85,15 @@
 /* Page table entries without a struct page */
 #define XENIB_ZAP_SPECIAL zap_vma_ptes
 /* Registration had no hints for the host's caches. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define XENIB_REG_DMABUF_MR(reg) reg##_by_attrs
+#define XENIB_DEFINE_REG_DMABUF_MR(reg) \
+	static struct ib_mr *reg##_by_attrs(struct ib_pd *pd, u64 offset, u64 length, u64 iova, \
+					    int fd, int access, struct uverbs_attr_bundle *attrs) \
+	{ \
+		return reg(pd, offset, length, iova, fd, access, &attrs->driver_udata); \
+	}
+#endif
 #define XENIB_REG_USER_MR(reg) reg
 #define XENIB_DEFINE_REG_USER_MR(reg)
 /* DMA operations were given a page, and an offset that may lead beyond it. */
@@ -109,6 +124,15 @@
 						struct ib_udata *udata) \
 	{ \
 		return dmah ? ERR_PTR(-EOPNOTSUPP) : reg(pd, start, length, iova, access, udata); \
+	}
+#define XENIB_REG_DMABUF_MR(reg) reg##_by_attrs
+#define XENIB_DEFINE_REG_DMABUF_MR(reg) \
+	static struct ib_mr *reg##_by_attrs(struct ib_pd *pd, u64 offset, u64 length, u64 iova, \
+					    int fd, int access, struct ib_dmah *dmah, \
+					    struct uverbs_attr_bundle *attrs) \
+	{ \
+		return dmah ? ERR_PTR(-EOPNOTSUPP) : \
+			      reg(pd, offset, length, iova, fd, access, &attrs->driver_udata); \
 	}
 #define XENIB_MAP_OP(map) .map_phys = map
 #define XENIB_UNMAP_OP(unmap) .unmap_phys = unmap

@@ -25,6 +25,27 @@ static int pd_query(struct ibv_command_buffer *cmd)
 	return fake_command();
 }
 
+/* An MR of a dma-buf: what is asked for comes behind the answers. */
+static int dmabuf_mr(struct ibv_command_buffer *cmd)
+{
+	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+	uint32_t handle;
+	int err;
+
+	REQUIRE(cmd->hdr.method_id == UVERBS_METHOD_REG_DMABUF_MR);
+	REQUIRE(attr[4].attr_id == UVERBS_ATTR_REG_DMABUF_MR_OFFSET && attr[4].data == 4096 &&
+		attr[5].attr_id == UVERBS_ATTR_REG_DMABUF_MR_LENGTH && attr[5].data == 8192 &&
+		attr[6].attr_id == UVERBS_ATTR_REG_DMABUF_MR_IOVA && attr[6].data == 1 << 20 &&
+		attr[7].attr_id == UVERBS_ATTR_REG_DMABUF_MR_FD && attr[7].data == 5);
+	err = fake_make(&handle);
+	if (err)
+		return err;
+	attr[0].data = handle;
+	*(uint32_t *)(uintptr_t)attr[1].data = 0x11;
+	*(uint32_t *)(uintptr_t)attr[2].data = 0x22;
+	return 0;
+}
+
 /* Doorbell pages: ioctls of the driver's own, as is the one that waits for RTS. */
 static int uar_alloc(struct ibv_command_buffer *cmd)
 {
@@ -68,6 +89,8 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	}
 	if (cmd->hdr.object_id == UVERBS_OBJECT_PD)
 		return pd_query(cmd);
+	if (cmd->hdr.object_id == UVERBS_OBJECT_MR)
+		return dmabuf_mr(cmd);
 	REQUIRE(cmd->hdr.object_id == XENIB_OBJECT_UAR);
 	if (cmd->hdr.method_id == XENIB_METHOD_UAR_ALLOC)
 		return uar_alloc(cmd);

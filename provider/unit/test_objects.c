@@ -64,7 +64,7 @@ static int make_all(struct ibv_context *context)
 	struct ibv_qp *qp = NULL, *qp2 = NULL;
 	struct ibv_cq *cq = NULL;
 	struct ibv_td *td = NULL;
-	struct ibv_mr *mr = NULL;
+	struct ibv_mr *mr = NULL, *dmabuf_mr = NULL;
 	struct ibv_mw *mw = NULL;
 	struct ibv_ah *ah = NULL;
 	int made = 0;
@@ -80,6 +80,10 @@ static int make_all(struct ibv_context *context)
 		made += !!parent;
 		mr = xenib_reg_mr(pd, NULL, 1, 0, 0);
 		made += !!mr;
+		dmabuf_mr = xenib_reg_dmabuf_mr(pd, 4096, 8192, 1 << 20, 5, 0);
+		made += !!dmabuf_mr;
+		CHECK(!dmabuf_mr || (dmabuf_mr->lkey == 0x11 && dmabuf_mr->rkey == 0x22 &&
+				     dmabuf_mr->length == 8192));
 		mw = xenib_alloc_mw(pd, IBV_MW_TYPE_1);
 		made += !!mw;
 		ah = xenib_create_ah(pd, &ah_attr);
@@ -116,6 +120,7 @@ static int make_all(struct ibv_context *context)
 	CHECK(!srq || !xenib_destroy_srq(srq));
 	CHECK(!ah || !xenib_destroy_ah(ah));
 	CHECK(!mw || !xenib_dealloc_mw(mw));
+	CHECK(!dmabuf_mr || !xenib_dereg_mr(verbs_get_mr(dmabuf_mr)));
 	CHECK(!mr || !xenib_dereg_mr(verbs_get_mr(mr)));
 	CHECK(!parent || !xenib_dealloc_pd(parent));
 	CHECK(!td || !xenib_dealloc_td(td));
@@ -131,7 +136,7 @@ static void each_command_fails(void)
 	context = fake_open();
 	REQUIRE(context);
 	all = make_all(context);
-	CHECK(all == 12);
+	CHECK(all == 13);
 	fake_close(context);
 
 	for (n = 1; n < 40; n++) {

@@ -51,8 +51,8 @@ def answering(where, program, *options):
 
 
 def in_guests(name):
-    """Do guests run a case of tests/programs/verbs? XRC and dma-bufs are not offered to them."""
-    return not name.startswith(("xrc-", "dmabuf-"))
+    """Do guests run a case of tests/programs/verbs? XRC is not offered to them."""
+    return not name.startswith("xrc-")
 
 
 class Batch:

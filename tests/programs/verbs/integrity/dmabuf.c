@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory of dma-bufs, as the kernel makes them of a memfd's pages (udmabuf). The HCA needs on-demand paging for it. */
+/* Memory of dma-bufs, as the kernel makes them of a memfd's pages (udmabuf). A native device needs on-demand paging for it. */
 #include <fcntl.h>
 #include <linux/udmabuf.h>
 #include <string.h>
