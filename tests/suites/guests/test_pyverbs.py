@@ -11,21 +11,24 @@ from harness import TESTS, guest, lab
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("user_lands"), pytest.mark.timeout(900)]
 
 RUN = TESTS / "suites" / "guests" / "pyverbs-run"
-MODULES = ["addr", "cq", "cqex", "device", "fork", "pd", "qp"]
+MODULES = ["addr", "atomic", "cq", "cqex", "device", "fork", "mr", "parent_domain", "pd", "qp", "qpex", "relaxed_ordering", "shared_pd", "srq"]
 
 # What dom0 passes and a guest need not, and why, by device.
 XRC = "guests have no XRC"
 CREATION_FLAGS = "the test chooses flags of a QP at random, of which guests have none"
-NOT_IN_GUESTS = {
-    guest.DEVICE: {
-        "tests.test_cqex.CqExTestCase.test_xrc_traffic_cq_ex": XRC,
-        "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
-    },
-    guest.MLX5: {
-        "tests.test_cqex.CqExTestCase.test_xrc_traffic_cq_ex": XRC,
-        "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
-    },
+KEYS = "a region that is registered again has other keys, as one that is new; the test uses those from before"
+IN_BOTH = {
+    "tests.test_atomic.AtomicTest.test_xrc_atomic_cmp_and_swap": XRC,
+    "tests.test_atomic.AtomicTest.test_xrc_atomic_fetch_and_add": XRC,
+    "tests.test_cqex.CqExTestCase.test_xrc_traffic_cq_ex": XRC,
+    "tests.test_mr.MRTest.test_mr_rereg_access": KEYS,
+    "tests.test_mr.MRTest.test_mr_rereg_atomic": KEYS,
+    "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
+    "tests.test_qpex.QpExTestCase.test_qp_ex_xrc_send": XRC,
+    "tests.test_qpex.QpExTestCase.test_qp_ex_xrc_send_imm": XRC,
+    "tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic": XRC,
 }
+NOT_IN_GUESTS = {guest.DEVICE: IN_BOTH, guest.MLX5: IN_BOTH}
 
 
 def results(where, device):
