@@ -11,7 +11,6 @@
 #include <xen/xenbus.h>
 
 #include "compat.h"
-#include "dmabuf.h"
 #include "kernel/kverbs.h"
 #include "vhca_check.h"
 #include "xenib.h"

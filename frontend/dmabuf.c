@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dmabuf.c - memory of dma-bufs: see dmabuf.h.
+ * dmabuf.c - memory of dma-bufs: see umem.h.
  *
  * The attachment is a static one: the exporter may not move the memory while it is mapped.
  */
@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
-#include "dmabuf.h"
+#include "umem.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
 

@@ -9,7 +9,6 @@
 
 #include "grant.h"
 #include "compat.h"
-#include "dmabuf.h"
 #include "umem.h"
 #include "xenib.h"
 

@@ -13,11 +13,13 @@
 
 #include "vhca.h"
 
+struct device;
 struct ib_umem;
 struct mm_struct;
 struct page;
 struct xenib_dev;
 struct xenib_context;
+struct xenib_dmabuf;
 
 struct xenib_umem {
 	struct page **pages;         /* NULL: nothing here */
@@ -64,6 +66,38 @@ int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem,
 /* kernel/kmem.c: pages and their place in the kernel's memory, as umem has them. */
 int xenib_kmem_alloc(struct xenib_umem *umem, size_t count);
 void xenib_kmem_free(struct xenib_umem *umem);
+
+/*
+ * dmabuf.c: memory of dma-bufs. What one is made of is known to its exporter alone, which maps it for
+ * a device. Here that device is one whose bus is the guest's own memory: its addresses name pages,
+ * which are granted. Memory that is not the guest's RAM, as that of another device, has none.
+ */
+
+/**
+ * xenib_dmabuf_device_create() - the device that dma-bufs are mapped for.
+ * @parent: the vHCA's
+ *
+ * Return: the device, to be ended by put_device(), or an ERR_PTR.
+ */
+struct device *xenib_dmabuf_device_create(struct device *parent);
+
+/**
+ * xenib_dmabuf_map() - maps a dma-buf of the calling process, which stays where it is until
+ * xenib_dmabuf_unmap().
+ *
+ * Return: the mapping, or an ERR_PTR.
+ */
+struct xenib_dmabuf *xenib_dmabuf_map(struct device *dev, int fd);
+void xenib_dmabuf_unmap(struct xenib_dmabuf *map);
+
+/**
+ * xenib_dmabuf_pages() - the pages of a part.
+ * @pages: room for @count of them
+ *
+ * Return: 0, -EINVAL: the dma-buf has no such part, or it is not made of whole pages.
+ */
+int xenib_dmabuf_pages(const struct xenib_dmabuf *map, u64 first, size_t count,
+		       struct page **pages);
 
 /* The arenas of a context that objects share. */
 struct xenib_arenas {

@@ -371,7 +371,7 @@ int xenib_queue_mem_get_kernel(struct xenib_context *ctx, struct xenib_queue_mem
 /** xenib_queue_mem_put() - only once the backend has no such object any more. */
 void xenib_queue_mem_put(struct xenib_queue_mem *mem);
 
-/* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c, mcast.c */
+/* pd.c, mr.c, mw.c, cq.c, srq.c, ah.c */
 extern const struct uapi_definition xenib_pd_defs[];
 int xenib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int xenib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
@@ -399,8 +399,6 @@ int xenib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 int xenib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int xenib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int xenib_destroy_ah(struct ib_ah *ibah, u32 flags);
-int xenib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-int xenib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
 /* qp.c */
 int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
@@ -408,6 +406,8 @@ int xenib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struc
 int xenib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int xenib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int xenib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int xenib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
 /* qp_modify.c */
 extern const struct uapi_definition xenib_qp_defs[];

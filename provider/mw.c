@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mw.h"
+#include "qp.h"
 #include "queue/umr.h"
 #include "verbs.h"
 

@@ -4,7 +4,8 @@
  */
 #include <errno.h>
 
-#include "poll.h"
+#include "cq.h"
+#include "queue/cqe.h"
 #include "verbs.h"
 
 #define BAD_CQE (-EINVAL)

@@ -5,7 +5,8 @@
  */
 #include <errno.h>
 
-#include "poll.h"
+#include "cq.h"
+#include "queue/cqe.h"
 
 /* Takes the next CQE. Return: 0, ENOENT, or EINVAL for one that completes nothing of ours. */
 static __always_inline int take_next(struct xenib_cq *cq)

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "ah.h"
-#include "mw.h"
 #include "qp.h"
 #include "queue/op.h"
 #include "queue/send.h"

@@ -68,4 +68,17 @@ int xenib_qp_open_sq(struct xenib_qp *qp);
 /** xenib_qp_set_wr() - fills in the functions of the ibv_wr_* interface for these operations. */
 void xenib_qp_set_wr(struct xenib_qp *qp, uint64_t ops);
 
+/**
+ * xenib_put_mw() - the rest of a WQE that binds a memory window, or, with a length of 0,
+ * invalidates it.
+ * @new_key: the window's new key; only its lowest byte matters.
+ *
+ * The next WQE waits for this one.
+ *
+ * Return: 0; EINVAL for a length without MR, or if the queue was made without room for this;
+ * EOPNOTSUPP for more than 2 GiB.
+ */
+int xenib_put_mw(struct xenib_sq *sq, struct xenib_wqe *wqe, enum ibv_mw_type type,
+		 uint32_t new_key, const struct ibv_mw_bind_info *info);
+
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "ah.h"
-#include "mw.h"
 #include "qp.h"
 #include "queue/send.h"
 
