@@ -181,6 +181,7 @@ def test_port():
 # ---- an HCA that breaks, is lent, is taken away ----
 
 
+@pytest.mark.long
 def test_fatal():
     """The firmware of the first HCA crashes. Those who use it are told, and have it again; who uses the other one does not notice."""
     with given_back():

@@ -42,7 +42,7 @@ def hostile(neighbour, request):
         yield batch
 
 
-LONG = ["event-connect", "connect-nothing", "connect-number", "mad-sm", "mad-perf", "mad-ping"]
+LONG = ["limits-create", "event-connect", "connect-nothing", "connect-number", "mad-sm", "mad-perf", "mad-ping"]
 
 
 # The flood is for test_cm.py.
