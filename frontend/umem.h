@@ -68,9 +68,9 @@ int xenib_kmem_alloc(struct xenib_umem *umem, size_t count);
 void xenib_kmem_free(struct xenib_umem *umem);
 
 /*
- * dmabuf.c: memory of dma-bufs. What one is made of is known to its exporter alone, which maps it for
- * a device. Here that device is one whose bus is the guest's own memory: its addresses name pages,
- * which are granted. Memory that is not the guest's RAM, as that of another device, has none.
+ * dmabuf.c: memory of dma-bufs. What one is made of is known to its exporter alone, which maps it
+ * for a device. Here that device is one whose bus is the guest's own memory: its addresses name
+ * pages, which are granted. Memory that is not RAM of the guest, but of a device, has none.
  */
 
 /**

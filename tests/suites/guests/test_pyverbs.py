@@ -11,7 +11,7 @@ from harness import TESTS, guest, lab
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("user_lands"), pytest.mark.timeout(900)]
 
 RUN = TESTS / "suites" / "guests" / "pyverbs-run"
-MODULES = ["addr", "atomic", "cq", "cqex", "device", "fork", "mr", "parent_domain", "pd", "qp", "qpex", "relaxed_ordering", "shared_pd", "srq"]
+MODULES = ["addr", "atomic", "cq", "cqex", "device", "fork", "mr", "parent_domain", "pd", "qp", "shared_pd"]
 
 # What dom0 passes and a guest need not, and why, by device.
 XRC = "guests have no XRC"
@@ -24,9 +24,6 @@ IN_BOTH = {
     "tests.test_mr.MRTest.test_mr_rereg_access": KEYS,
     "tests.test_mr.MRTest.test_mr_rereg_atomic": KEYS,
     "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
-    "tests.test_qpex.QpExTestCase.test_qp_ex_xrc_send": XRC,
-    "tests.test_qpex.QpExTestCase.test_qp_ex_xrc_send_imm": XRC,
-    "tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic": XRC,
 }
 NOT_IN_GUESTS = {guest.DEVICE: IN_BOTH, guest.MLX5: IN_BOTH}
 
