@@ -274,12 +274,8 @@ static void not_offered(const void *arg)
 	if (strncmp(ibv_get_device_name(ctx->device), "xenib", 5))
 		skip("%s is not a device of xen-ibfront", ibv_get_device_name(ctx->device));
 	NOT_OFFERED(ibv_alloc_null_mr(a->pd), "a null MR");
-	NOT_OFFERED(ibv_reg_dmabuf_mr(a->pd, 0, 4096, 0, -1, IBV_ACCESS_LOCAL_WRITE),
-		    "an MR of a dma-buf");
 	NOT_OFFERED(ibv_reg_mr(a->pd, a->buf, 4096, IBV_ACCESS_ON_DEMAND), "an MR on demand");
 	NOT_OFFERED(ibv_alloc_dm(ctx, &dm), "device memory");
-	NOT_OFFERED(ibv_import_pd(ctx, a->pd->handle), "a PD of another process");
-	NOT_OFFERED(ibv_import_mr(a->pd, a->mr->handle), "an MR of another process");
 	NOT_OFFERED(ibv_import_dm(ctx, 0), "device memory of another process");
 	queues_not_offered(a);
 	vp_exchange(&v.pair, "the pair");
