@@ -3,7 +3,7 @@
  * gsi.c - the kernel's QPs 1 and 0: see gsi.h.
  *
  * perfquery and others register for the class of QP 0 before that which they use, and do not start
- * without. No MAD of it gets to the backend, which would refuse it.
+ * without. No MAD of it gets to the backend, which would refuse it: smp.c answers for the own port.
  *
  * Posting copies the MAD, as it may be done where nothing can sleep; a work item sends one after
  * the other, and their completions come in that order. Another one fetches what has come when the
@@ -14,6 +14,7 @@
 
 #include "kernel/gsi.h"
 #include "kernel/kverbs.h"
+#include "kernel/smp.h"
 
 #define GRH_SIZE 40
 #define RECV_SIZE (GRH_SIZE + XEN_VHCA_MAD_SIZE)
@@ -24,12 +25,6 @@
 /* What ib_mad does with the CQ fits: it makes one for all of its WRs. */
 #define MOST_WRS 4096U
 
-/* QP 0: nothing gets out of it, nor in. */
-static bool is_dead(const struct xenib_gsi_qp *q)
-{
-	return !q->qp->ibqp.qp_num;
-}
-
 /* Completions */
 
 /* The CQ's soft queue has room for as many as can be outstanding. */
@@ -39,6 +34,55 @@ static void complete_wr(struct xenib_gsi_qp *q, struct xenib_kcq *cq, const stru
 
 	copy.qp = &q->qp->ibqp;
 	xenib_kcq_complete(cq, &copy);
+}
+
+/* As the HCA would write it, and whoever polls would copy it. */
+static void put_mad(struct xenib_pool *pool, u64 addr, const struct xen_vhca_mad *mad)
+{
+	u8 *at = xenib_pool_kva(pool, addr);
+
+	memcpy(at, mad->grh, GRH_SIZE);
+	memcpy(at + GRH_SIZE, mad->mad, XEN_VHCA_MAD_SIZE);
+	xenib_origin_copy_out(pool, addr, RECV_SIZE);
+}
+
+static bool take_recv(struct xenib_gsi_qp *q, struct xenib_gsi_recv *recv, bool flush)
+{
+	bool any;
+
+	spin_lock_irq(&q->lock);
+	any = q->recv_tail != q->recv_head &&
+	      (flush || q->state == IB_QPS_RTR || q->state == IB_QPS_RTS);
+	if (any)
+		*recv = q->recvs[q->recv_tail++ & q->recv_mask];
+	spin_unlock_irq(&q->lock);
+	return any;
+}
+
+/* What the backend says of it is taken as it would be from the fabric: ib_mad trusts none of it. */
+static void deliver(struct xenib_gsi *gsi, struct xenib_gsi_qp *q, const struct xen_vhca_mad *mad)
+{
+	struct xenib_gsi_recv recv;
+	struct ib_wc wc = {
+		.opcode = IB_WC_RECV,
+		.byte_len = RECV_SIZE,
+		.src_qp = mad->src_qpn & 0xffffff,
+		.slid = mad->slid,
+		.sl = mad->sl & 0xf,
+		.dlid_path_bits = mad->path_bits & 0x7f,
+		.wc_flags = mad->has_grh ? IB_WC_GRH : 0,
+		.port_num = XENIB_PORT,
+	};
+
+	if (!q || !take_recv(q, &recv, false)) {
+		atomic64_inc(&gsi->dropped);
+		return;
+	}
+	if (mad->pkey_index < gsi->kernel->ctx.dev->pkey_tbl_len)
+		wc.pkey_index = mad->pkey_index;
+	put_mad(&gsi->kernel->pool, recv.addr, mad);
+	wc.wr_id = recv.wr_id;
+	complete_wr(q, q->recv_cq, &wc);
 }
 
 /* Sending */
@@ -66,12 +110,29 @@ static enum ib_wc_status send_mad(struct xenib_gsi_qp *q, const struct xenib_gsi
 	};
 
 	cmd.req.u.mad_send.ctx = ctx->handle;
-	if (is_dead(q))
-		return IB_WC_LOC_QP_OP_ERR;
 	xenib_cmd_send(ctx->dev->ring, &cmd, false);
 	if (!xenib_cmd_wait(ctx->dev->ring, &cmd))
 		return IB_WC_SUCCESS;
 	return xenib_ring_is_dead(ctx->dev->ring) ? IB_WC_WR_FLUSH_ERR : IB_WC_LOC_QP_OP_ERR;
+}
+
+/* By QP 0, which nothing leaves: what is asked of the own port is received again as an answer. */
+static enum ib_wc_status send_smp(struct xenib_gsi_qp *q, const struct xenib_gsi_send *send)
+{
+	struct xenib_dev *dev = q->gsi->kernel->ctx.dev;
+	struct xen_vhca_mad answer = { .slid = send->way.av.dlid };
+
+	if (!xenib_smp_answer(dev, send->way.av.dlid, send->mad, answer.mad))
+		return IB_WC_LOC_QP_OP_ERR;
+	deliver(q->gsi, q, &answer);
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status send_one(struct xenib_gsi_qp *q, const struct xenib_gsi_send *send)
+{
+	if (READ_ONCE(q->state) != IB_QPS_RTS)
+		return IB_WC_WR_FLUSH_ERR;
+	return q->qp->ibqp.qp_num ? send_mad(q, send) : send_smp(q, send);
 }
 
 static void send_work(struct work_struct *work)
@@ -79,12 +140,10 @@ static void send_work(struct work_struct *work)
 	struct xenib_gsi_qp *q = container_of(work, struct xenib_gsi_qp, send);
 	struct xenib_gsi_send send;
 	struct ib_wc wc = { .opcode = IB_WC_SEND };
-	bool flush;
 
 	while (take_send(q, &send)) {
-		flush = READ_ONCE(q->state) != IB_QPS_RTS;
 		wc.wr_id = send.wr_id;
-		wc.status = flush ? IB_WC_WR_FLUSH_ERR : send_mad(q, &send);
+		wc.status = send_one(q, &send);
 		complete_wr(q, q->send_cq, &wc);
 	}
 }
@@ -199,56 +258,6 @@ int xenib_gsi_post_recv(struct xenib_qp *qp, const struct ib_recv_wr *wr,
 	return err;
 }
 
-static bool take_recv(struct xenib_gsi_qp *q, struct xenib_gsi_recv *recv, bool flush)
-{
-	bool any;
-
-	spin_lock_irq(&q->lock);
-	any = q->recv_tail != q->recv_head &&
-	      (flush || q->state == IB_QPS_RTR || q->state == IB_QPS_RTS);
-	if (any)
-		*recv = q->recvs[q->recv_tail++ & q->recv_mask];
-	spin_unlock_irq(&q->lock);
-	return any;
-}
-
-/* As the HCA would write it, and whoever polls would copy it. */
-static void put_mad(struct xenib_pool *pool, u64 addr, const struct xen_vhca_mad *mad)
-{
-	u8 *at = xenib_pool_kva(pool, addr);
-
-	memcpy(at, mad->grh, GRH_SIZE);
-	memcpy(at + GRH_SIZE, mad->mad, XEN_VHCA_MAD_SIZE);
-	xenib_origin_copy_out(pool, addr, RECV_SIZE);
-}
-
-/* What the backend says of it is taken as it would be from the fabric: ib_mad trusts none of it. */
-static void deliver(struct xenib_gsi *gsi, const struct xen_vhca_mad *mad)
-{
-	struct xenib_gsi_qp *q = gsi->qps[1];
-	struct xenib_gsi_recv recv;
-	struct ib_wc wc = {
-		.opcode = IB_WC_RECV,
-		.byte_len = RECV_SIZE,
-		.src_qp = mad->src_qpn & 0xffffff,
-		.slid = mad->slid,
-		.sl = mad->sl & 0xf,
-		.dlid_path_bits = mad->path_bits & 0x7f,
-		.wc_flags = mad->has_grh ? IB_WC_GRH : 0,
-		.port_num = XENIB_PORT,
-	};
-
-	if (!q || !take_recv(q, &recv, false)) {
-		atomic64_inc(&gsi->dropped);
-		return;
-	}
-	if (mad->pkey_index < gsi->kernel->ctx.dev->pkey_tbl_len)
-		wc.pkey_index = mad->pkey_index;
-	put_mad(&gsi->kernel->pool, recv.addr, mad);
-	wc.wr_id = recv.wr_id;
-	complete_wr(q, q->recv_cq, &wc);
-}
-
 /* Returns how many there were. */
 static u32 fetch(struct xenib_gsi *gsi)
 {
@@ -266,7 +275,7 @@ static u32 fetch(struct xenib_gsi *gsi)
 		return 0;
 	mutex_lock(&gsi->lock);
 	for (i = 0; i < cmd.rsp.u.mads.count; i++)
-		deliver(gsi, &gsi->mads[i]);
+		deliver(gsi, gsi->qps[1], &gsi->mads[i]);
 	mutex_unlock(&gsi->lock);
 	return cmd.rsp.u.mads.count;
 }

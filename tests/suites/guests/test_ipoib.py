@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """IPoIB in guests: their kernels join the broadcast group and find paths by dom0's xen-ibgsi, and send by their own QPs."""
 
+import ipaddress
 import re
 
 import pytest
@@ -40,6 +41,28 @@ def test_saquery():
     """A program of the guest asks the SA, which answers with a table."""
     said = lab.run("guest1", "saquery", "-C", "xenib0", "-N")
     assert "NodeRecord" in said, said
+
+
+def of_port(where, name):
+    return lab.run(where, f"cat /sys/class/infiniband/xenib0/{name}")
+
+
+def test_own_port():
+    """What programs ask of their own port by subnet management is answered in the guest, as verbs say it."""
+    gid = ipaddress.ip_address(of_port("guest1", "ports/1/gids/0"))
+    lid = int(of_port("guest1", "ports/1/lid"), 0)
+    assert re.fullmatch(r"GID (\S+) LID start (\S+) end (\S+)", lab.run("guest1", "ibaddr -C xenib0")).groups() == (str(gid), hex(lid), hex(lid))
+
+    def asked(*words):
+        said = lab.run("guest1", "smpquery", "-C", "xenib0", "-D", *words)
+        return dict(re.findall(r"^(\w+):\.+(.*)$", said, re.MULTILINE))
+
+    node, port = asked("nodeinfo", "0"), asked("portinfo", "0", "1")
+    assert int(node["Guid"], 0) == int(of_port("guest1", "node_guid").replace(":", ""), 16)
+    assert int(node["PortGuid"], 0) == int(gid) & (1 << 64) - 1
+    assert (port["LinkState"], int(port["Lid"]), int(port["SMLid"])) == ("Active", lid, int(of_port("guest1", "ports/1/sm_lid"), 0))
+    assert of_port("guest1", "ports/1/pkeys/0") in lab.run("guest1", "smpquery -C xenib0 -D pkeys 0")
+    lab.run("guest1", "! smpquery -C xenib0 -D sl2vl 0")
 
 
 def packets(where, command, pattern):
@@ -91,11 +114,11 @@ def test_ibping():
 
 @pytest.mark.long
 def test_qp_0():
-    """There is one, for programs that want one. What is sent by it does not get to dom0, and no subnet manager can be here."""
+    """There is one, for programs that need one. What is sent by it does not get to dom0, and no subnet manager can be here."""
     refused = "refused MAD_SEND E_UNSUPPORTED"
     before = daemon.status("guest1", refused)
     sent = daemon.counted("guest1", "command MAD_SEND")
-    for command in ("sminfo -C xenib0 -t 200", "smpquery -C xenib0 -t 200 -D nodeinfo 0", "sh -c ': </dev/infiniband/issm0'"):
+    for command in ("sminfo -C xenib0 -t 200", "smpquery -C xenib0 -t 200 -D nodeinfo 0,1", "sh -c ': </dev/infiniband/issm0'"):
         lab.run("guest1", f"! {command}")
     lab.run("guest1", "perfquery -C xenib0")
     daemon.until_counted("guest1", "command MAD_SEND", sent + 2)
