@@ -54,10 +54,22 @@ static int grant(struct xenib_dev *dev, struct xenib_umem *umem)
 	return 0;
 }
 
+/* What a process or an exporter has given, and the list of it, if there is one. */
+static void unpin(struct xenib_umem *umem)
+{
+	kvfree(umem->pages);
+	umem->pages = NULL;
+	if (umem->dmabuf)
+		xenib_dmabuf_unmap(umem->dmabuf);
+	else
+		ib_umem_release(umem->ib);
+}
+
 int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64 length, int access)
 {
 	int err;
 
+	umem->dmabuf = NULL;
 	/* The flag tells kernel/dma.c that it is a process's memory. It means nothing else here. */
 	umem->ib = XENIB_UMEM_GET(&dev->ibdev, addr, length, access | IB_ACCESS_RELAXED_ORDERING);
 	if (IS_ERR(umem->ib))
@@ -71,14 +83,11 @@ int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64
 	}
 	err = grant(dev, umem);
 	if (err)
-		goto err_free;
+		goto err_unpin;
 	return 0;
 
-err_free:
-	kvfree(umem->pages);
-	umem->pages = NULL;
 err_unpin:
-	ib_umem_release(umem->ib);
+	unpin(umem);
 	return err;
 }
 
@@ -95,19 +104,16 @@ int xenib_umem_pin_dmabuf(struct xenib_dev *dev, struct xenib_umem *umem, int fd
 	umem->read_only = !ib_access_writable(access);
 	umem->pages = kvmalloc_array(umem->count, sizeof(*umem->pages), GFP_KERNEL);
 	if (!umem->pages)
-		goto err_unmap;
+		goto err_unpin;
 	err = xenib_dmabuf_pages(umem->dmabuf, offset >> PAGE_SHIFT, umem->count, umem->pages);
 	if (!err)
 		err = grant(dev, umem);
 	if (err)
-		goto err_free;
+		goto err_unpin;
 	return 0;
 
-err_free:
-	kvfree(umem->pages);
-	umem->pages = NULL;
-err_unmap:
-	xenib_dmabuf_unmap(umem->dmabuf);
+err_unpin:
+	unpin(umem);
 	return err;
 }
 
@@ -134,12 +140,7 @@ void xenib_umem_release(struct xenib_dev *dev, struct xenib_umem *umem)
 		xenib_kmem_free(umem);
 		return;
 	}
-	kvfree(umem->pages);
-	umem->pages = NULL;
-	if (umem->dmabuf)
-		xenib_dmabuf_unmap(umem->dmabuf);
-	else
-		ib_umem_release(umem->ib);
+	unpin(umem);
 }
 
 /*

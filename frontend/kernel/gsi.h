@@ -3,7 +3,7 @@
  * gsi.h - the kernel's QP 1, by which it takes part in the management of the fabric. The HCA knows
  * nothing of it: MADs pass through commands to the backend, which decides on them.
  *
- * There is a QP 0 as well, as some programs do not start without. What is posted to it to be sent
+ * There is a QP 0, too, as some programs do not start without. What is posted to it to be sent
  * fails, but for questions about the own port, which are answered by it (smp.h).
  *
  * Completions of these QPs are written by us to the CQ's soft queue (kverbs.h).

@@ -111,18 +111,17 @@ static int guid_info(struct xenib_dev *dev, u32 modifier, u8 *data)
 {
 	__be64 *guids = (__be64 *)data;
 	union ib_gid gid;
-	u32 i;
+	u32 first, i;
 	int err;
 
 	if (modifier >= DIV_ROUND_UP(dev->gid_tbl_len, GUIDS_IN_BLOCK))
 		return -EINVAL;
-	for (i = modifier * GUIDS_IN_BLOCK; i < dev->gid_tbl_len; i++) {
-		if (i / GUIDS_IN_BLOCK != modifier)
-			break;
-		err = xenib_query_gid(&dev->ibdev, XENIB_PORT, i, &gid);
+	first = modifier * GUIDS_IN_BLOCK;
+	for (i = 0; i < GUIDS_IN_BLOCK && first + i < dev->gid_tbl_len; i++) {
+		err = xenib_query_gid(&dev->ibdev, XENIB_PORT, first + i, &gid);
 		if (err)
 			return err;
-		guids[i % GUIDS_IN_BLOCK] = gid.global.interface_id;
+		guids[i] = gid.global.interface_id;
 	}
 	return 0;
 }
@@ -131,19 +130,18 @@ static int guid_info(struct xenib_dev *dev, u32 modifier, u8 *data)
 static int pkey_table(struct xenib_dev *dev, u32 modifier, u8 *data)
 {
 	__be16 *pkeys = (__be16 *)data;
+	u32 first, i;
 	u16 pkey;
-	u32 i;
 	int err;
 
 	if (modifier >= DIV_ROUND_UP(dev->pkey_tbl_len, PKEYS_IN_BLOCK))
 		return -EINVAL;
-	for (i = modifier * PKEYS_IN_BLOCK; i < dev->pkey_tbl_len; i++) {
-		if (i / PKEYS_IN_BLOCK != modifier)
-			break;
-		err = xenib_query_pkey(&dev->ibdev, XENIB_PORT, i, &pkey);
+	first = modifier * PKEYS_IN_BLOCK;
+	for (i = 0; i < PKEYS_IN_BLOCK && first + i < dev->pkey_tbl_len; i++) {
+		err = xenib_query_pkey(&dev->ibdev, XENIB_PORT, first + i, &pkey);
 		if (err)
 			return err;
-		pkeys[i % PKEYS_IN_BLOCK] = cpu_to_be16(pkey);
+		pkeys[i] = cpu_to_be16(pkey);
 	}
 	return 0;
 }
