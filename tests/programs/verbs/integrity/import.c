@@ -193,26 +193,38 @@ static void exporter_goes_on(struct exporter *e)
 	vp_pair_free(&pair);
 }
 
-/* The other has ended what it had: this one's PD and MR are free, and can be ended. */
-static void importer_unimports(const void *arg)
+/* Another process imports it and does its part; then this one goes on. */
+static void export_for(struct exporter *e, void (*part)(struct importer *))
 {
 	struct importer importer = {};
-	struct exporter e = {};
 	int sockets[2];
 	pid_t pid;
 
-	(void)arg;
 	make_sockets(sockets);
 	pid = check_fork();
 	if (!pid) {
 		import_from(&importer, sockets[1]);
-		use(&importer);
-		unimport(&importer);
+		part(&importer);
 		check_end_case();
 	}
-	export_to(&e, sockets[0]);
+	export_to(e, sockets[0]);
 	wait_for(pid, "importer");
-	exporter_goes_on(&e);
+	exporter_goes_on(e);
+}
+
+static void use_and_unimport(struct importer *i)
+{
+	use(i);
+	unimport(i);
+}
+
+/* The other has ended what it had: this one's PD and MR are free, and can be ended. */
+static void importer_unimports(const void *arg)
+{
+	struct exporter e = {};
+
+	(void)arg;
+	export_for(&e, use_and_unimport);
 	vp_expect_no_async(&e.dev, "the exported device");
 	require(!ibv_dereg_mr(e.mr), "deregister");
 	require(!ibv_dealloc_pd(e.pd), "nothing is left in the PD");
@@ -222,22 +234,10 @@ static void importer_unimports(const void *arg)
 /* The other ends and leaves its queues and memory, which are the context's. They go with that. */
 static void importer_ends(const void *arg)
 {
-	struct importer importer = {};
 	struct exporter e = {};
-	int sockets[2];
-	pid_t pid;
 
 	(void)arg;
-	make_sockets(sockets);
-	pid = check_fork();
-	if (!pid) {
-		import_from(&importer, sockets[1]);
-		use(&importer);
-		check_end_case();
-	}
-	export_to(&e, sockets[0]);
-	wait_for(pid, "importer");
-	exporter_goes_on(&e);
+	export_for(&e, use);
 	check(ibv_dealloc_pd(e.pd) == EBUSY, "the other's queues are in the PD");
 	vp_close(&e.dev);
 }
@@ -261,40 +261,32 @@ static void exporter_ends(const void *arg)
 		}
 		wait_for(pid, "exporter");
 		import_from(&importer, sockets[1]);
-		use(&importer);
-		unimport(&importer);
+		use_and_unimport(&importer);
 		close(sockets[0]);
 		close(sockets[1]);
 	}
 }
 
+static void import_what_is_not(struct importer *i)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	require(null >= 0, "a file that is no device");
+	check(!ibv_import_device(null), "which is not imported");
+	check(!ibv_import_pd(i->dev.ctx, 0x7fffff), "no PD of that handle");
+	check(!ibv_import_pd(i->dev.ctx, i->told.mr), "an MR as a PD");
+	check(!ibv_import_mr(i->pd, 0x7fffff), "no MR of that handle");
+	check(!ibv_import_mr(i->pd, i->told.pd), "a PD as an MR");
+	use_and_unimport(i);
+}
+
 /* What is not there cannot be imported, and what is there is as it was. */
 static void refused(const void *arg)
 {
-	struct importer importer = {};
 	struct exporter e = {};
-	int sockets[2], null;
-	pid_t pid;
 
 	(void)arg;
-	make_sockets(sockets);
-	pid = check_fork();
-	if (!pid) {
-		null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		require(null >= 0, "a file that is no device");
-		check(!ibv_import_device(null), "which is not imported");
-		import_from(&importer, sockets[1]);
-		check(!ibv_import_pd(importer.dev.ctx, 0x7fffff), "no PD of that handle");
-		check(!ibv_import_pd(importer.dev.ctx, importer.told.mr), "an MR as a PD");
-		check(!ibv_import_mr(importer.pd, 0x7fffff), "no MR of that handle");
-		check(!ibv_import_mr(importer.pd, importer.told.pd), "a PD as an MR");
-		use(&importer);
-		unimport(&importer);
-		check_end_case();
-	}
-	export_to(&e, sockets[0]);
-	wait_for(pid, "importer");
-	exporter_goes_on(&e);
+	export_for(&e, import_what_is_not);
 	vp_close(&e.dev);
 }
 
