@@ -46,6 +46,11 @@ def connect(where, target):
     wait.until("there is a disk", lambda: lab.ok(where, f"test -b {DISK}"))
 
 
+def serves(target):
+    """Has its kernel connections of those who use the disk? It has a PD for them, of its own."""
+    return "[nvmet_rdma]" in lab.run(target, "rdma resource show pd")
+
+
 @contextlib.contextmanager
 def connected(where, target):
     """The target serves the disk, and the other one has it."""
