@@ -71,6 +71,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  * /local/domain/0/backend/vhca/5/0/feature-posted-requests = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-flags = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-cq-labels = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -133,6 +134,9 @@
  * feature-cq-flags
  *      "1": flags of CQ_CREATE are supported, and the answer to DEVICE_QUERY has core_clock_khz. Without
  *      it a frontend uses neither; a backend that does not know the flags answers E_RESERVED.
+ * feature-cq-labels
+ *      "1": label of CQ_CREATE, QP_SEND_CQ_LABEL and QP_RECV_CQ_LABEL are supported, and CQ_CREATE can be
+ *      posted. Without it a frontend uses none of these; a backend that does not know them answers E_RESERVED.
  * personality
  *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
  *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
@@ -191,6 +195,7 @@
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_FEATURE_POSTED "feature-posted-requests"
 #define XEN_VHCA_FIELD_FEATURE_CQ_FLAGS "feature-cq-flags"
+#define XEN_VHCA_FIELD_FEATURE_CQ_LABELS "feature-cq-labels"
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
@@ -293,8 +298,9 @@
  * REQ_POSTED: nobody waits for the response. If it is XEN_VHCA_OK, the backend need not make it
  * visible, nor notify the frontend, before the next response of another kind. The frontend in turn
  * need not make the request visible before the next one. What is posted has been done when a
- * request behind it in the ring begins. Only UAR_FREE, PD_FREE, CQ_DESTROY, SRQ_DESTROY and QP_MODIFY
- * can be posted (else E_RESERVED), and only with feature-posted-requests.
+ * request behind it in the ring begins. Only UAR_FREE, PD_FREE, CQ_DESTROY, SRQ_DESTROY, QP_MODIFY and
+ * CQ_CREATE can be posted (else E_RESERVED), and only with feature-posted-requests; CQ_CREATE only if
+ * feature-cq-labels is there, too.
  */
 #define XEN_VHCA_REQ_POSTED (1u << 0)
 
@@ -507,7 +513,13 @@ struct xen_vhca_mw_alloc {
  * CQ_TIMESTAMPS: completions of QPs on it have the time of the HCA's free running clock, which counts
  * core_clock_khz (of DEVICE_QUERY), also if the HCA keeps the time of day.
  * CQ_IGNORE_OVERRUN: the HCA writes on when the CQ is full. It writes nowhere else.
+ *
+ * label: 0, or the frontend's own name for the CQ, for a QP_CREATE that follows before the frontend has the
+ * CQ's handle. It names the CQ to QP_CREATE of the same context, until that context has made
+ * XEN_VHCA_CQ_LABELS others with a label. If CQ_CREATE is refused, its label names nothing new. Only with
+ * feature-cq-labels.
  */
+#define XEN_VHCA_CQ_LABELS 2
 #define XEN_VHCA_CQ_TIMESTAMPS (1u << 0)
 #define XEN_VHCA_CQ_IGNORE_OVERRUN (1u << 1)
 
@@ -520,6 +532,8 @@ struct xen_vhca_cq_create {
 	uint32_t cqe_size;  /* 64 or 128 */
 	uint32_t event_bit; /* bit in the page of completion events, or XEN_VHCA_NO_EVENT */
 	uint32_t flags;     /* XEN_VHCA_CQ_* */
+	uint32_t label;
+	uint32_t reserved;
 };
 #define XEN_VHCA_NO_EVENT 0xffffffffu
 
@@ -567,6 +581,8 @@ struct xen_vhca_srq_modify {
 enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_UD = 4 };
 
 #define XEN_VHCA_QP_SIGNAL_ALL (1u << 0)
+#define XEN_VHCA_QP_SEND_CQ_LABEL (1u << 1) /* send_cq is a label, not a handle; with feature-cq-labels */
+#define XEN_VHCA_QP_RECV_CQ_LABEL (1u << 2)
 
 /*
  * QP_CREATE: the buffer (at a multiple of XEN_VHCA_QP_ALIGN) holds the receive queue at 0 and the send queue

@@ -39,7 +39,7 @@ OFFSET(xen_vhca_mr_reg, iova, 32);
 OFFSET(xen_vhca_mr_reg, access, 40);
 OFFSET(xen_vhca_mr_reg, pages, 44);
 SIZE(xen_vhca_mw_alloc, 12);
-SIZE(xen_vhca_cq_create, 56);
+SIZE(xen_vhca_cq_create, 64);
 OFFSET(xen_vhca_cq_create, buf, 8);
 OFFSET(xen_vhca_cq_create, dbr, 24);
 OFFSET(xen_vhca_cq_create, cqes, 40);
@@ -344,7 +344,7 @@ static enum xen_vhca_status check_cq_create(const struct xen_vhca_req *req,
 {
 	const struct xen_vhca_cq_create *c = &req->u.cq_create;
 
-	if (c->flags & ~(XEN_VHCA_CQ_TIMESTAMPS | XEN_VHCA_CQ_IGNORE_OVERRUN))
+	if (c->flags & ~(XEN_VHCA_CQ_TIMESTAMPS | XEN_VHCA_CQ_IGNORE_OVERRUN) || c->reserved)
 		return XEN_VHCA_E_RESERVED;
 	if (!c->ctx || !c->uar)
 		return XEN_VHCA_E_HANDLE;
@@ -425,6 +425,8 @@ static enum xen_vhca_status check_qp_queues(const struct xen_vhca_qp_create *q,
 	return OK;
 }
 
+#define QP_FLAGS (XEN_VHCA_QP_SIGNAL_ALL | XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL)
+
 static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 					    const struct xen_vhca_device_attr *limits)
 {
@@ -432,7 +434,7 @@ static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 	enum xen_vhca_status status;
 	uint64_t size;
 
-	if (q->flags & ~XEN_VHCA_QP_SIGNAL_ALL)
+	if (q->flags & ~QP_FLAGS)
 		return XEN_VHCA_E_RESERVED;
 	if (!q->pd || !q->send_cq || !q->recv_cq || !q->uar)
 		return XEN_VHCA_E_HANDLE;
@@ -613,7 +615,7 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE_END(MR_DEREG),
 	RULE(MW_ALLOC, mw_alloc, check_mw_alloc),
 	RULE_END(MW_FREE),
-	RULE(CQ_CREATE, cq_create, check_cq_create),
+	RULE_FLAGS(CQ_CREATE, cq_create, XEN_VHCA_REQ_POSTED, check_cq_create),
 	RULE(CQ_MODIFY, cq_modify, check_cq_modify),
 	RULE_END_FLAGS(CQ_DESTROY, XEN_VHCA_REQ_POSTED),
 	RULE(SRQ_CREATE, srq_create, check_srq_create),

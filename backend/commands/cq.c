@@ -47,6 +47,19 @@ static enum xen_vhca_status create(struct cmd *cmd, struct cq *cq, struct hca_cq
 	return status;
 }
 
+static void set_label(struct cmd *cmd, xen_vhca_handle_t cq)
+{
+	const uint32_t label = cmd->req.u.cq_create.label;
+	struct context *ctx = cmd->ctx;
+
+	if (!label)
+		return;
+	pthread_mutex_lock(&cmd->v->lock);
+	ctx->labels[ctx->next_label] = (struct cq_label){ label, cq };
+	ctx->next_label = (ctx->next_label + 1) % XEN_VHCA_CQ_LABELS;
+	pthread_mutex_unlock(&cmd->v->lock);
+}
+
 enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 {
 	const struct xen_vhca_cq_create *a = &cmd->req.u.cq_create;
@@ -83,6 +96,7 @@ enum xen_vhca_status cmd_cq_create(struct cmd *cmd)
 	obj->number = cq.number;
 	cmd->rsp.u.queue = (struct xen_vhca_new_queue){ obj->handle, cq.number };
 	cmd_publish(cmd, obj);
+	set_label(cmd, obj->handle);
 	return XEN_VHCA_OK;
 }
 

@@ -4,7 +4,37 @@
  */
 #include "commands/cmd.h"
 
-/* The objects: PD, CQs, SRQ, UAR, all of one context. */
+/*
+ * A label names the newest CQ that has it, if that is still there. Those of other contexts are not
+ * looked at.
+ */
+static xen_vhca_handle_t labelled(struct cmd *cmd, uint32_t label)
+{
+	const struct context *ctx = cmd->ctx;
+	xen_vhca_handle_t cq = XEN_VHCA_NO_HANDLE;
+	unsigned int i, at;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	for (i = 0; i < XEN_VHCA_CQ_LABELS; i++) {
+		at = (ctx->next_label + i) % XEN_VHCA_CQ_LABELS;
+		if (ctx->labels[at].label == label)
+			cq = ctx->labels[at].cq;
+	}
+	pthread_mutex_unlock(&cmd->v->lock);
+	return cq;
+}
+
+static enum xen_vhca_status use_cq(struct cmd *cmd, uint32_t name, bool is_label,
+				   struct object **obj)
+{
+	xen_vhca_handle_t handle = is_label ? labelled(cmd, name) : name;
+
+	if (!handle)
+		return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no CQ has label %u", name);
+	return cmd_use(cmd, handle, OBJ_CQ, obj);
+}
+
+/* The objects: PD, CQs, SRQ, UAR, all of one context, which is the PD's. */
 static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *attr)
 {
 	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
@@ -12,10 +42,13 @@ static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *at
 		xen_vhca_handle_t handle;
 		enum obj_type type;
 		uint32_t *id;
+		uint32_t label; /* the flag that says that it is one */
 	} wanted[] = {
-		{ a->pd, OBJ_PD, &attr->pd },           { a->send_cq, OBJ_CQ, &attr->send_cq },
-		{ a->recv_cq, OBJ_CQ, &attr->recv_cq }, { a->uar, OBJ_UAR, NULL },
-		{ a->srq, OBJ_SRQ, &attr->srq },
+		{ a->pd, OBJ_PD, &attr->pd, 0 },
+		{ a->send_cq, OBJ_CQ, &attr->send_cq, XEN_VHCA_QP_SEND_CQ_LABEL },
+		{ a->recv_cq, OBJ_CQ, &attr->recv_cq, XEN_VHCA_QP_RECV_CQ_LABEL },
+		{ a->uar, OBJ_UAR, NULL, 0 },
+		{ a->srq, OBJ_SRQ, &attr->srq, 0 },
 	};
 	enum xen_vhca_status status;
 	struct object *obj;
@@ -24,7 +57,10 @@ static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *at
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		if (wanted[i].type == OBJ_SRQ && !attr->has_srq)
 			continue;
-		status = cmd_use(cmd, wanted[i].handle, wanted[i].type, &obj);
+		if (wanted[i].label)
+			status = use_cq(cmd, wanted[i].handle, a->flags & wanted[i].label, &obj);
+		else
+			status = cmd_use(cmd, wanted[i].handle, wanted[i].type, &obj);
 		if (status)
 			return status;
 		if (wanted[i].id)

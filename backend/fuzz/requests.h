@@ -61,6 +61,21 @@ static inline void bring_pages(struct xen_vhca_mr_reg *m, unsigned int pages, bo
 	m->pages = pages;
 }
 
+/* CQs by few labels, which meet each other. */
+static inline void use_labels(struct xen_vhca_req *req, unsigned int how)
+{
+	if (req->op == XEN_VHCA_OP_CQ_CREATE)
+		req->u.cq_create.label = how >> 2 & 3;
+	if (req->op != XEN_VHCA_OP_QP_CREATE)
+		return;
+	req->u.qp_create.flags |= XEN_VHCA_QP_RECV_CQ_LABEL;
+	req->u.qp_create.recv_cq = how >> 2 & 3;
+	if (!(how & 0x20))
+		return;
+	req->u.qp_create.flags |= XEN_VHCA_QP_SEND_CQ_LABEL;
+	req->u.qp_create.send_cq = how >> 3 & 3;
+}
+
 /* Some bytes of a good request changed, and it may be posted; or all of it is made up. */
 static inline void next_request(struct input *in, struct xen_vhca_req *req,
 				const xen_vhca_handle_t recent[RECENT])
@@ -76,6 +91,8 @@ static inline void next_request(struct input *in, struct xen_vhca_req *req,
 	if (how & 0x80)
 		req->flags = XEN_VHCA_REQ_POSTED;
 	place_handles(in, req, recent);
+	if (how & 0x40)
+		use_labels(req, how);
 	if (req->op == XEN_VHCA_OP_MR_REG && op >= XEN_VHCA_OPS)
 		bring_pages(&req->u.mr_reg, octet(in), op / XEN_VHCA_OPS & 1);
 	while (changes--) {

@@ -152,6 +152,85 @@ static void handles(void)
 	fixture_fini(&fix);
 }
 
+static void name_cqs(struct xen_vhca_req *req, uint32_t send, uint32_t recv)
+{
+	req->u.qp_create.flags = XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL;
+	req->u.qp_create.send_cq = send;
+	req->u.qp_create.recv_cq = recv;
+}
+
+static enum xen_vhca_status make_labelled(struct fixture *fix, struct xen_vhca_req *req,
+					  uint32_t label)
+{
+	req->u.cq_create.label = label;
+	return fixture_do(fix, req);
+}
+
+/* Which CQ is this to the HCA? */
+static uint32_t hca_id(struct fixture *fix, xen_vhca_handle_t cq)
+{
+	return handle_find(&fix->v.handles, cq, OBJ_CQ)->hca_id;
+}
+
+/* CQs by label: unknown, of a CQ that was refused, of another process, destroyed, given twice, forgotten. */
+static void labels(void)
+{
+	struct xen_vhca_req cq = example_request(XEN_VHCA_OP_CQ_CREATE), other;
+	struct xen_vhca_req qp = example_request(XEN_VHCA_OP_QP_CREATE);
+	xen_vhca_handle_t first, second, made;
+	struct fixture_process p, q;
+	struct fixture fix;
+
+	fixture_init(&fix, false, NULL);
+	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
+	cq.u.cq_create.ctx = p.ctx;
+	cq.u.cq_create.uar = p.uar;
+	cq.u.cq_create.buf.umem = cq.u.cq_create.dbr.umem = p.umem;
+	other = cq;
+	other.u.cq_create.ctx = q.ctx;
+	other.u.cq_create.uar = q.uar;
+	other.u.cq_create.buf.umem = other.u.cq_create.dbr.umem = q.umem;
+	qp.u.qp_create.pd = p.pd;
+	qp.u.qp_create.uar = p.uar;
+	qp.u.qp_create.buf.umem = qp.u.qp_create.dbr.umem = p.umem;
+
+	name_cqs(&qp, 1, 1);
+	CHECK(fixture_do(&fix, &qp) == XEN_VHCA_E_HANDLE);
+	name_cqs(&qp, p.cq, p.cq);
+	CHECK(fixture_do(&fix, &qp) == XEN_VHCA_E_HANDLE);
+	fix.fake.fail_in = 1;
+	CHECK(make_labelled(&fix, &cq, 1));
+	CHECK(!make_labelled(&fix, &other, 1));
+	name_cqs(&qp, 1, 1);
+	CHECK(fixture_do(&fix, &qp) == XEN_VHCA_E_HANDLE);
+
+	CHECK(!make_labelled(&fix, &cq, 1));
+	first = fix.handle;
+	CHECK(!make_labelled(&fix, &cq, 2));
+	second = fix.handle;
+	name_cqs(&qp, 1, 2);
+	CHECK(!fixture_do(&fix, &qp));
+	made = fix.handle;
+	CHECK(fix.fake.send_cq == hca_id(&fix, first) && fix.fake.recv_cq == hca_id(&fix, second));
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, first) == XEN_VHCA_E_BUSY);
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, made));
+	name_cqs(&qp, 2, p.cq);
+	qp.u.qp_create.flags = XEN_VHCA_QP_SEND_CQ_LABEL;
+	CHECK(!fixture_do(&fix, &qp) && fix.fake.recv_cq == hca_id(&fix, p.cq));
+
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, first));
+	name_cqs(&qp, 2, 1);
+	CHECK(fixture_do(&fix, &qp) == XEN_VHCA_E_HANDLE);
+	CHECK(!make_labelled(&fix, &cq, 2));
+	name_cqs(&qp, 2, 2);
+	CHECK(!fixture_do(&fix, &qp) && fix.fake.send_cq != hca_id(&fix, second));
+	CHECK(!make_labelled(&fix, &cq, 0) && !make_labelled(&fix, &cq, 4));
+	CHECK(!fixture_do(&fix, &qp));
+	CHECK(!make_labelled(&fix, &cq, 5));
+	CHECK(fixture_do(&fix, &qp) == XEN_VHCA_E_HANDLE);
+	fixture_fini(&fix);
+}
+
 /* A handle does not come back soon. */
 static void generations(void)
 {
@@ -449,6 +528,7 @@ int main(void)
 	answers();
 	in_use();
 	handles();
+	labels();
 	generations();
 	counters();
 	limits();

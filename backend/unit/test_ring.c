@@ -460,10 +460,29 @@ static void posted(void)
 		CHECK(!g.rsp[i].status);
 	CHECK(!vhca_front_more(&g.front));
 
+	/* a CQ, and a QP on it whose maker does not know it yet */
+	req = example_request(XEN_VHCA_OP_CQ_CREATE);
+	req.u.cq_create.ctx = p.ctx;
+	req.u.cq_create.uar = p.uar;
+	req.u.cq_create.buf.umem = req.u.cq_create.dbr.umem = p.umem;
+	req.u.cq_create.label = 9;
+	req.flags = XEN_VHCA_REQ_POSTED;
+	send(&g, 0, req);
+	CHECK(!ring_service(s) && !come(&g));
+	req = example_request(XEN_VHCA_OP_QP_CREATE);
+	req.u.qp_create.pd = p.pd;
+	req.u.qp_create.uar = p.uar;
+	req.u.qp_create.buf.umem = req.u.qp_create.dbr.umem = p.umem;
+	req.u.qp_create.flags = XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL;
+	req.u.qp_create.send_cq = req.u.qp_create.recv_cq = 9;
+	send(&g, 1, req);
+	CHECK(!ring_service(s) && come(&g) == 2 && !g.rsp[0].status && !g.rsp[1].status);
+	CHECK(!vhca_front_more(&g.front) && fix.v.counters.notifies == 2);
+
 	/* the QP is gone; and a request that cannot be posted */
 	send(&g, 0, init);
 	CHECK(!ring_service(s) && come(&g) == 1 && g.rsp[0].status == XEN_VHCA_E_HANDLE);
-	CHECK(!vhca_front_more(&g.front) && fix.v.counters.notifies == 2);
+	CHECK(!vhca_front_more(&g.front) && fix.v.counters.notifies == 3);
 	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_PORT_QUERY, .flags = XEN_VHCA_REQ_POSTED };
 	send(&g, 0, req);
 	CHECK(!ring_service(s) && come(&g) == 1 && g.rsp[0].status == XEN_VHCA_E_RESERVED);

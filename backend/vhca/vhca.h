@@ -25,6 +25,12 @@
 #include "vhca/umem.h"
 #include "vhca/watch.h"
 
+/* What the guest calls a CQ of its own until it knows the handle. */
+struct cq_label {
+	uint32_t label; /* 0: none */
+	xen_vhca_handle_t cq;
+};
+
 /* A guest process that has the device open, or the guest's kernel. */
 struct context {
 	struct object obj;
@@ -33,7 +39,9 @@ struct context {
 	uint32_t pid;
 	bool kernel;
 	char name[17];
-	unsigned int streak; /* of the thread of events, see events.c */
+	unsigned int streak;                        /* of the thread of events, see events.c */
+	struct cq_label labels[XEN_VHCA_CQ_LABELS]; /* the newest; under the lock, as */
+	unsigned int next_label;                    /* the place of the next one */
 	LIST_ENTRY(context) link;
 };
 

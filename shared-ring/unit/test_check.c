@@ -63,12 +63,12 @@ static void reserved(void)
 	}
 }
 
-/* Those alone whose response tells nothing that anybody needs. */
+/* Those alone whose response tells nothing that anybody needs, or not before what follows has one. */
 static int can_be_posted(unsigned int op)
 {
 	return op == XEN_VHCA_OP_UAR_FREE || op == XEN_VHCA_OP_PD_FREE ||
 	       op == XEN_VHCA_OP_CQ_DESTROY || op == XEN_VHCA_OP_SRQ_DESTROY ||
-	       op == XEN_VHCA_OP_QP_MODIFY;
+	       op == XEN_VHCA_OP_QP_MODIFY || op == XEN_VHCA_OP_CQ_CREATE;
 }
 
 static void posted(void)
@@ -206,6 +206,8 @@ static void queues(void)
 	BREAK(CQ_CREATE, cq_create.uar, 0, E_HANDLE);
 	BREAK(CQ_CREATE, cq_create.flags, 3, OK);
 	BREAK(CQ_CREATE, cq_create.flags, 4, E_RESERVED);
+	BREAK(CQ_CREATE, cq_create.label, 0xffffffff, OK);
+	BREAK(CQ_CREATE, cq_create.reserved, 1, E_RESERVED);
 	BREAK(CQ_CREATE, cq_create.cqes, 0, E_ARG);
 	BREAK(CQ_CREATE, cq_create.cqes, 255, E_ARG);
 	BREAK(CQ_CREATE, cq_create.cqes, 1u << 22, OK);
@@ -233,7 +235,8 @@ static void queues(void)
 	BREAK(SRQ_CREATE, srq_create.limit, 257, E_ARG);
 	BREAK(SRQ_CREATE, srq_create.user_index, 1u << 24, E_ARG);
 	BREAK(QP_CREATE, qp_create.type, 8, E_ARG);
-	BREAK(QP_CREATE, qp_create.flags, 2, E_RESERVED);
+	BREAK(QP_CREATE, qp_create.flags, 7, OK);
+	BREAK(QP_CREATE, qp_create.flags, 8, E_RESERVED);
 	BREAK(QP_CREATE, qp_create.user_index, 1u << 24, E_ARG);
 	BREAK(QP_CREATE, qp_create.sq_wqe_count, 3, E_ARG);
 	BREAK(QP_CREATE, qp_create.sq_wqe_count, 1u << 31, E_ARG);

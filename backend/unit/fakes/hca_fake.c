@@ -481,6 +481,8 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 	if (attr->has_srq)
 		check(C, attr->srq, SRQ);
 	must(attr->uar_index, "QP without UAR");
+	C->fake->send_cq = attr->send_cq;
+	C->fake->recv_cq = attr->recv_cq;
 	return make_obj(C, QP, &o, qp);
 }
 

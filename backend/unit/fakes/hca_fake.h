@@ -19,9 +19,10 @@ struct fake_hca {
 	struct hca hca;
 	struct fake_ctx_list open;
 	struct fake_queue port;
-	uint32_t cq_flags; /* of the CQ made last */
-	int fail_in;       /* the n-th creation (or P_Key) from now fails; 0: none */
-	unsigned int live; /* objects */
+	uint32_t cq_flags;         /* of the CQ made last */
+	uint32_t send_cq, recv_cq; /* of the QP made last */
+	int fail_in;               /* the n-th creation (or P_Key) from now fails; 0: none */
+	unsigned int live;         /* objects */
 	unsigned int contexts;
 	unsigned int members; /* QPs that have been attached to multicast groups, and not detached */
 	unsigned int slow_us; /* a registration takes that long */

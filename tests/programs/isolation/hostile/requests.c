@@ -39,12 +39,12 @@ static void run_operations(const void *arg)
 	hostile_end(&h);
 }
 
-/* Those alone of which nobody needs to know how they have ended. */
+/* Those alone of which nobody needs to know how they have ended, or not before what follows has. */
 static bool can_be_posted(unsigned int op)
 {
 	return op == XEN_VHCA_OP_UAR_FREE || op == XEN_VHCA_OP_PD_FREE ||
 	       op == XEN_VHCA_OP_CQ_DESTROY || op == XEN_VHCA_OP_SRQ_DESTROY ||
-	       op == XEN_VHCA_OP_QP_MODIFY;
+	       op == XEN_VHCA_OP_QP_MODIFY || op == XEN_VHCA_OP_CQ_CREATE;
 }
 
 /* Every octet behind the operation's own part, and each reserved field of the header. */
@@ -118,6 +118,87 @@ static void run_posted(const void *arg)
 	vf_send(&h.v, &req, NULL, 0);
 	REFUSED(&h.v, &req, E_HANDLE, "the end of a PD that has ended");
 	vf_collect(&h.v, 0);
+	hostile_end(&h);
+}
+
+static struct xen_vhca_req create_labelled(const struct vf_process *p, uint32_t label)
+{
+	struct xen_vhca_req req = vf_create_cq(p);
+
+	req.u.cq_create.label = label;
+	return req;
+}
+
+static xen_vhca_handle_t make_labelled(struct hostile *h, const struct vf_process *p,
+				       uint32_t label)
+{
+	struct xen_vhca_req req = create_labelled(p, label);
+
+	return vf_make(&h->v, &req, NULL, 0);
+}
+
+static struct xen_vhca_req create_qp_on(const struct vf_process *p, uint32_t label)
+{
+	struct xen_vhca_req req = vf_create_qp(p);
+
+	req.u.qp_create.flags = XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL;
+	req.u.qp_create.send_cq = req.u.qp_create.recv_cq = label;
+	return req;
+}
+
+static void end_object(struct hostile *h, unsigned int op, xen_vhca_handle_t handle)
+{
+	struct xen_vhca_req req = vf_object(op, handle);
+
+	require(!vf_do(&h->v, &req)->status, "%s is done", vhca_op_name(op));
+}
+
+/*
+ * QPs on CQs by label: of which there is none, that is a handle, of a CQ that was refused, of another context, posted
+ * twice, destroyed meanwhile, and older than two others.
+ */
+static void run_labels(const void *arg)
+{
+	struct xen_vhca_req qp, req;
+	xen_vhca_handle_t cq, other;
+	struct vf_process p;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	vf_process_make(&h.v, &p);
+	qp = create_qp_on(&p, 1);
+	REFUSED(&h.v, &qp, E_HANDLE, "a label of no CQ");
+	req = create_qp_on(&p, p.cq);
+	REFUSED(&h.v, &req, E_HANDLE, "a handle as a label");
+	req = create_qp_on(&p, 0);
+	REFUSED(&h.v, &req, E_HANDLE, "no label");
+	req = create_labelled(&p, 1);
+	req.flags = XEN_VHCA_REQ_POSTED;
+	req.u.cq_create.uar = h.p.uar;
+	REFUSED(&h.v, &req, E_CONTEXT, "a CQ, posted, on another's doorbell page");
+	other = make_labelled(&h, &h.p, 1);
+	REFUSED(&h.v, &qp, E_HANDLE,
+		"the label of a CQ that was refused, and of another context's");
+	end_object(&h, XEN_VHCA_OP_CQ_DESTROY, other);
+
+	cq = make_labelled(&h, &p, 1);
+	req = create_labelled(&p, 1);
+	req.flags = XEN_VHCA_REQ_POSTED;
+	vf_send(&h.v, &req, NULL, 0);
+	vf_send(&h.v, &req, NULL, 0);
+	vf_make(&h.v, &qp, NULL, 0);
+	vf_collect(&h.v, 0);
+	end_object(&h, XEN_VHCA_OP_CQ_DESTROY, cq); /* the QP is not on the first of them */
+
+	cq = make_labelled(&h, &p, 2);
+	end_object(&h, XEN_VHCA_OP_CQ_DESTROY, cq);
+	req = create_qp_on(&p, 2);
+	REFUSED(&h.v, &req, E_HANDLE, "the label of a CQ that is gone");
+	make_labelled(&h, &p, 3);
+	REFUSED(&h.v, &qp, E_HANDLE, "a label older than two others");
+	end_object(&h, XEN_VHCA_OP_CTX_CLOSE, p.ctx);
+	vf_unshare(&h.v, &p.pages);
 	hostile_end(&h);
 }
 
@@ -281,6 +362,8 @@ static const struct check_case cases[] = {
 		   .together = true),
 	CHECK_CASE("request-posted", run_posted,
 		   "posted requests in wrong states, and as many as fit", .together = true),
+	CHECK_CASE("request-labels", run_labels, "QPs on CQs by labels that name none",
+		   .together = true),
 	CHECK_CASE("request-reserved", run_reserved, "reserved fields that are not zero",
 		   .together = true),
 	CHECK_CASE("request-limit", run_limits, "values over the limits of this vHCA",
