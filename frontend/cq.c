@@ -33,7 +33,7 @@ static int check_attr(struct xenib_dev *dev, const struct ib_cq_init_attr *attr)
 
 static int check_req(struct xenib_dev *dev, const struct xenib_create_cq_req *req)
 {
-	if (req->comp_mask || req->reserved)
+	if (req->comp_mask & ~XENIB_CREATE_CQ_DEFERRED || req->reserved)
 		return xenib_refuse(dev, -EINVAL, "fields %#x, reserved %#x", req->comp_mask,
 				    req->reserved);
 	if (req->cqe_size != 64 && req->cqe_size != 128)
@@ -47,30 +47,19 @@ static u32 entries_of(u32 cqe)
 	return roundup_pow_of_two(cqe + 1);
 }
 
-static int send_create(struct xenib_context *ctx, struct xenib_cq *cq, u32 entries, u32 cqe_size,
-		       u32 flags)
+static void fill_create(struct xen_vhca_req *req, const struct xenib_cq *cq, u32 flags)
 {
-	struct xenib_cmd cmd = {
-		.req.op = XEN_VHCA_OP_CQ_CREATE,
-		.req.u.cq_create = {
-			.ctx = ctx->handle,
-			.uar = cq->mem.uar->handle,
-			.buf = xenib_arena_addr_wire(&cq->mem.buf),
-			.dbr = xenib_arena_addr_wire(&cq->mem.dbr),
-			.cqes = entries,
-			.cqe_size = cqe_size,
-			.event_bit = cq->event_bit,
-			.flags = wire_flags(flags),
-		},
+	req->op = XEN_VHCA_OP_CQ_CREATE;
+	req->u.cq_create = (struct xen_vhca_cq_create){
+		.ctx = cq->mem.ctx->handle,
+		.uar = cq->mem.uar->handle,
+		.buf = xenib_arena_addr_wire(&cq->mem.buf),
+		.dbr = xenib_arena_addr_wire(&cq->mem.dbr),
+		.cqes = cq->ibcq.cqe + 1,
+		.cqe_size = cq->cqe_size,
+		.event_bit = cq->event_bit,
+		.flags = wire_flags(flags),
 	};
-	int err;
-
-	err = xenib_cmd_exec(ctx->dev->ring, &cmd);
-	if (err)
-		return err;
-	cq->handle = cmd.rsp.u.queue.handle;
-	cq->cqn = cmd.rsp.u.queue.number;
-	return 0;
 }
 
 /* Without a completion channel there is nobody to tell. The kernel may ask at any time. */
@@ -80,23 +69,6 @@ static int take_bit(struct xenib_dev *dev, struct xenib_cq *cq, u32 vector)
 	if (!cq->k && !cq->ibcq.cq_context)
 		return 0;
 	return xenib_events_take_bit(dev->events, vector, &cq->event_bit);
-}
-
-/*
- * The last step of making a CQ. An event before it would be for a CQ that the RDMA core may still
- * have to throw away.
- */
-static void begin_events(struct xenib_dev *dev, struct xenib_cq *cq)
-{
-	cq->event_obj = (struct xenib_event_obj){
-		.handle = cq->handle,
-		.kind = VHCA_ASYNC_CQ,
-		.cq = &cq->ibcq,
-	};
-	xenib_events_add(dev->events, &cq->event_obj);
-	cq->arm = (const __be32 *)xenib_arena_addr_kva(&cq->mem.dbr) + XENIB_DBR_ARM;
-	cq->told = false;
-	xenib_events_set_cq(dev->events, cq->event_bit, cq);
 }
 
 /* The first step of removing it. */
@@ -130,30 +102,54 @@ static void put_memory(struct xenib_cq *cq)
 	xenib_queue_mem_put(&cq->mem);
 }
 
+/* Makes it, or defers that if it can. */
 static int make(struct xenib_dev *dev, struct xenib_cq *cq, const struct ib_cq_init_attr *attr,
-		u32 cqe_size)
+		bool may_defer)
 {
-	u32 entries = entries_of(attr->cqe);
+	struct xenib_cmd cmd = {};
 	int err;
 
+	fill_create(&cmd.req, cq, attr->flags);
+	if (may_defer && xenib_cq_defer(cq, &cmd.req))
+		return 0;
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (!err)
+		xenib_cq_made(cq, &cmd.rsp);
+	return err;
+}
+
+static int set_up(struct xenib_dev *dev, struct xenib_cq *cq, const struct ib_cq_init_attr *attr,
+		  u32 cqe_size, bool may_defer)
+{
+	int err;
+
+	cq->ibcq.cqe = entries_of(attr->cqe) - 1;
+	cq->cqe_size = cqe_size;
+	mutex_init(&cq->resizing);
 	err = take_bit(dev, cq, attr->comp_vector);
 	if (err)
 		return err;
-	err = send_create(cq->mem.ctx, cq, entries, cqe_size, attr->flags);
-	if (err) {
-		xenib_events_give_bit(dev->events, cq->event_bit);
-		return err;
-	}
-	cq->ibcq.cqe = entries - 1;
-	cq->cqe_size = cqe_size;
-	mutex_init(&cq->resizing);
+	err = xenib_cq_charge(cq->mem.ctx);
+	if (err)
+		goto err_bit;
+	err = make(dev, cq, attr, may_defer);
+	if (err)
+		goto err_uncharge;
 	return 0;
+
+err_uncharge:
+	xenib_cq_uncharge(cq->mem.ctx);
+err_bit:
+	xenib_events_give_bit(dev->events, cq->event_bit);
+	return err;
 }
 
+/* Has no events yet, or any more. */
 static void unmake(struct xenib_dev *dev, struct xenib_cq *cq)
 {
-	if (!xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
+	if (xenib_cq_drop(cq) || !xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle))
 		xenib_events_give_bit(dev->events, cq->event_bit);
+	xenib_cq_uncharge(cq->mem.ctx);
 }
 
 /* Perhaps in interrupt context. */
@@ -163,11 +159,16 @@ static void give_bit(void *events, u64 bit)
 }
 
 /*
- * Of a process's, and with no QP any more: the HCA writes nothing to it. Whatever is made in its
- * memory is made after it is gone.
+ * A process's, with no QP any more: the HCA writes nothing to it. Whatever is made in its memory is
+ * made after it is gone. Or it was never made.
  */
 static void retire(struct xenib_dev *dev, struct xenib_cq *cq)
 {
+	if (xenib_cq_drop(cq)) {
+		xenib_events_give_bit(dev->events, cq->event_bit);
+		return;
+	}
+	end_events(dev, cq);
 	xenib_cmd_retire(dev->ring, XEN_VHCA_OP_CQ_DESTROY, cq->handle, give_bit, dev->events,
 			 cq->event_bit);
 }
@@ -180,13 +181,13 @@ static int create_kernel_cq(struct xenib_dev *dev, struct xenib_cq *cq,
 	err = xenib_kcq_init(cq, entries_of(attr->cqe));
 	if (err)
 		return err;
-	err = make(dev, cq, attr, XENIB_CQE_SIZE);
+	err = set_up(dev, cq, attr, XENIB_CQE_SIZE, false);
 	if (err) {
 		put_memory(cq);
 		return err;
 	}
 	xenib_kcq_publish(cq);
-	begin_events(dev, cq);
+	xenib_cq_begin(cq);
 	return 0;
 }
 
@@ -216,14 +217,15 @@ int xenib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = get_memory(xenib_udata_ctx(udata), cq, entries_of(attr->cqe), &req);
 	if (err)
 		return err;
-	err = make(dev, cq, attr, req.cqe_size);
+	err = set_up(dev, cq, attr, req.cqe_size, req.comp_mask & XENIB_CREATE_CQ_DEFERRED);
 	if (err)
 		goto err_put;
 	resp.cqn = cq->cqn;
+	resp.comp_mask = cq->create ? XENIB_CREATE_CQ_DEFERRED : 0;
 	err = xenib_copy_resp(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_unmake;
-	begin_events(dev, cq);
+	xenib_cq_begin(cq);
 	return 0;
 
 err_unmake:
@@ -237,13 +239,14 @@ int xenib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_CQ_MODIFY,
-		.req.u.cq_modify = {
-			.cq = to_xcq(ibcq)->handle,
-			.count = count,
-			.period_us = period,
-		},
+		.req.u.cq_modify = { .count = count, .period_us = period },
 	};
+	int err;
 
+	err = xenib_cq_make(to_xcq(ibcq));
+	if (err)
+		return err;
+	cmd.req.u.cq_modify.cq = to_xcq(ibcq)->handle;
 	return xenib_cmd_exec(to_xdev(ibcq->device)->ring, &cmd);
 }
 
@@ -300,6 +303,9 @@ int xenib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata
 	if (req.comp_mask || req.reserved0 || req.reserved1)
 		return xenib_refuse(dev, -EINVAL, "fields %#x of a CQ's other buffer",
 				    req.comp_mask);
+	err = xenib_cq_make(cq);
+	if (err)
+		return err;
 	if (mutex_lock_killable(&cq->resizing))
 		return -EINTR;
 	err = resize(dev, cq, entries_of(cqe), &req);
@@ -312,12 +318,13 @@ int xenib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xenib_dev *dev = to_xdev(ibcq->device);
 	struct xenib_cq *cq = to_xcq(ibcq);
 
-	end_events(dev, cq);
 	if (cq->k) {
+		end_events(dev, cq);
 		xenib_kcq_withdraw(cq);
 		unmake(dev, cq);
 	} else {
 		retire(dev, cq);
+		xenib_cq_uncharge(cq->mem.ctx);
 	}
 	put_memory(cq);
 	return 0;

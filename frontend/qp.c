@@ -95,15 +95,13 @@ static u32 wire_type(enum ib_qp_type type)
 	}
 }
 
-static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
-		       const struct ib_qp_init_attr *init, const struct xenib_create_qp_req *req)
+static int send_create(struct xenib_qp *qp, const struct ib_qp_init_attr *init,
+		       const struct xenib_create_qp_req *req)
 {
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_QP_CREATE,
 		.req.u.qp_create = {
 			.pd = to_xpd(qp->ibqp.pd)->handle,
-			.send_cq = to_xcq(init->send_cq)->handle,
-			.recv_cq = to_xcq(init->recv_cq)->handle,
 			.srq = init->srq ? to_xsrq(init->srq)->handle : XEN_VHCA_NO_HANDLE,
 			.uar = qp->mem.uar->handle,
 			.type = wire_type(init->qp_type),
@@ -123,7 +121,7 @@ static int send_create(struct xenib_dev *dev, struct xenib_qp *qp,
 	};
 	int err;
 
-	err = xenib_cmd_exec(dev->ring, &cmd);
+	err = xenib_exec_with_cqs(&cmd, to_xcq(init->send_cq), to_xcq(init->recv_cq));
 	if (err)
 		return err;
 	qp->handle = cmd.rsp.u.queue.handle;
@@ -196,7 +194,7 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	err = udata ? get_user_memory(dev, qp, init, udata, &req) : xenib_kqp_init(qp, init, &req);
 	if (err)
 		return err;
-	err = send_create(dev, qp, init, &req);
+	err = send_create(qp, init, &req);
 	if (err) {
 		put_memory(qp);
 		return err;

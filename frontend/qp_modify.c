@@ -309,13 +309,9 @@ int xenib_qp_rts_init(struct xenib_qp *qp)
 
 int xenib_qp_await(struct xenib_qp *qp)
 {
-	struct xenib_ring *ring = to_xdev(qp->ibqp.device)->ring;
-
 	if (!qp->rts)
 		return 0;
-	if (!completion_done(&qp->rts->done))
-		xenib_ring_tell(ring); /* what is not hidden has a command behind it */
-	return xenib_cmd_wait(ring, qp->rts);
+	return xenib_cmd_await(to_xdev(qp->ibqp.device)->ring, qp->rts);
 }
 
 void xenib_qp_rts_exit(struct xenib_qp *qp)

@@ -338,6 +338,13 @@ int xenib_cmd_wait(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	return cmd->error;
 }
 
+int xenib_cmd_await(struct xenib_ring *ring, struct xenib_cmd *cmd)
+{
+	if (!completion_done(&cmd->done))
+		xenib_ring_tell(ring); /* what is not hidden has a command behind it */
+	return xenib_cmd_wait(ring, cmd);
+}
+
 int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd)
 {
 	int err;

@@ -81,6 +81,12 @@ int xenib_cmd_exec(struct xenib_ring *ring, struct xenib_cmd *cmd);
  */
 bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd);
 
+/*
+ * xenib_cmd_wait() for a command that was posted, and whose posted() completes done. The backend is
+ * told of it now.
+ */
+int xenib_cmd_await(struct xenib_ring *ring, struct xenib_cmd *cmd);
+
 /* The backend is told now of what is posted, and responds at once: somebody waits for it. */
 void xenib_ring_tell(struct xenib_ring *ring);
 

@@ -20,6 +20,7 @@ int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid
 	ctx->dev = dev;
 	xa_init_flags(&ctx->uars, XA_FLAGS_ALLOC);
 	xenib_arenas_init(&ctx->arenas);
+	xenib_cqs_init(ctx);
 
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)

@@ -42,7 +42,8 @@
 
 enum xenib_features {
 	XENIB_FEATURE_ARENAS = 1 << 0,
-	XENIB_FEATURE_POSTED_RTS = 1 << 1, /* XENIB_CREATE_QP_POSTED_RTS */
+	XENIB_FEATURE_POSTED_RTS = 1 << 1,  /* XENIB_CREATE_QP_POSTED_RTS */
+	XENIB_FEATURE_DEFERRED_CQ = 1 << 2, /* XENIB_CREATE_CQ_DEFERRED */
 };
 
 enum xenib_family {
@@ -92,13 +93,33 @@ enum xenib_pd_query_attrs {
 	XENIB_ATTR_PD_QUERY_RESP, /* struct xenib_alloc_pd_resp */
 };
 
-/* uar: index of one of the context's doorbell pages, from XENIB_METHOD_UAR_ALLOC. */
+/*
+ * uar: index of one of the context's doorbell pages, from XENIB_METHOD_UAR_ALLOC.
+ *
+ * With XENIB_CREATE_CQ_DEFERRED the driver may make the CQ later, and then says so by the same flag in
+ * its answer, which has no cqn: the CQ is made with the first QP on it, whose creation fails if it cannot
+ * be. Before the provider rings for the CQ it calls XENIB_METHOD_CQ_MAKE, which makes it if that is not
+ * done, and tells the number. Only with XENIB_FEATURE_DEFERRED_CQ.
+ */
+enum xenib_create_cq_flags {
+	XENIB_CREATE_CQ_DEFERRED = 1 << 0,
+};
+
+enum xenib_cq_methods {
+	XENIB_METHOD_CQ_MAKE = (1U << UVERBS_ID_NS_SHIFT), /* of UVERBS_OBJECT_CQ */
+};
+
+enum xenib_cq_make_attrs {
+	XENIB_ATTR_CQ_MAKE_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	XENIB_ATTR_CQ_MAKE_RESP, /* struct xenib_create_cq_resp */
+};
+
 struct xenib_create_cq_req {
 	__aligned_u64 buf_addr;
 	__aligned_u64 db_addr;
 	__u32 cqe_size; /* 64 or 128 */
 	__u32 uar;
-	__u16 comp_mask; /* 0 */
+	__u16 comp_mask; /* enum xenib_create_cq_flags */
 	__u8 buf_shift;
 	__u8 db_shift;
 	__u32 reserved;
@@ -106,7 +127,7 @@ struct xenib_create_cq_req {
 
 struct xenib_create_cq_resp {
 	__u32 cqn;
-	__u32 reserved;
+	__u32 comp_mask; /* enum xenib_create_cq_flags */
 };
 
 /*

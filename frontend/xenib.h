@@ -97,9 +97,12 @@ struct xenib_dev {
 	struct xenib_table pkeys;
 	atomic_t port_changes; /* so far */
 	atomic_t ahs;
+	atomic_t cqs;                  /* that processes and the kernel have, */
+	atomic_t deferred_cqs;         /* and those of them that are not made (cq_make.c) */
 	bool no_bf;                    /* the backend has no BlueFlame pages: not asked again */
 	bool mr_umems;                 /* it wants to know which umems are for MRs alone */
 	bool cq_flags;                 /* it knows them */
+	bool cq_labels;                /* and these */
 	struct xenib_gfns *gfns;       /* places for doorbell pages */
 	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
 	struct xenib_uar_mms uar_mms;
@@ -115,6 +118,9 @@ struct xenib_context {
 	struct xarray uars; /* index -> struct xenib_uar */
 	struct xenib_arenas arenas;
 	atomic_t mws;
+	struct mutex making;       /* CQs whose making was deferred */
+	struct list_head deferred; /* these, and */
+	u32 cq_label;              /* the last label, with making */
 };
 
 /* A process */
@@ -171,6 +177,8 @@ struct xenib_queue_mem {
 struct xenib_cq {
 	struct ib_cq ibcq;
 	struct xenib_queue_mem mem;
+	struct xenib_cmd *create;  /* by which it is to be made (cq_make.c); NULL: it is */
+	struct list_head deferral; /* in its context's deferred */
 	xen_vhca_handle_t handle;
 	u32 cqn;
 	u32 cqe_size;
@@ -435,6 +443,55 @@ void xenib_qp_attr_to_wire(const struct ib_qp_attr *attr, int mask, struct xen_v
 void xenib_qp_attr_from_wire(struct ib_device *ibdev, const struct xen_vhca_qp_attr *wire,
 			     struct ib_qp_attr *attr);
 
+/* cq_make.c */
+extern const struct uapi_definition xenib_cq_defs[];
+
+/** xenib_cqs_init() - for the CQs of a context. */
+void xenib_cqs_init(struct xenib_context *ctx);
+
+/**
+ * xenib_cq_charge() - counts one more CQ of a context. Undone by xenib_cq_uncharge().
+ *
+ * Return: 0, or -ENOMEM: there would be more than there may be. If the backend knows all that there
+ * are, it is left to refuse.
+ */
+int xenib_cq_charge(struct xenib_context *ctx);
+void xenib_cq_uncharge(struct xenib_context *ctx);
+
+/**
+ * xenib_cq_defer() - a process's CQ is to be made when it is needed, if the backend is sure to
+ * make it then.
+ * @req: CQ_CREATE
+ *
+ * Return: whether it is; else the caller makes it now.
+ */
+bool xenib_cq_defer(struct xenib_cq *cq, const struct xen_vhca_req *req);
+
+/** xenib_cq_drop() - makes it no more. False: it was made. Nobody else uses it. */
+bool xenib_cq_drop(struct xenib_cq *cq);
+
+/** xenib_cq_make() - it is made from now on, or an error is returned. Waits. */
+int xenib_cq_make(struct xenib_cq *cq);
+
+/**
+ * xenib_cq_made() - it has just been made.
+ * @rsp: to CQ_CREATE
+ */
+void xenib_cq_made(struct xenib_cq *cq, const struct xen_vhca_rsp *rsp);
+
+/**
+ * xenib_cq_begin() - the last step of creating a CQ: from now on it has events, or others may make it.
+ * An event before that would be for a CQ that the RDMA core may still have to throw away.
+ */
+void xenib_cq_begin(struct xenib_cq *cq);
+
+/**
+ * xenib_exec_with_cqs() - xenib_cmd_exec() of QP_CREATE, and with it what makes its CQs, if that was
+ * deferred.
+ * @cmd: complete but for the names of the CQs
+ */
+int xenib_exec_with_cqs(struct xenib_cmd *cmd, struct xenib_cq *send, struct xenib_cq *recv);
+
 /* query.c */
 int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata);
@@ -454,7 +511,7 @@ extern const struct attribute_group xenib_attr_group;
 struct rdma_hw_stats *xenib_alloc_hw_device_stats(struct ib_device *ibdev);
 int xenib_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
 
-/* restrack.c: what `rdma resource show -dd` says beyond the core's fields */
+/* stats.c: what `rdma resource show -dd` says beyond the core's fields */
 int xenib_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
 int xenib_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
 int xenib_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);

@@ -23,7 +23,8 @@ struct xenib_context {
 	struct verbs_context vctx;
 	struct xenib_limits limits;
 	bool single_threaded; /* the program promised to use one thread only */
-	bool posted_rts;      /* the kernel's driver can post RTS */
+	bool posted_rts;      /* the kernel's driver can post RTS, */
+	bool deferred_cq;     /* and make CQs with their first QP */
 	struct xenib_arenas arenas;
 	struct xenib_dbrecs dbrecs;
 	struct xenib_uars uars;

@@ -55,13 +55,33 @@ static int create_in_kernel(struct ibv_context *context, const struct ibv_cq_ini
 	cmd.db_shift = cq->mem.dbrec_shift;
 	cmd.cqe_size = XENIB_CQE_SIZE;
 	cmd.uar = cq->uar->index;
+	cmd.comp_mask = to_xctx(context)->deferred_cq ? XENIB_CREATE_CQ_DEFERRED : 0;
 	err = xenib_cmd_create_cq(context, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
 				  &resp.ibv_resp, sizeof(resp));
 	if (err)
 		return err;
 
 	cq->q.cqn = resp.cqn;
+	cq->deferred = resp.comp_mask & XENIB_CREATE_CQ_DEFERRED;
 	cq->vcq.cq.cqe = cq->q.mask;
+	return 0;
+}
+
+/* Of a CQ that the kernel may not have made: it does so, and tells the number. */
+static int learn_cqn(struct xenib_cq *cq)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, XENIB_METHOD_CQ_MAKE, 2);
+	struct xenib_create_cq_resp resp = {};
+	int err;
+
+	fill_attr_in_obj(cmd, XENIB_ATTR_CQ_MAKE_HANDLE, cq->vcq.cq.handle);
+	fill_attr_out_ptr(cmd, XENIB_ATTR_CQ_MAKE_RESP, &resp);
+	err = execute_ioctl(cq->vcq.cq.context, cmd);
+	if (err)
+		return err;
+	/* Whoever else comes meanwhile learns the same. */
+	__atomic_store_n(&cq->q.cqn, resp.cqn, __ATOMIC_RELAXED);
+	__atomic_store_n(&cq->deferred, false, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -240,7 +260,15 @@ int xenib_destroy_cq(struct ibv_cq *ibcq)
 
 int xenib_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
-	xenib_cq_arm(&to_xcq(ibcq)->q, solicited_only);
+	struct xenib_cq *cq = to_xcq(ibcq);
+	int err;
+
+	if (__atomic_load_n(&cq->deferred, __ATOMIC_ACQUIRE)) {
+		err = learn_cqn(cq);
+		if (err)
+			return err;
+	}
+	xenib_cq_arm(&cq->q, solicited_only);
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct xenib_cq {
 
 	struct xenib_uar *uar;
 	struct xenib_queue_mem mem;
+	bool deferred; /* the kernel may not have made it; its number is unknown */
 };
 
 static inline struct xenib_cq *to_xcq(struct ibv_cq *ibcq)

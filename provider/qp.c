@@ -287,7 +287,7 @@ static void lock_cqs(struct xenib_qp_queues *qp)
 {
 	struct xenib_cq_queue *first = qp->sq.cq, *second = qp->rq.cq;
 
-	if (first->cqn > second->cqn) {
+	if ((uintptr_t)first > (uintptr_t)second) {
 		first = qp->rq.cq;
 		second = qp->sq.cq;
 	}

@@ -116,6 +116,7 @@ static struct verbs_context *finish_context(struct xenib_context *ctx, int err,
 		goto err_uninit;
 
 	ctx->posted_rts = resp->features & XENIB_FEATURE_POSTED_RTS;
+	ctx->deferred_cq = resp->features & XENIB_FEATURE_DEFERRED_CQ;
 	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");
 	xenib_arenas_init(&ctx->arenas, resp->features & XENIB_FEATURE_ARENAS);
 	xenib_dbrecs_init(&ctx->dbrecs, &ctx->arenas);

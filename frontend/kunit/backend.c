@@ -26,6 +26,11 @@ static void fill_response(struct kunit_backend *backend, const struct xen_vhca_r
 	case XEN_VHCA_OP_UMEM_CREATE:
 		rsp->u.object.handle = ++backend->handles;
 		break;
+	case XEN_VHCA_OP_CQ_CREATE:
+	case XEN_VHCA_OP_QP_CREATE:
+		rsp->u.queue.handle = ++backend->handles;
+		rsp->u.queue.number = backend->handles << 4;
+		break;
 	case XEN_VHCA_OP_MR_REG:
 		rsp->u.mr.handle = ++backend->handles;
 		rsp->u.mr.lkey = backend->handles << 8;
@@ -44,6 +49,7 @@ static void respond(struct kunit_backend *backend, const struct xen_vhca_req *re
 	struct xen_vhca_rsp rsp = { .id = req->id, .op = req->op };
 
 	backend->requests[req->op]++;
+	backend->newest[req->op] = *req;
 	rsp.status = response_status(backend, req->op);
 	if (rsp.status == XEN_VHCA_OK)
 		fill_response(backend, req, &rsp);

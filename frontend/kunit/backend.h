@@ -10,8 +10,9 @@
 
 struct kunit_backend {
 	struct vhca_back back;
-	u32 handles;                    /* the last handle */
-	u32 requests[XEN_VHCA_OPS];     /* received, by operation */
+	u32 handles;                /* the last handle */
+	u32 requests[XEN_VHCA_OPS]; /* received, by operation */
+	struct xen_vhca_req newest[XEN_VHCA_OPS];
 	u8 refuse[XEN_VHCA_OPS];        /* the status to respond, by operation */
 	u32 refuse_after[XEN_VHCA_OPS]; /* so many requests succeed before */
 	bool malformed;                 /* responses are malformed */

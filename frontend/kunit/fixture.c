@@ -44,6 +44,7 @@ int fixture_make(struct kunit *test, size_t size)
 	fixture->uctx.ibuc.device = &fixture->dev->ibdev;
 	fixture->uctx.ctx.handle = 1;
 	xenib_arenas_init(&fixture->uctx.ctx.arenas);
+	xenib_cqs_init(&fixture->uctx.ctx);
 	fixture->pd.ibpd.device = &fixture->dev->ibdev;
 	fixture->pd.handle = 1;
 	fixture->attrs.context = &fixture->uctx.ibuc;

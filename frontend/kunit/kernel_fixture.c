@@ -21,6 +21,7 @@ int kernel_fixture_init(struct kunit *test)
 	kernel->ctx.dev = dev;
 	kernel->ctx.handle = 1;
 	xenib_arenas_init(&kernel->ctx.arenas);
+	xenib_cqs_init(&kernel->ctx);
 	dev->kernel = kernel;
 	of(test)->pool = &kernel->pool;
 	xenib_pool_init(&kernel->pool, &kernel->ctx);

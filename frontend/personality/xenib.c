@@ -39,7 +39,8 @@ static struct xenib_alloc_ucontext_resp context_of(const struct xenib_dev *dev)
 		.max_recv_wqes = dev->attr.max_recv_wqes,
 		.max_srq_wqes = dev->attr.max_srq_wqes,
 		.max_uars = dev->attr.max_uar,
-		.features = XENIB_FEATURE_ARENAS | XENIB_FEATURE_POSTED_RTS,
+		.features = XENIB_FEATURE_ARENAS | XENIB_FEATURE_POSTED_RTS |
+			    XENIB_FEATURE_DEFERRED_CQ,
 	};
 }
 
@@ -87,6 +88,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(xenib_query_context, UVERBS_OBJECT_DEVICE, UVERBS_M
 
 static const struct uapi_definition defs[] = {
 	UAPI_DEF_CHAIN(xenib_uar_defs),
+	UAPI_DEF_CHAIN(xenib_cq_defs),
 	UAPI_DEF_CHAIN(xenib_qp_defs),
 	UAPI_DEF_CHAIN(xenib_pd_defs),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &xenib_query_context),

@@ -34,14 +34,16 @@ struct fake {
 	uint32_t bf_offset;
 	uint32_t max_uars;
 	uint32_t features;
+	bool defers_cqs; /* those that are made */
 	struct fake_hca_cq
 		*resizes; /* what goes on in another buffer when a CQ is resized; NULL: nothing */
 
-	uint32_t live;   /* objects that exist */
-	uint32_t uars;   /* doorbell pages that exist */
-	uint32_t ranges; /* of memory that a child does not inherit */
-	uint32_t awaits; /* how often it was asked to wait for RTS */
-	uint32_t made;   /* objects ever made */
+	uint32_t live;     /* objects that exist */
+	uint32_t uars;     /* doorbell pages that exist */
+	uint32_t ranges;   /* of memory that a child does not inherit */
+	uint32_t awaits;   /* how often it was asked to wait for RTS */
+	uint32_t made;     /* objects ever made */
+	uint32_t cqs_made; /* how often it was asked to make a deferred CQ */
 	struct {
 		uint64_t buf, db;
 		uint8_t buf_shift, db_shift;

@@ -46,7 +46,7 @@ static int dmabuf_mr(struct ibv_command_buffer *cmd)
 	return 0;
 }
 
-/* Doorbell pages: ioctls of the driver's own, as is the one that waits for RTS. */
+/* Doorbell pages: ioctls of the driver's own, as are the one that waits for RTS and the one that makes a CQ. */
 static int uar_alloc(struct ibv_command_buffer *cmd)
 {
 	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
@@ -77,6 +77,23 @@ static int uar_alloc(struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+/* All deferred CQs are one to the fake kernel. */
+static int cq_make(struct ibv_command_buffer *cmd)
+{
+	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+	struct xenib_create_cq_resp *resp = (void *)(uintptr_t)attr[1].data;
+	int err;
+
+	REQUIRE(cmd->hdr.method_id == XENIB_METHOD_CQ_MAKE &&
+		attr[0].attr_id == XENIB_ATTR_CQ_MAKE_HANDLE &&
+		attr[1].attr_id == XENIB_ATTR_CQ_MAKE_RESP && attr[1].len == sizeof(*resp));
+	fake.cqs_made++;
+	err = fake_command();
+	if (!err)
+		*resp = (struct xenib_create_cq_resp){ .cqn = FAKE_CQN };
+	return err;
+}
+
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	uint32_t i;
@@ -91,6 +108,8 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 		return pd_query(cmd);
 	if (cmd->hdr.object_id == UVERBS_OBJECT_MR)
 		return dmabuf_mr(cmd);
+	if (cmd->hdr.object_id == UVERBS_OBJECT_CQ)
+		return cq_make(cmd);
 	REQUIRE(cmd->hdr.object_id == XENIB_OBJECT_UAR);
 	if (cmd->hdr.method_id == XENIB_METHOD_UAR_ALLOC)
 		return uar_alloc(cmd);

@@ -422,7 +422,9 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	err = fake_make(&cq->cq.handle);
 	if (err)
 		return err;
-	CHECK(!req->drv_payload.comp_mask && !req->drv_payload.reserved);
+	CHECK(req->drv_payload.comp_mask ==
+	      (fake.features & XENIB_FEATURE_DEFERRED_CQ ? XENIB_CREATE_CQ_DEFERRED : 0));
+	CHECK(!req->drv_payload.reserved);
 	memset(&fake.last, 0, sizeof(fake.last));
 	fake.last.buf = req->buf_addr;
 	fake.last.db = req->db_addr;
@@ -432,7 +434,10 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	fake.last.uar = req->uar;
 	fake.last.cqe = attr->cqe;
 	cq->cq.context = context;
-	full->cqn = FAKE_CQN + fake.made;
+	if (fake.defers_cqs)
+		full->drv_payload.comp_mask = XENIB_CREATE_CQ_DEFERRED;
+	else
+		full->cqn = FAKE_CQN + fake.made;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi.h"
 #include "check.h"
 #include "fake.h"
 
@@ -487,6 +488,47 @@ static void arm(void)
 	fixture_down(&fix);
 }
 
+/* A CQ may have been deferred: arming it has it made, once. */
+static void arm_deferred(bool deferred)
+{
+	struct ibv_context *context;
+	struct ibv_cq *cq;
+	const uint8_t *reg;
+	int i;
+
+	fake_open_defaults();
+	fake.features |= XENIB_FEATURE_DEFERRED_CQ;
+	fake.defers_cqs = deferred;
+	context = fake_open();
+	REQUIRE(context);
+	cq = xenib_create_cq(context, 7, NULL, 0);
+	REQUIRE(cq);
+	reg = fake_uar_page(to_xcq(cq)->uar->index) + 0x20;
+	if (deferred) {
+		fake.fail_in = 1;
+		fake.fail_with = ENOMEM;
+		CHECK(ibv_req_notify_cq(cq, 0) == ENOMEM && fake.cqs_made == 1);
+		CHECK(!to_xcq(cq)->q.dbrec[1] && !reg[7] && !reg[6]);
+	}
+	for (i = 0; i < 3; i++) {
+		CHECK(!ibv_req_notify_cq(cq, 0));
+		CHECK(fake.cqs_made == (deferred ? 2 : 0) && to_xcq(cq)->q.cqn);
+		CHECK((uint32_t)(reg[5] << 16 | reg[6] << 8 | reg[7]) == to_xcq(cq)->q.cqn);
+	}
+	CHECK(!xenib_destroy_cq(cq));
+	fake_close(context);
+}
+
+static void arm_cq_deferred(void)
+{
+	arm_deferred(true);
+}
+
+static void arm_cq_made(void)
+{
+	arm_deferred(false);
+}
+
 int main(void)
 {
 	RUN(eager);
@@ -500,5 +542,7 @@ int main(void)
 	RUN(clean_on_destroy);
 	RUN(clean_on_reset);
 	RUN(arm);
+	RUN(arm_cq_deferred);
+	RUN(arm_cq_made);
 	return checks_failed ? 1 : 0;
 }

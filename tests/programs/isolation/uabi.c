@@ -244,6 +244,20 @@ int uabi_await_qp(int fd, uint32_t qp)
 	return uverbs_ioctl(fd, DRIVER, UVERBS_OBJECT_QP, XENIB_METHOD_QP_AWAIT, &arg, 1);
 }
 
+int uabi_make_cq(int fd, uint32_t cq)
+{
+	struct xenib_create_cq_resp resp;
+	struct uverbs_arg args[] = {
+		{ XENIB_ATTR_CQ_MAKE_HANDLE, 0, cq },
+		{ XENIB_ATTR_CQ_MAKE_RESP, sizeof(resp), (uintptr_t)&resp },
+	};
+
+	if (is_mlx5)
+		return uabi_resize_cq(fd, cq, UABI_CQE, &(struct xenib_resize_cq_req){ 0 });
+	return uverbs_ioctl(fd, DRIVER, UVERBS_OBJECT_CQ, XENIB_METHOD_CQ_MAKE, args,
+			    ARRAY_SIZE(args));
+}
+
 int uabi_query_srq(int fd, uint32_t srq)
 {
 	struct ib_uverbs_query_srq req = { .srq_handle = srq };

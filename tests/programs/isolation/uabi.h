@@ -85,6 +85,8 @@ int uabi_modify_qp(int fd, uint32_t qp); /* to INIT */
 int uabi_query_qp(int fd, uint32_t qp);
 int uabi_await_qp(int fd,
 		  uint32_t qp); /* of the personality mlx5, which has no such method: query */
+int uabi_make_cq(int fd,
+		 uint32_t cq); /* of the personality mlx5, which has no such method: resize */
 int uabi_query_srq(int fd, uint32_t srq);
 int uabi_modify_srq(int fd, uint32_t srq);
 int uabi_attach(int fd, uint32_t qp);

@@ -83,6 +83,11 @@ static int use_await_qp(int fd, const struct uabi_set *s)
 	return uabi_await_qp(fd, s->qp);
 }
 
+static int use_make_cq(int fd, const struct uabi_set *s)
+{
+	return uabi_make_cq(fd, s->scq);
+}
+
 static int use_attach(int fd, const struct uabi_set *s)
 {
 	return uabi_attach(fd, s->qp);
@@ -127,7 +132,7 @@ const struct handle_user handle_users[] = {
 	USER(modify_srq, srq),  USER(query_srq, srq),     USER(dealloc_pd, pd),
 	USER(dereg_mr, mr),     USER(dealloc_mw, mw),     USER(destroy_cq, scq),
 	USER(destroy_srq, srq), USER(destroy_qp, qp),     USER(destroy_ah, ah),
-	USER(free_uar, uar),
+	USER(free_uar, uar),    USER(make_cq, scq),
 };
 
 const size_t handle_user_count = ARRAY_SIZE(handle_users);

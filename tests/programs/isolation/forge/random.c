@@ -79,6 +79,8 @@ static int ask_cq(int fd, const struct uabi_set *set, uint32_t *handle)
 	struct xenib_create_cq_req driver;
 
 	uabi_good_cq(set, &core, &driver);
+	if (!uabi_is_mlx5() && any() % 2)
+		driver.comp_mask = XENIB_CREATE_CQ_DEFERRED;
 	spoil(&core, sizeof(core));
 	spoil(&driver, sizeof(driver));
 	return uabi_create_cq(fd, &core, &driver, handle);
@@ -181,6 +183,7 @@ static void one_round(int fd, const struct uabi_set *set)
 	case ARRAY_SIZE(made) + 2:
 		uabi_modify_qp(fd, any_handle());
 		uabi_await_qp(fd, any_handle());
+		uabi_make_cq(fd, any_handle());
 		uabi_attach(fd, any_handle());
 		break;
 	default:

@@ -30,7 +30,7 @@ static const struct cq_size {
 	{ .cqe = 63, .cqe_size = 256 },
 	{ .cqe = 63, .cqe_size = 0x04000040 },
 	{ .cqe = 63, .cqe_size = 0xffffffff },
-	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1 },
+	{ .cqe = 63, .cqe_size = 64, .comp_mask = 2 },
 	{ .cqe = 63, .cqe_size = 64, .comp_mask = 1u << 15 },
 	{ .cqe = 63, .cqe_size = 64, .reserved = 1 },
 	{ .cqe = 63, .cqe_size = 64, .comp_vector = 8 },
