@@ -18,6 +18,14 @@ enum kind { PD, MR, QUERY, KINDS };
 /* Of each, series of latencies. */
 static const char *const names[] = { [PD] = "pd", [MR] = "mr", [QUERY] = "query-qp" };
 
+/* What all commands of all threads are counted as (mark.h): one sample. */
+static const char *const all_names[] = {
+	[PD] = "all-pd", [MR] = "all-mr", [QUERY] = "all-query-qp"
+};
+
+/* As what one of them is, where others overlap it. Nobody asks for that. */
+#define ONE_OF_MANY "one-of-many"
+
 struct worker {
 	pthread_t thread;
 	pthread_barrier_t *start;
@@ -102,18 +110,21 @@ static void measure(struct worker *workers, unsigned long threads, enum kind kin
 	struct series all;
 	unsigned long i;
 
-	pthread_barrier_init(&start, NULL, threads);
+	pthread_barrier_init(&start, NULL, threads + 1);
 	series_init(&all, names[kind]);
 	for (i = 0; i < threads; i++) {
 		workers[i].kind = kind;
 		workers[i].start = &start;
 		workers[i].count = count / threads;
-		workers[i].series.name = names[kind];
+		workers[i].series.name = threads > 1 ? ONE_OF_MANY : names[kind];
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
 			die("no thread");
 	}
+	MARK(MARK_BEGIN, all_names[kind], 0);
+	pthread_barrier_wait(&start);
 	for (i = 0; i < threads; i++)
 		pthread_join(workers[i].thread, NULL);
+	MARK(MARK_END, all_names[kind], 0);
 	pthread_barrier_destroy(&start);
 
 	began = workers[0].began;
@@ -124,6 +135,8 @@ static void measure(struct worker *workers, unsigned long threads, enum kind kin
 		series_move(&all, &workers[i].series);
 	}
 	printf("rate-%s %lu %.1f\n", names[kind], threads, all.count * 1e6 / (ended - began));
+	if (threads > 1)
+		MARK(MARK_REPORT, all_names[kind], threads);
 	series_print(&all, threads);
 	series_free(&all);
 }
