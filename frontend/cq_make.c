@@ -2,11 +2,11 @@
 /*
  * cq_make.c - CQs that the backend makes when they are needed.
  *
- * A CQ is of no use without a QP on it, or before it is armed. If a process's provider knows of that,
- * making a CQ asks the backend for nothing: all that can be wrong with it has been checked by the
- * device's rules, and the request is ready. It is sent with that of the first QP, in front of it and
- * posted, so that both take one trip; the QP names the CQ by a label, as nobody has its handle yet.
- * Whatever else needs the CQ sends it, and waits.
+ * A CQ is of no use without a QP on it, or before it is armed. If a process's provider knows of
+ * that, making a CQ asks the backend for nothing: all that can be wrong with it has been checked by
+ * the device's rules, and the request is ready. It is sent with that of the first QP, in front of
+ * it and posted, so that both take one trip; the QP names the CQ by a label, as nobody has its
+ * handle yet. Whatever else needs the CQ sends it, and waits.
  *
  * What fails all the same (the HCA is short of something, the backend is gone) is the error of the
  * call that needs the CQ. The next such call tries again.
@@ -59,14 +59,14 @@ static void end_deferral(struct xenib_cq *cq)
 
 	list_del(&cq->deferral);
 	atomic_dec(&ctx->dev->deferred_cqs);
-	smp_store_release(&cq->create, NULL);
+	smp_store_release(&cq->create, NULL); /* pairs with is_made() */
 	kfree(cmd);
 }
 
 /* Who finds it made finds all of it. */
 static bool is_made(struct xenib_cq *cq)
 {
-	return !smp_load_acquire(&cq->create);
+	return !smp_load_acquire(&cq->create); /* pairs with end_deferral() */
 }
 
 bool xenib_cq_drop(struct xenib_cq *cq)
@@ -166,8 +166,8 @@ static void make_all(struct xenib_context *ctx)
 }
 
 /*
- * At the limit the backend refuses, which it counts and tells its owner of. It can if it knows of all
- * CQs. Those of this process that are not made are made for that; others have their places.
+ * At the limit the backend refuses, which it counts and tells its owner of. It can if it knows of
+ * all CQs. Those of this process that are not made are made for that; others have their places.
  */
 int xenib_cq_charge(struct xenib_context *ctx)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * stats.c - what people are shown of the device: events since it connected, in
- * /sys/class/infiniband/<device>/hw_counters, and by `rdma resource show -dd` of objects, beyond the
- * core's fields, the numbers by which the backend's owner knows them.
+ * /sys/class/infiniband/<device>/hw_counters, and by `rdma resource show -dd` of objects, beyond
+ * the core's fields, the numbers by which the backend's owner knows them.
  */
 #include <rdma/restrack.h>
 

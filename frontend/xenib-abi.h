@@ -96,10 +96,10 @@ enum xenib_pd_query_attrs {
 /*
  * uar: index of one of the context's doorbell pages, from XENIB_METHOD_UAR_ALLOC.
  *
- * With XENIB_CREATE_CQ_DEFERRED the driver may make the CQ later, and then says so by the same flag in
- * its answer, which has no cqn: the CQ is made with the first QP on it, whose creation fails if it cannot
- * be. Before the provider rings for the CQ it calls XENIB_METHOD_CQ_MAKE, which makes it if that is not
- * done, and tells the number. Only with XENIB_FEATURE_DEFERRED_CQ.
+ * With XENIB_CREATE_CQ_DEFERRED the driver may make the CQ later, and then says so by the same flag
+ * in its answer, which has no cqn: the CQ is made with the first QP on it, whose creation fails if
+ * it cannot be. Before the provider rings for the CQ it calls XENIB_METHOD_CQ_MAKE, which makes it
+ * if that is not done, and tells the number. Only with XENIB_FEATURE_DEFERRED_CQ.
  */
 enum xenib_create_cq_flags {
 	XENIB_CREATE_CQ_DEFERRED = 1 << 0,

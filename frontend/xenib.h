@@ -480,14 +480,15 @@ int xenib_cq_make(struct xenib_cq *cq);
 void xenib_cq_made(struct xenib_cq *cq, const struct xen_vhca_rsp *rsp);
 
 /**
- * xenib_cq_begin() - the last step of creating a CQ: from now on it has events, or others may make it.
+ * xenib_cq_begin() - the last step of creating a CQ: from now on it has events, or others may make
+ * it.
  * An event before that would be for a CQ that the RDMA core may still have to throw away.
  */
 void xenib_cq_begin(struct xenib_cq *cq);
 
 /**
- * xenib_exec_with_cqs() - xenib_cmd_exec() of QP_CREATE, and with it what makes its CQs, if that was
- * deferred.
+ * xenib_exec_with_cqs() - xenib_cmd_exec() of QP_CREATE, and with it what makes its CQs, if that
+ * was deferred.
  * @cmd: complete but for the names of the CQs
  */
 int xenib_exec_with_cqs(struct xenib_cmd *cmd, struct xenib_cq *send, struct xenib_cq *recv);

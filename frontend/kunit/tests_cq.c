@@ -12,7 +12,8 @@ static struct xenib_cq *make_cq(struct kunit *test)
 	struct xen_vhca_req req = {
 		.op = XEN_VHCA_OP_CQ_CREATE,
 		.u.cq_create = {
-			.ctx = 1, .uar = 1, .buf.umem = 1, .dbr.umem = 1, .cqes = 64, .cqe_size = 64,
+			.ctx = 1, .uar = 1, .buf.umem = 1, .dbr.umem = 1,
+			.cqes = 64, .cqe_size = 64,
 			.event_bit = XEN_VHCA_NO_EVENT,
 		},
 	};
