@@ -51,7 +51,7 @@ bool xenib_cq_defer(struct xenib_cq *cq, const struct xen_vhca_req *req)
 	return true;
 }
 
-/* With making. Pairs with is_made(). */
+/* With making. */
 static void end_deferral(struct xenib_cq *cq)
 {
 	struct xenib_context *ctx = cq->mem.ctx;
