@@ -81,6 +81,11 @@ int vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req)
 	return 1;
 }
 
+bool vhca_back_any(const struct vhca_back *back)
+{
+	return *(volatile RING_IDX *)&back->ring.sring->req_prod != back->ring.req_cons;
+}
+
 void vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *rsp)
 {
 	RING_IDX prod = back->ring.rsp_prod_pvt;

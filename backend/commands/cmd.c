@@ -19,48 +19,48 @@
 
 struct operation {
 	cmd_fn *run;
-	bool slow; /* whatever it is asked for; for others see cmd_is_slow() */
+	enum { QUICK, WAITS, SLOW } how; /* whatever it is asked for; see also cmd_is_slow() */
 };
 
 static const struct operation operations[XEN_VHCA_OPS] = {
-	[XEN_VHCA_OP_DEVICE_QUERY] = { cmd_device_query, false },
-	[XEN_VHCA_OP_PORT_QUERY] = { cmd_port_query, false },
-	[XEN_VHCA_OP_GID_QUERY] = { cmd_gid_query, false },
-	[XEN_VHCA_OP_PKEY_QUERY] = { cmd_pkey_query, false },
-	[XEN_VHCA_OP_CTX_OPEN] = { cmd_ctx_open, false },
-	[XEN_VHCA_OP_CTX_CLOSE] = { cmd_ctx_close, true },
-	[XEN_VHCA_OP_UAR_ALLOC] = { cmd_uar_alloc, false },
-	[XEN_VHCA_OP_UAR_FREE] = { cmd_uar_free, false },
-	[XEN_VHCA_OP_PD_ALLOC] = { cmd_pd_alloc, false },
-	[XEN_VHCA_OP_PD_FREE] = { cmd_pd_free, false },
-	[XEN_VHCA_OP_UMEM_CREATE] = { cmd_umem_create, false },
-	[XEN_VHCA_OP_UMEM_ADD] = { cmd_umem_add, false },
-	[XEN_VHCA_OP_UMEM_DESTROY] = { cmd_umem_destroy, false },
-	[XEN_VHCA_OP_MR_REG] = { cmd_mr_reg, false },
-	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, false },
-	[XEN_VHCA_OP_MW_ALLOC] = { cmd_mw_alloc, false },
-	[XEN_VHCA_OP_MW_FREE] = { cmd_mw_free, false },
-	[XEN_VHCA_OP_CQ_CREATE] = { cmd_cq_create, false },
-	[XEN_VHCA_OP_CQ_MODIFY] = { cmd_cq_modify, false },
-	[XEN_VHCA_OP_CQ_DESTROY] = { cmd_cq_destroy, false },
-	[XEN_VHCA_OP_SRQ_CREATE] = { cmd_srq_create, false },
-	[XEN_VHCA_OP_SRQ_MODIFY] = { cmd_srq_modify, false },
-	[XEN_VHCA_OP_SRQ_QUERY] = { cmd_srq_query, false },
-	[XEN_VHCA_OP_SRQ_DESTROY] = { cmd_srq_destroy, false },
-	[XEN_VHCA_OP_QP_CREATE] = { cmd_qp_create, false },
-	[XEN_VHCA_OP_QP_MODIFY] = { cmd_qp_modify, false },
-	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query, false },
-	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, false },
-	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, false },
-	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, false },
-	[XEN_VHCA_OP_AH_CREATE] = { cmd_ah_create, false },
-	[XEN_VHCA_OP_GSI_OPEN] = { cmd_gsi_open, false },
-	[XEN_VHCA_OP_GSI_CLOSE] = { cmd_gsi_close, false },
-	[XEN_VHCA_OP_MAD_SEND] = { cmd_mad_send, false },
-	[XEN_VHCA_OP_MAD_RECV] = { cmd_mad_recv, false },
-	[XEN_VHCA_OP_ADDR_ADD] = { cmd_addr_add, false },
-	[XEN_VHCA_OP_ADDR_DEL] = { cmd_addr_del, false },
-	[XEN_VHCA_OP_CQ_RESIZE] = { cmd_cq_resize, false },
+	[XEN_VHCA_OP_DEVICE_QUERY] = { cmd_device_query, QUICK },
+	[XEN_VHCA_OP_PORT_QUERY] = { cmd_port_query, QUICK },
+	[XEN_VHCA_OP_GID_QUERY] = { cmd_gid_query, QUICK },
+	[XEN_VHCA_OP_PKEY_QUERY] = { cmd_pkey_query, QUICK },
+	[XEN_VHCA_OP_CTX_OPEN] = { cmd_ctx_open, QUICK },
+	[XEN_VHCA_OP_CTX_CLOSE] = { cmd_ctx_close, SLOW },
+	[XEN_VHCA_OP_UAR_ALLOC] = { cmd_uar_alloc, QUICK },
+	[XEN_VHCA_OP_UAR_FREE] = { cmd_uar_free, QUICK },
+	[XEN_VHCA_OP_PD_ALLOC] = { cmd_pd_alloc, WAITS },
+	[XEN_VHCA_OP_PD_FREE] = { cmd_pd_free, WAITS },
+	[XEN_VHCA_OP_UMEM_CREATE] = { cmd_umem_create, QUICK },
+	[XEN_VHCA_OP_UMEM_ADD] = { cmd_umem_add, QUICK },
+	[XEN_VHCA_OP_UMEM_DESTROY] = { cmd_umem_destroy, QUICK },
+	[XEN_VHCA_OP_MR_REG] = { cmd_mr_reg, WAITS },
+	[XEN_VHCA_OP_MR_DEREG] = { cmd_mr_dereg, WAITS },
+	[XEN_VHCA_OP_MW_ALLOC] = { cmd_mw_alloc, WAITS },
+	[XEN_VHCA_OP_MW_FREE] = { cmd_mw_free, WAITS },
+	[XEN_VHCA_OP_CQ_CREATE] = { cmd_cq_create, WAITS },
+	[XEN_VHCA_OP_CQ_MODIFY] = { cmd_cq_modify, WAITS },
+	[XEN_VHCA_OP_CQ_DESTROY] = { cmd_cq_destroy, WAITS },
+	[XEN_VHCA_OP_SRQ_CREATE] = { cmd_srq_create, WAITS },
+	[XEN_VHCA_OP_SRQ_MODIFY] = { cmd_srq_modify, WAITS },
+	[XEN_VHCA_OP_SRQ_QUERY] = { cmd_srq_query, WAITS },
+	[XEN_VHCA_OP_SRQ_DESTROY] = { cmd_srq_destroy, WAITS },
+	[XEN_VHCA_OP_QP_CREATE] = { cmd_qp_create, WAITS },
+	[XEN_VHCA_OP_QP_MODIFY] = { cmd_qp_modify, WAITS },
+	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query, WAITS },
+	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, WAITS },
+	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, QUICK },
+	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, QUICK },
+	[XEN_VHCA_OP_AH_CREATE] = { cmd_ah_create, QUICK },
+	[XEN_VHCA_OP_GSI_OPEN] = { cmd_gsi_open, QUICK },
+	[XEN_VHCA_OP_GSI_CLOSE] = { cmd_gsi_close, QUICK },
+	[XEN_VHCA_OP_MAD_SEND] = { cmd_mad_send, QUICK },
+	[XEN_VHCA_OP_MAD_RECV] = { cmd_mad_recv, QUICK },
+	[XEN_VHCA_OP_ADDR_ADD] = { cmd_addr_add, QUICK },
+	[XEN_VHCA_OP_ADDR_DEL] = { cmd_addr_del, QUICK },
+	[XEN_VHCA_OP_CQ_RESIZE] = { cmd_cq_resize, QUICK },
 };
 
 /* Under the lock. Unmapping takes its time, as mapping does. */
@@ -100,8 +100,16 @@ bool cmd_is_slow(struct vhca *v, const struct xen_vhca_req *req)
 		return undo_is_slow(v, req);
 	default:
 		return req->op < XEN_VHCA_OPS &&
-		       (operations[req->op].slow || vhca_request_pages(req) >= SLOW_PAGES);
+		       (operations[req->op].how == SLOW || vhca_request_pages(req) >= SLOW_PAGES);
 	}
+}
+
+/* Whether a QP has a rate that is imposed is known only after modifying it: see check_rate() in qp.c. */
+bool cmd_waits_for_hca(struct vhca *v, const struct xen_vhca_req *req)
+{
+	if (req->op == XEN_VHCA_OP_QP_MODIFY && vhca_qp_limits(v).rate)
+		return false;
+	return req->op < XEN_VHCA_OPS && operations[req->op].how == WAITS;
 }
 
 enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...)

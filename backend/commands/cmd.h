@@ -43,7 +43,7 @@ struct cmd {
 	unsigned int n_parts;
 	char why[96];
 
-	struct cmd *next; /* of the pool's queues */
+	struct cmd *next; /* of those that wait for a thread */
 };
 
 /*
@@ -51,6 +51,12 @@ struct cmd {
  * request need not have been checked yet. Takes the lock.
  */
 bool cmd_is_slow(struct vhca *v, const struct xen_vhca_req *req);
+
+/*
+ * cmd_waits_for_hca - whether most of its time is spent waiting for the HCA, and it can be done at the same
+ * time as any other. The request need not have been checked yet. Takes the lock.
+ */
+bool cmd_waits_for_hca(struct vhca *v, const struct xen_vhca_req *req);
 
 /*
  * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The

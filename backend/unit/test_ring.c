@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_ring.c - the whole command path over plain shared memory: ring, data pages, pool. Many
+ * test_ring.c - the whole command path over plain shared memory: ring, data pages, threads. Many
  * commands in flight, of several processes, some of which vanish in the middle; then a guest that
  * breaks the ring.
  */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "shared-ring/vhca_ring.h"
 #include "unit/fakes/fixture.h"
 #include "util/clock.h"
+#include "vhca/events.h"
 #include "worker/ring.h"
 
 #define ORDER 2
@@ -36,17 +38,16 @@ static int stop = -1;
 
 static void *serve(void *unused)
 {
-	int fds[RING_FDS], more = 0;
-	struct pollfd polls[RING_FDS + 1];
+	struct pollfd polls[] = {
+		{ .fd = ring_fd(ring), .events = POLLIN },
+		{ .fd = stop, .events = POLLIN },
+	};
+	int more = 0;
 
 	(void)unused;
-	ring_fds(ring, fds);
-	polls[0] = (struct pollfd){ .fd = fds[0], .events = POLLIN };
-	polls[1] = (struct pollfd){ .fd = fds[1], .events = POLLIN };
-	polls[2] = (struct pollfd){ .fd = stop, .events = POLLIN };
 	for (;;) {
-		poll(polls, 3, more ? 0 : -1);
-		if (polls[2].revents)
+		poll(polls, 2, more ? 0 : -1);
+		if (polls[1].revents)
 			return NULL;
 		more = ring_service(ring);
 		CHECK(more >= 0);
@@ -236,6 +237,96 @@ static void overtaking(struct guest *g)
 	CHECK(!one(g, req)->status);
 }
 
+/*
+ * What is on the ring together is with the HCA together: eight commands. The HCA aborts otherwise. The
+ * thread of the ring may not see all of them end, and is told, as it writes the status.
+ */
+static void together(void)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC };
+	struct pollfd counted = { .events = POLLIN };
+	struct fixture_process p;
+	struct fixture fix;
+	struct guest g;
+	struct ring *s;
+
+	s = connect_guest(&g, &fix);
+	fixture_events(&fix);
+	counted.fd = events_counted_fd(fix.v.events);
+	CHECK(!fixture_process(&fix, &p) && !poll(&counted, 1, 0));
+	req.u.pd_alloc.ctx = p.ctx;
+	fake_meet_set(&fix.fake, 8);
+	for (req.id = 0; req.id < 8; req.id++) {
+		CHECK(!vhca_front_put(&g.front, &req));
+		g.busy[req.id] = true;
+	}
+	CHECK(vhca_front_push(&g.front));
+	CHECK(!ring_service(s));
+	collect(&g);
+	for (req.id = 0; req.id < 8; req.id++)
+		CHECK(!g.rsp[req.id].status);
+	CHECK(poll(&counted, 1, 10000) == 1);
+	ring_free(s);
+	fixture_fini(&fix);
+}
+
+/*
+ * Two processes, whose commands come one after the other: the first time the second waits for the
+ * first one's end; from then on they are with the HCA together.
+ */
+static void crowded(struct guest *g)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC };
+	struct fake_hca *fake = &g->fix->fake;
+	xen_vhca_handle_t ctx, pd;
+	unsigned int i;
+
+	ctx = open_process(g, &pd);
+	req.u.pd_alloc.ctx = ctx;
+	for (i = 0; i < 32; i++) /* alone: nothing is left of a crowd before */
+		CHECK(!one(g, req)->status);
+	fake_meet_set(fake, 2);
+	send(g, 1, req);
+	while (!fake_met(fake))
+		sched_yield();
+	send(g, 2, req);
+	fake_meet(fake);
+	collect(g);
+	for (i = 0; i < 4; i++) {
+		fake_meet_set(fake, 2);
+		send(g, 1, req);
+		while (!fake_met(fake))
+			sched_yield();
+		send(g, 2, req);
+		collect(g);
+	}
+	fake_meet_set(fake, 0);
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_CTX_CLOSE, .u.object.handle = ctx };
+	CHECK(!one(g, req)->status);
+}
+
+/* Of a guest on whose QPs a rate is imposed, modifying one is done in its turn. */
+static void rates(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_QP_MODIFY);
+	struct qp_limits limits;
+	struct fixture fix;
+
+	fixture_init(&fix, false, NULL);
+	CHECK(cmd_waits_for_hca(&fix.v, &req));
+	limits = vhca_qp_limits(&fix.v);
+	limits.rate = 10000;
+	vhca_set_qp_limits(&fix.v, &limits);
+	CHECK(!cmd_waits_for_hca(&fix.v, &req));
+	req.op = XEN_VHCA_OP_QP_QUERY;
+	CHECK(cmd_waits_for_hca(&fix.v, &req));
+	req.op = XEN_VHCA_OP_CQ_RESIZE;
+	CHECK(!cmd_waits_for_hca(&fix.v, &req));
+	req.op = 255;
+	CHECK(!cmd_waits_for_hca(&fix.v, &req));
+	fixture_fini(&fix);
+}
+
 static void device_attr(struct guest *g)
 {
 	struct xen_vhca_req req = { .op = XEN_VHCA_OP_DEVICE_QUERY };
@@ -256,6 +347,7 @@ static void working(void)
 	device_attr(&g);
 	closing_under_load(&g);
 	overtaking(&g);
+	crowded(&g);
 	eventfd_write(stop, 1);
 	pthread_join(thread, NULL);
 	close(stop);
@@ -460,7 +552,7 @@ static void posted(void)
 		CHECK(!g.rsp[i].status);
 	CHECK(!vhca_front_more(&g.front));
 
-	/* a CQ, and a QP on it whose maker does not know it yet */
+	/* a CQ, and behind it a QP on it, whose maker does not know it yet */
 	req = example_request(XEN_VHCA_OP_CQ_CREATE);
 	req.u.cq_create.ctx = p.ctx;
 	req.u.cq_create.uar = p.uar;
@@ -468,7 +560,6 @@ static void posted(void)
 	req.u.cq_create.label = 9;
 	req.flags = XEN_VHCA_REQ_POSTED;
 	send(&g, 0, req);
-	CHECK(!ring_service(s) && !come(&g));
 	req = example_request(XEN_VHCA_OP_QP_CREATE);
 	req.u.qp_create.pd = p.pd;
 	req.u.qp_create.uar = p.uar;
@@ -493,6 +584,8 @@ static void posted(void)
 int main(void)
 {
 	posted();
+	together();
+	rates();
 	faults();
 	idle_kicks();
 	bad_parameters();

@@ -123,6 +123,15 @@ static void notify_of_counters(struct events *e)
 	e->v->counted = true;
 }
 
+void events_count(struct events *e)
+{
+	if (!e)
+		return;
+	pthread_mutex_lock(&e->v->lock);
+	notify_of_counters(e);
+	pthread_mutex_unlock(&e->v->lock);
+}
+
 /* Under the lock, before the guest is notified of what came at begun_ns. */
 static void count_notify(struct events *e, uint64_t begun_ns)
 {

@@ -63,10 +63,14 @@ void events_look(struct events *events, struct context *ctx);
 int events_flood_fd(const struct events *events);
 
 /*
- * events_counted_fd - an eventfd that becomes readable when there are events that the status file
- * does not tell of. The caller reads it, and calls status_update(), after which it may again.
+ * events_counted_fd - an eventfd that becomes readable when there are events, or what events_count() was
+ * called for, that the status file does not tell of. The caller reads it, and calls status_update(), after
+ * which it may again.
  */
 int events_counted_fd(const struct events *events);
+
+/* events_count - something else was counted. NULL is fine. Takes the lock. */
+void events_count(struct events *events);
 
 /*
  * events_mads_fd - to poll for MADs that have come and that the guest does not know of; -1: nobody wants

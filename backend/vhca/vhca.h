@@ -143,7 +143,7 @@ struct vhca {
 	struct context_list contexts;
 	struct mcast_list mcasts;
 	struct vhca_counters counters;
-	bool counted; /* events, and who writes the status has been woken for it: not again before it has */
+	bool counted; /* events, say, and who writes the status has been woken for it: not again before it has */
 	struct log_limit refusals;
 	struct ratelimit faults;
 	struct vhca_mads mads;

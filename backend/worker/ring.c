@@ -3,21 +3,30 @@
  * ring.c - see ring.h.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "commands/cmd.h"
-#include "commands/slow_commands.h"
+#include "commands/threads.h"
 #include "shared-ring/vhca_ring.h"
 #include "util/clock.h"
 #include "util/ratelimit.h"
+#include "vhca/events.h"
 #include "worker/ring.h"
 
 #ifndef SLOW_THREADS
 #define SLOW_THREADS 4
 #endif
+/* And the thread of the ring: so many quick commands at a time, of the 32 that ConnectX takes from all. */
+#ifndef QUICK_THREADS
+#define QUICK_THREADS 7
+#endif
+/* Commands that go to threads although nothing follows, once one had to wait for another's end. */
+#define CROWDED 16
 /* Requests before the caller gets a chance to look at something else. */
 #define BATCH 64
 
@@ -26,14 +35,21 @@ static const struct ratelimit_rate idle_rate = { .burst = 64, .interval_ms = 2 }
 
 struct ring {
 	struct vhca *v;
-	struct vhca_back back;
 	unsigned int entries;
 	void *ring;
 	size_t ring_bytes;
 	uint8_t *data; /* the data pages, in the order of ids */
-	struct slow_commands *slow;
-	struct cmd *cmds; /* one for each id */
-	bool answered;    /* responses wait to be pushed */
+	struct cmd_threads *slow, *quick;
+	struct cmd *cmds; /* one for each id; of whoever does the command, until it is answered */
+
+	pthread_mutex_t lock; /* taken with no other one, and without waiting for anything: */
+	struct vhca_back back;
+	bool answered; /* responses wait to be pushed */
+
+	atomic_uint given; /* commands that quick has, and that are not answered */
+
+	/* Of the thread of the ring: */
+	unsigned int crowded; /* so many more of CROWDED */
 	struct ratelimit idle;
 	uint64_t done_at_ms; /* when the event is to be ended; 0: there is none */
 	bool slowed;         /* which has been said */
@@ -67,15 +83,8 @@ static void fetch_refs(void *from, uint32_t *refs, uint32_t n)
 	copy_refs(data_page(source->r, source->id), refs, n);
 }
 
-static void run_command(struct cmd *cmd, void *context)
-{
-	struct data_source source = { context, cmd->req.id };
-
-	cmd_run(cmd, fetch_refs, &source);
-}
-
 /* What is behind the answer in the data page is the guest's own, from before. */
-static void answer(struct ring *r, struct cmd *cmd)
+static void answer(struct ring *r, const struct cmd *cmd)
 {
 	if (cmd->data)
 		memcpy(data_page(r, cmd->req.id), cmd->data, cmd->data_len);
@@ -83,26 +92,116 @@ static void answer(struct ring *r, struct cmd *cmd)
 	r->answered = true;
 }
 
-static void push(struct ring *r)
+/* Returns whether the guest is to be notified. */
+static bool push(struct ring *r)
 {
 	if (!r->answered)
-		return;
+		return false;
 	r->answered = false;
-	if (!vhca_back_push(&r->back))
-		return;
+	return vhca_back_push(&r->back);
+}
+
+static void notify(struct ring *r)
+{
 	r->v->t->ops->notify(r->v->t, CHANNEL_COMMANDS);
 	pthread_mutex_lock(&r->v->lock);
 	r->v->counters.notifies++;
 	pthread_mutex_unlock(&r->v->lock);
 }
 
-static void answer_slow(struct ring *r)
+/*
+ * What nobody waits for is told with the next response that somebody waits for. Once it is answered, the
+ * command may be the next one with its id.
+ */
+static void respond(struct ring *r, const struct cmd *cmd)
 {
-	struct cmd *cmd;
+	bool told = false;
 
-	while ((cmd = slow_commands_take(r->slow)))
-		answer(r, cmd);
-	push(r);
+	pthread_mutex_lock(&r->lock);
+	answer(r, cmd);
+	if (!(cmd->req.flags & XEN_VHCA_REQ_POSTED) || cmd->rsp.status)
+		told = push(r);
+	pthread_mutex_unlock(&r->lock);
+	if (told)
+		notify(r);
+}
+
+static void run_command(struct ring *r, struct cmd *cmd)
+{
+	struct data_source source = { r, cmd->req.id };
+
+	cmd_run(cmd, fetch_refs, &source);
+}
+
+/* The thread of the ring, which writes the status, may be asleep. */
+static void do_slow(struct cmd *cmd, void *context)
+{
+	struct ring *r = context;
+
+	run_command(r, cmd);
+	respond(r, cmd);
+	events_count(r->v->events);
+}
+
+/* A guest that has its response, and asks for the next one, finds nothing at work. */
+static void do_quick(struct cmd *cmd, void *context)
+{
+	struct ring *r = context;
+
+	run_command(r, cmd);
+	atomic_fetch_sub(&r->given, 1);
+	respond(r, cmd);
+	events_count(r->v->events);
+}
+
+/* A guest that waits for one command at a time has no other one there before it is answered. */
+static void do_here(struct ring *r, struct cmd *cmd)
+{
+	run_command(r, cmd);
+	if (!(cmd->req.flags & XEN_VHCA_REQ_POSTED) && vhca_back_any(&r->back))
+		r->crowded = CROWDED;
+	respond(r, cmd);
+}
+
+/* *more: whether another one follows. */
+static int next_request(struct ring *r, struct xen_vhca_req *req, bool *more)
+{
+	int got;
+
+	pthread_mutex_lock(&r->lock);
+	got = vhca_back_next(&r->back, req);
+	*more = vhca_back_any(&r->back);
+	pthread_mutex_unlock(&r->lock);
+	return got;
+}
+
+/* While others follow, or are at work; or might follow, as others had to wait a short while ago. */
+static bool give_quick(struct ring *r, struct cmd *cmd, bool more)
+{
+	if (!more && !r->crowded && !atomic_load(&r->given))
+		return false;
+	atomic_fetch_add(&r->given, 1);
+	if (!cmd_threads_offer(r->quick, cmd)) {
+		atomic_fetch_sub(&r->given, 1);
+		return false;
+	}
+	if (r->crowded)
+		r->crowded--;
+	return true;
+}
+
+/*
+ * Whether a thread has it done. What is posted has been done when a request behind it begins, so it is done
+ * here; nobody else's order matters, as who needs another command's end waits for its response.
+ */
+static bool give(struct ring *r, struct cmd *cmd, bool more)
+{
+	if (cmd_is_slow(r->v, &cmd->req)) {
+		cmd_threads_submit(r->slow, cmd);
+		return true;
+	}
+	return !(cmd->req.flags & XEN_VHCA_REQ_POSTED) && cmd_waits_for_hca(r->v, &cmd->req) &&
+	       give_quick(r, cmd, more);
 }
 
 /* 1: took one, 0: there is none. */
@@ -110,24 +209,18 @@ static int take(struct ring *r)
 {
 	struct xen_vhca_req req;
 	struct cmd *cmd;
+	bool more;
 	int got;
 
-	got = vhca_back_next(&r->back, &req);
+	got = next_request(r, &req, &more);
 	if (got <= 0)
 		return got;
 	cmd = &r->cmds[req.id];
 	cmd->v = r->v;
 	cmd->req = req;
 	cmd->taken_ns = clock_ns();
-	if (cmd_is_slow(r->v, &req)) {
-		slow_commands_submit(r->slow, cmd);
-		return 1;
-	}
-	run_command(cmd, r);
-	answer(r, cmd);
-	/* What nobody waits for is told with the next response that somebody waits for. */
-	if (!(req.flags & XEN_VHCA_REQ_POSTED) || cmd->rsp.status)
-		push(r);
+	if (!give(r, cmd, more))
+		do_here(r, cmd);
 	return 1;
 }
 
@@ -143,6 +236,17 @@ static bool must_wait(struct ring *r)
 	return true;
 }
 
+/* To be asked before sleeping. */
+static bool more_requests(struct ring *r)
+{
+	bool more;
+
+	pthread_mutex_lock(&r->lock);
+	more = vhca_back_more(&r->back);
+	pthread_mutex_unlock(&r->lock);
+	return more;
+}
+
 static int take_batch(struct ring *r, bool *any)
 {
 	unsigned int i;
@@ -155,7 +259,7 @@ static int take_batch(struct ring *r, bool *any)
 		if (got < 0)
 			return got;
 		*any |= got;
-		if (!got && !vhca_back_more(&r->back))
+		if (!got && !more_requests(r))
 			return 0;
 	}
 	return 1;
@@ -201,7 +305,6 @@ int ring_service(struct ring *r)
 	pending = t->ops->pending(t);
 	if (pending < 0)
 		return pending;
-	answer_slow(r);
 	more = take_batch(r, &any);
 	r->broken = more < 0;
 	end_event(r, pending, any);
@@ -218,10 +321,9 @@ int ring_timeout_ms(const struct ring *r)
 	return timeout;
 }
 
-void ring_fds(const struct ring *r, int fds[RING_FDS])
+int ring_fd(const struct ring *r)
 {
-	fds[0] = r->v->t->ops->fd(r->v->t);
-	fds[1] = slow_commands_fd(r->slow);
+	return r->v->t->ops->fd(r->v->t);
 }
 
 static int map_ring(struct ring *r, const struct ring_params *params)
@@ -270,6 +372,7 @@ struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *wh
 		goto err_memory;
 	r->v = v;
 	r->entries = vhca_ring_entries(params->ring_order);
+	pthread_mutex_init(&r->lock, NULL);
 	r->cmds = calloc(r->entries, sizeof(r->cmds[0]));
 	if (!r->cmds)
 		goto err_free;
@@ -289,13 +392,14 @@ struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *wh
 			 strerror(-err));
 		goto err_data;
 	}
-	r->slow = slow_commands_new(SLOW_THREADS, run_command, r);
-	if (!r->slow) {
-		snprintf(why, size, "no threads for commands");
-		goto err_data;
-	}
-	return r;
+	r->slow = cmd_threads_new(SLOW_THREADS, do_slow, r);
+	r->quick = cmd_threads_new(QUICK_THREADS, do_quick, r);
+	if (r->slow && r->quick)
+		return r;
+	snprintf(why, size, "no threads for commands");
 
+	cmd_threads_free(r->quick);
+	cmd_threads_free(r->slow);
 err_data:
 	munmap(r->data, (size_t)r->entries * XEN_VHCA_PAGE_SIZE);
 err_ring:
@@ -315,9 +419,11 @@ void ring_free(struct ring *r)
 {
 	if (!r)
 		return;
-	slow_commands_free(r->slow);
+	cmd_threads_free(r->quick);
+	cmd_threads_free(r->slow);
 	munmap(r->data, (size_t)r->entries * XEN_VHCA_PAGE_SIZE);
 	munmap(r->ring, r->ring_bytes);
+	pthread_mutex_destroy(&r->lock);
 	free(r->cmds);
 	free(r);
 }

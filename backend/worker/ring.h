@@ -2,8 +2,9 @@
 /*
  * ring.h - the command ring of a connected vHCA: takes requests, has them done, answers.
  *
- * Quick commands are done at once, in the thread of the ring; those that map or register much, or
- * undo that, go to a pool of threads, so that they hold up nobody.
+ * A quick command is done at once, in the thread of the ring. While others follow it, or are at work,
+ * those for which the HCA is waited for are given to threads, so that it has several at a time. Slow ones, which
+ * map or register much, or undo that, have threads of their own, and hold up nobody.
  */
 #ifndef XEN_IB_WORKER_RING_H
 #define XEN_IB_WORKER_RING_H
@@ -34,9 +35,8 @@ struct ring *ring_new(struct vhca *v, const struct ring_params *params, char *wh
  */
 void ring_free(struct ring *ring);
 
-/* The descriptors to poll for input; after either ring_service() is to be called. */
-#define RING_FDS 2
-void ring_fds(const struct ring *ring, int fds[RING_FDS]);
+/* ring_fd - the descriptor to poll for input, after which ring_service() is to be called. */
+int ring_fd(const struct ring *ring);
 
 /*
  * ring_service - does what there is to do, up to a bound. Returns 1 if there is more, 0 if not,

@@ -291,7 +291,7 @@ enum {
 	POLL_COUNTED,
 	POLL_GSI,
 	POLL_RING,
-	POLLS = POLL_RING + RING_FDS
+	POLLS
 };
 
 _Static_assert(POLLS <= POLL_SET_MOST, "so many at once");
@@ -345,11 +345,9 @@ static uint32_t gsi_events(struct worker *w)
 static int watch_ring(struct worker *w, struct poll_set *set)
 {
 	const uint32_t gsi = gsi_events(w);
-	int fds[RING_FDS], err = 0, i;
+	int err;
 
-	ring_fds(w->ring, fds);
-	for (i = 0; i < RING_FDS && !err; i++)
-		err = poll_set_put(set, POLL_RING + i, fds[i], POLLIN);
+	err = poll_set_put(set, POLL_RING, ring_fd(w->ring), POLLIN);
 	if (!err && w->v.events)
 		err = poll_set_put(set, POLL_FLOOD, events_flood_fd(w->v.events), POLLIN) ?:
 			      poll_set_put(set, POLL_COUNTED, events_counted_fd(w->v.events),

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared-ring/unit/example.h"
@@ -18,6 +19,7 @@
 #include "unit/fakes/transport_shm.h"
 
 #define MAX_OBJECTS 8192u
+#define MEETING_S 30
 
 enum kind { FREE, PD, MR, MW, CQ, SRQ, QP };
 
@@ -40,6 +42,7 @@ struct fake_ctx {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t met = PTHREAD_COND_INITIALIZER; /* fake->met has changed */
 
 static void must(int condition, const char *what)
 {
@@ -301,8 +304,41 @@ static int make_obj(struct fake_ctx *c, enum kind kind, const struct fake_object
 	return err;
 }
 
+void fake_meet_set(struct fake_hca *fake, unsigned int n)
+{
+	pthread_mutex_lock(&lock);
+	fake->meet = n;
+	fake->met = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+unsigned int fake_met(struct fake_hca *fake)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&lock);
+	n = fake->met;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+void fake_meet(struct fake_hca *fake)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += MEETING_S;
+	pthread_mutex_lock(&lock);
+	fake->met++;
+	pthread_cond_broadcast(&met);
+	while (fake->met < fake->meet)
+		must(!pthread_cond_timedwait(&met, &lock, &until), "commands one after the other");
+	pthread_mutex_unlock(&lock);
+}
+
 static int pd_alloc(struct hca_ctx *ctx, struct hca_obj *pd)
 {
+	fake_meet(C->fake);
 	return make_obj(C, PD, &(struct fake_object){ 0 }, pd);
 }
 

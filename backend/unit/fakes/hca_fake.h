@@ -25,7 +25,8 @@ struct fake_hca {
 	unsigned int live;         /* objects */
 	unsigned int contexts;
 	unsigned int members; /* QPs that have been attached to multicast groups, and not detached */
-	unsigned int slow_us; /* a registration takes that long */
+	unsigned int slow_us;   /* a registration takes that long */
+	unsigned int meet, met; /* see fake_meet() */
 	bool endless;
 	/* Called when a channel of its own, of a CQ, has one more; with the lock of all fakes. */
 	void (*woken)(void *arg, int channel);
@@ -44,6 +45,14 @@ bool fake_async(struct fake_hca *fake, uint64_t user, uint32_t type);
 
 /* fake_flood - as fake_complete(), and from now on completion events never come to an end. */
 bool fake_flood(struct fake_hca *fake, uint64_t user);
+
+/*
+ * fake_meet_set - from now on allocating a PD takes until n are at it. fake_met: how many are.
+ * fake_meet: is one of them, and waits for the others. If they do not come in half a minute, it aborts.
+ */
+void fake_meet_set(struct fake_hca *fake, unsigned int n);
+unsigned int fake_met(struct fake_hca *fake);
+void fake_meet(struct fake_hca *fake);
 
 /* fake_port - an event of the port or the device, of which every context hears. */
 void fake_port(struct fake_hca *fake, uint32_t type);
