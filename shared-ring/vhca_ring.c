@@ -81,9 +81,14 @@ int vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req)
 	return 1;
 }
 
-bool vhca_back_any(const struct vhca_back *back)
+unsigned int vhca_back_peek(const struct vhca_back *back)
 {
-	return *(volatile RING_IDX *)&back->ring.sring->req_prod != back->ring.req_cons;
+	const RING_IDX cons = back->ring.req_cons;
+
+	if (*(volatile RING_IDX *)&back->ring.sring->req_prod == cons)
+		return 0;
+	xen_rmb(); /* the request is read after the index that announces it */
+	return *(volatile uint8_t *)&RING_GET_REQUEST(&back->ring, cons)->op;
 }
 
 void vhca_back_put(struct vhca_back *back, const struct xen_vhca_rsp *rsp)

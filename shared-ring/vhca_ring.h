@@ -22,7 +22,6 @@
 #ifndef __XEN_TOOLS__
 #define __XEN_TOOLS__ 1
 #endif
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 /*
@@ -68,8 +67,11 @@ void vhca_front_init(struct vhca_front *front, void *shared, unsigned int order)
 /* vhca_back_next - takes a request: 1 and *req, 0 if there is none, -EPROTO. */
 int vhca_back_next(struct vhca_back *back, struct xen_vhca_req *req);
 
-/* vhca_back_any - whether there seems to be a request to take. Asks for no notification. */
-bool vhca_back_any(const struct vhca_back *back);
+/*
+ * vhca_back_peek - the operation of the request that seems to be the next; 0: there is none. It is
+ * a hint, as the frontend may change it until it is taken. Asks for no notification.
+ */
+unsigned int vhca_back_peek(const struct vhca_back *back);
 
 /*
  * vhca_back_put - puts a response, which is not visible before vhca_back_push(). Its id must be one

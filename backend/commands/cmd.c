@@ -49,7 +49,8 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_SRQ_DESTROY] = { cmd_srq_destroy, WAITS },
 	[XEN_VHCA_OP_QP_CREATE] = { cmd_qp_create, WAITS },
 	[XEN_VHCA_OP_QP_MODIFY] = { cmd_qp_modify, WAITS },
-	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query, WAITS },
+	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query,
+				   QUICK }, /* of one QP the kernel answers one after the other */
 	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, WAITS },
 	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, QUICK },
 	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, QUICK },
@@ -105,11 +106,11 @@ bool cmd_is_slow(struct vhca *v, const struct xen_vhca_req *req)
 }
 
 /* Whether a QP has a rate that is imposed is known only after modifying it: see check_rate() in qp.c. */
-bool cmd_waits_for_hca(struct vhca *v, const struct xen_vhca_req *req)
+bool cmd_waits_for_hca(struct vhca *v, unsigned int op)
 {
-	if (req->op == XEN_VHCA_OP_QP_MODIFY && vhca_qp_limits(v).rate)
+	if (op == XEN_VHCA_OP_QP_MODIFY && vhca_qp_limits(v).rate)
 		return false;
-	return req->op < XEN_VHCA_OPS && operations[req->op].how == WAITS;
+	return op < XEN_VHCA_OPS && operations[op].how == WAITS;
 }
 
 enum xen_vhca_status cmd_refuse(struct cmd *cmd, enum xen_vhca_status status, const char *why, ...)

@@ -53,10 +53,10 @@ struct cmd {
 bool cmd_is_slow(struct vhca *v, const struct xen_vhca_req *req);
 
 /*
- * cmd_waits_for_hca - whether most of its time is spent waiting for the HCA, and it can be done at the same
- * time as any other. The request need not have been checked yet. Takes the lock.
+ * cmd_waits_for_hca - whether commands of this operation, if there is one, spend most of their time waiting for
+ * the HCA, and can be done at the same time as any other. Takes the lock.
  */
-bool cmd_waits_for_hca(struct vhca *v, const struct xen_vhca_req *req);
+bool cmd_waits_for_hca(struct vhca *v, unsigned int op);
 
 /*
  * cmd_run - does it: fills in rsp, and data if there is any. Counts, and logs a refusal. The

@@ -154,23 +154,29 @@ static void do_quick(struct cmd *cmd, void *context)
 	events_count(r->v->events);
 }
 
+/* Whether it gains by having others done meanwhile, and those by that. */
+static bool is_hca_bound(struct ring *r, const struct xen_vhca_req *req)
+{
+	return !(req->flags & XEN_VHCA_REQ_POSTED) && cmd_waits_for_hca(r->v, req->op);
+}
+
 /* A guest that waits for one command at a time has no other one there before it is answered. */
 static void do_here(struct ring *r, struct cmd *cmd)
 {
 	run_command(r, cmd);
-	if (!(cmd->req.flags & XEN_VHCA_REQ_POSTED) && vhca_back_any(&r->back))
+	if (is_hca_bound(r, &cmd->req) && cmd_waits_for_hca(r->v, vhca_back_peek(&r->back)))
 		r->crowded = CROWDED;
 	respond(r, cmd);
 }
 
-/* *more: whether another one follows. */
-static int next_request(struct ring *r, struct xen_vhca_req *req, bool *more)
+/* *following: the operation of the one behind it; 0: none. */
+static int next_request(struct ring *r, struct xen_vhca_req *req, unsigned int *following)
 {
 	int got;
 
 	pthread_mutex_lock(&r->lock);
 	got = vhca_back_next(&r->back, req);
-	*more = vhca_back_any(&r->back);
+	*following = got == 1 ? vhca_back_peek(&r->back) : 0;
 	pthread_mutex_unlock(&r->lock);
 	return got;
 }
@@ -194,14 +200,13 @@ static bool give_quick(struct ring *r, struct cmd *cmd, bool more)
  * Whether a thread has it done. What is posted has been done when a request behind it begins, so it is done
  * here; nobody else's order matters, as who needs another command's end waits for its response.
  */
-static bool give(struct ring *r, struct cmd *cmd, bool more)
+static bool give(struct ring *r, struct cmd *cmd, unsigned int following)
 {
 	if (cmd_is_slow(r->v, &cmd->req)) {
 		cmd_threads_submit(r->slow, cmd);
 		return true;
 	}
-	return !(cmd->req.flags & XEN_VHCA_REQ_POSTED) && cmd_waits_for_hca(r->v, &cmd->req) &&
-	       give_quick(r, cmd, more);
+	return is_hca_bound(r, &cmd->req) && give_quick(r, cmd, cmd_waits_for_hca(r->v, following));
 }
 
 /* 1: took one, 0: there is none. */
@@ -209,17 +214,17 @@ static int take(struct ring *r)
 {
 	struct xen_vhca_req req;
 	struct cmd *cmd;
-	bool more;
+	unsigned int following;
 	int got;
 
-	got = next_request(r, &req, &more);
+	got = next_request(r, &req, &following);
 	if (got <= 0)
 		return got;
 	cmd = &r->cmds[req.id];
 	cmd->v = r->v;
 	cmd->req = req;
 	cmd->taken_ns = clock_ns();
-	if (!give(r, cmd, more))
+	if (!give(r, cmd, following))
 		do_here(r, cmd);
 	return 1;
 }
