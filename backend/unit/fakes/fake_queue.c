@@ -61,6 +61,13 @@ int fake_queue_get(struct fake_queue *queue, struct hca_event *event)
 	return 1;
 }
 
+int fake_queue_peek(const struct fake_queue *queue, struct hca_event *event)
+{
+	if (queue->n)
+		*event = queue->events[queue->first];
+	return queue->n > 0;
+}
+
 void fake_queue_drop(struct fake_queue *queue, uint64_t user)
 {
 	unsigned int i, kept = queue->first;

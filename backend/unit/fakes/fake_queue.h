@@ -17,7 +17,8 @@ struct fake_queue {
 void fake_queue_init(struct fake_queue *queue, bool used);
 void fake_queue_free(struct fake_queue *queue);
 void fake_queue_put(struct fake_queue *queue, uint64_t user, uint32_t type);
-int fake_queue_get(struct fake_queue *queue, struct hca_event *event); /* 1, or 0 */
+int fake_queue_get(struct fake_queue *queue, struct hca_event *event);        /* 1, or 0 */
+int fake_queue_peek(const struct fake_queue *queue, struct hca_event *event); /* it stays */
 
 /* Forgets the events of an object that is destroyed. */
 void fake_queue_drop(struct fake_queue *queue, uint64_t user);

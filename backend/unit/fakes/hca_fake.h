@@ -28,6 +28,7 @@ struct fake_hca {
 	unsigned int slow_us;   /* a registration takes that long */
 	unsigned int meet, met; /* see fake_meet() */
 	bool endless;
+	int endless_channel; /* or 0 */
 	/* Called when a channel of its own, of a CQ, has one more; with the lock of all fakes. */
 	void (*woken)(void *arg, int channel);
 	void *woken_arg;
