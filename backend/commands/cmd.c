@@ -22,6 +22,7 @@ struct operation {
 	enum { QUICK, WAITS, SLOW } how; /* whatever it is asked for; see also cmd_is_slow() */
 };
 
+/* The kernel answers queries of one QP one after the other: so a thread would wait for another. */
 static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_DEVICE_QUERY] = { cmd_device_query, QUICK },
 	[XEN_VHCA_OP_PORT_QUERY] = { cmd_port_query, QUICK },
@@ -49,8 +50,7 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_SRQ_DESTROY] = { cmd_srq_destroy, WAITS },
 	[XEN_VHCA_OP_QP_CREATE] = { cmd_qp_create, WAITS },
 	[XEN_VHCA_OP_QP_MODIFY] = { cmd_qp_modify, WAITS },
-	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query,
-				   QUICK }, /* of one QP the kernel answers one after the other */
+	[XEN_VHCA_OP_QP_QUERY] = { cmd_qp_query, QUICK },
 	[XEN_VHCA_OP_QP_DESTROY] = { cmd_qp_destroy, WAITS },
 	[XEN_VHCA_OP_MCAST_ATTACH] = { cmd_mcast_attach, QUICK },
 	[XEN_VHCA_OP_MCAST_DETACH] = { cmd_mcast_detach, QUICK },

@@ -270,6 +270,16 @@ static void together(void)
 	fixture_fini(&fix);
 }
 
+/* Two allocations of a PD, of which the second is asked for when the first is with the HCA. */
+static void send_two(struct guest *g, struct xen_vhca_req req)
+{
+	fake_meet_set(&g->fix->fake, 2);
+	send(g, 1, req);
+	while (!fake_met(&g->fix->fake))
+		sched_yield();
+	send(g, 2, req);
+}
+
 /*
  * Two processes, whose commands come one after the other: the first time the second waits for the
  * first one's end; from then on they are with the HCA together.
@@ -285,19 +295,11 @@ static void crowded(struct guest *g)
 	req.u.pd_alloc.ctx = ctx;
 	for (i = 0; i < 32; i++) /* alone: nothing is left of a crowd before */
 		CHECK(!one(g, req)->status);
-	fake_meet_set(fake, 2);
-	send(g, 1, req);
-	while (!fake_met(fake))
-		sched_yield();
-	send(g, 2, req);
+	send_two(g, req);
 	fake_meet(fake);
 	collect(g);
 	for (i = 0; i < 4; i++) {
-		fake_meet_set(fake, 2);
-		send(g, 1, req);
-		while (!fake_met(fake))
-			sched_yield();
-		send(g, 2, req);
+		send_two(g, req);
 		collect(g);
 	}
 	fake_meet_set(fake, 0);

@@ -134,24 +134,26 @@ static void run_command(struct ring *r, struct cmd *cmd)
 }
 
 /* The thread of the ring, which writes the status, may be asleep. */
-static void do_slow(struct cmd *cmd, void *context)
+static void respond_in_thread(struct ring *r, const struct cmd *cmd)
 {
-	struct ring *r = context;
-
-	run_command(r, cmd);
 	respond(r, cmd);
 	events_count(r->v->events);
 }
 
-/* A guest that has its response, and asks for the next one, finds nothing at work. */
-static void do_quick(struct cmd *cmd, void *context)
+static void do_slow(struct cmd *cmd, void *ring)
 {
-	struct ring *r = context;
+	run_command(ring, cmd);
+	respond_in_thread(ring, cmd);
+}
+
+/* A guest that has its response, and asks for the next one, finds nothing at work. */
+static void do_quick(struct cmd *cmd, void *ring)
+{
+	struct ring *r = ring;
 
 	run_command(r, cmd);
 	atomic_fetch_sub(&r->given, 1);
-	respond(r, cmd);
-	events_count(r->v->events);
+	respond_in_thread(r, cmd);
 }
 
 /* Whether it gains by having others done meanwhile, and those by that. */
