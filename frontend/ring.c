@@ -47,7 +47,7 @@ struct xenib_ring {
 	DECLARE_BITMAP(busy, VHCA_RING_MAX_ENTRIES);
 	bool dead;
 	struct work_struct *on_death; /* or NULL */
-	bool may_post;                /* the backend knows of that */
+	bool may_post, unordered;     /* the backend knows of that */
 	unsigned int posted;          /* on the ring, without a response */
 	bool hidden;                  /* some of which the backend has not been told */
 	struct delayed_work tell;
@@ -253,7 +253,7 @@ static bool try_push(struct xenib_ring *ring, struct xenib_cmd *cmd)
 
 /*
  * With the lock held: no command follows with which the backend could tell of what is posted. So
- * the last becomes one that it tells of at once.
+ * the last becomes one that it tells of at once. It is still done before any that follows.
  */
 static bool show_posted_locked(struct xenib_ring *ring)
 {
@@ -305,8 +305,11 @@ bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	return put;
 }
 
+/* Whoever has something to send that needs this command's end waits for it. */
 int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable)
 {
+	if (ring->unordered)
+		cmd->req.flags |= XEN_VHCA_REQ_UNORDERED;
 	init_completion(&cmd->done);
 	if (!killable) {
 		wait_event_idle_exclusive(ring->slot_free, try_push(ring, cmd));
@@ -492,6 +495,8 @@ struct xenib_ring *xenib_ring_create(struct xenbus_device *xbdev, unsigned int o
 	INIT_DELAYED_WORK(&ring->tell, tell_work);
 	INIT_LIST_HEAD(&ring->ended);
 	ring->may_post = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_POSTED, 0);
+	ring->unordered =
+		xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_UNORDERED, 0);
 
 	err = xenbus_setup_ring(xbdev, GFP_KERNEL, &ring->sring, 1U << order, ring->sring_refs);
 	if (err)

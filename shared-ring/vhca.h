@@ -70,6 +70,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-mr-umem = "1"
  * /local/domain/0/backend/vhca/5/0/feature-mads = "1"
  * /local/domain/0/backend/vhca/5/0/feature-posted-requests = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-unordered-requests = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-flags = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-labels = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
@@ -130,6 +131,9 @@
  *      "1": GSI_OPEN and the commands that follow it are supported.
  * feature-posted-requests
  *      "1": REQ_POSTED is supported. Without it a frontend does not use the flag; a backend that
+ *      does not know it answers E_RESERVED.
+ * feature-unordered-requests
+ *      "1": REQ_UNORDERED is supported. Without it a frontend does not use the flag; a backend that
  *      does not know it answers E_RESERVED.
  * feature-cq-flags
  *      "1": flags of CQ_CREATE are supported, and the answer to DEVICE_QUERY has core_clock_khz. Without
@@ -194,6 +198,7 @@
 #define XEN_VHCA_FIELD_FEATURE_MR_UMEM "feature-mr-umem"
 #define XEN_VHCA_FIELD_FEATURE_MADS "feature-mads"
 #define XEN_VHCA_FIELD_FEATURE_POSTED "feature-posted-requests"
+#define XEN_VHCA_FIELD_FEATURE_UNORDERED "feature-unordered-requests"
 #define XEN_VHCA_FIELD_FEATURE_CQ_FLAGS "feature-cq-flags"
 #define XEN_VHCA_FIELD_FEATURE_CQ_LABELS "feature-cq-labels"
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
@@ -301,8 +306,15 @@
  * request behind it in the ring begins. Only UAR_FREE, PD_FREE, CQ_DESTROY, SRQ_DESTROY, QP_MODIFY and
  * CQ_CREATE can be posted (else E_RESERVED), and only with feature-posted-requests; CQ_CREATE only if
  * feature-cq-labels is there, too.
+ *
+ * REQ_UNORDERED: nothing behind the request in the ring needs that it has been done. So the backend may
+ * do both at the same time. Any request can have the flag but one that is posted (else E_RESERVED), and
+ * only with feature-unordered-requests. A request without either flag is done in its turn, as one that is
+ * posted, unless it is MR_REG, MR_DEREG, CTX_CLOSE or one that brings or gives back pages, which may take
+ * long: whoever needs that such a one has been done waits for the response.
  */
 #define XEN_VHCA_REQ_POSTED (1u << 0)
+#define XEN_VHCA_REQ_UNORDERED (1u << 1)
 
 enum xen_vhca_op {
 	XEN_VHCA_OP_DEVICE_QUERY = 1,

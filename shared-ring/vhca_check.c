@@ -585,7 +585,7 @@ struct rule {
 	const char *name;
 	uint16_t length; /* of the operation's own part */
 	uint8_t ends;    /* an object */
-	uint8_t flags;   /* that it can have, of the header */
+	uint8_t flags;   /* that it can have, of the header, beside REQ_UNORDERED */
 	check_fn *check;
 };
 
@@ -638,6 +638,11 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(CQ_RESIZE, cq_resize, check_cq_resize),
 };
 
+static int flags_fit(unsigned int flags, const struct rule *rule)
+{
+	return flags == XEN_VHCA_REQ_UNORDERED || !(flags & ~rule->flags);
+}
+
 enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
 					const struct xen_vhca_device_attr *limits)
 {
@@ -646,7 +651,7 @@ enum xen_vhca_status vhca_check_request(const struct xen_vhca_req *req,
 	if (req->op >= XEN_VHCA_OPS || !rules[req->op].check)
 		return XEN_VHCA_E_OP;
 	rule = &rules[req->op];
-	if (req->flags & ~rule->flags || req->reserved1 ||
+	if (!flags_fit(req->flags, rule) || req->reserved1 ||
 	    !all_zero(req->u.octets, rule->length, sizeof(req->u.octets)))
 		return XEN_VHCA_E_RESERVED;
 	return rule->check(req, limits);

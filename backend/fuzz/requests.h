@@ -90,6 +90,8 @@ static inline void next_request(struct input *in, struct xen_vhca_req *req,
 	*req = example_request(op % XEN_VHCA_OPS);
 	if (how & 0x80)
 		req->flags = XEN_VHCA_REQ_POSTED;
+	else if (how & 0x20)
+		req->flags = XEN_VHCA_REQ_UNORDERED;
 	place_handles(in, req, recent);
 	if (how & 0x40)
 		use_labels(req, how);

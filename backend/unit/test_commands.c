@@ -268,7 +268,7 @@ static void counters(void)
 	fixture_init(&fix, false, NULL);
 	c = &fix.v.counters;
 	for (op = 0; op < 256; op++) {
-		req = (struct xen_vhca_req){ .op = op, .flags = 1u << 1 };
+		req = (struct xen_vhca_req){ .op = op, .flags = 1u << 2 };
 		CHECK(fixture_do(&fix, &req));
 	}
 	CHECK(c->unknown == 256 - 38);

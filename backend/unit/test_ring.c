@@ -130,6 +130,23 @@ static void collect(struct guest *g)
 	}
 }
 
+/* What has come until now: how many responses. */
+static unsigned int come(struct guest *g)
+{
+	struct xen_vhca_rsp rsp;
+	unsigned int n = 0;
+	int got;
+
+	while ((got = vhca_front_next(&g->front, &rsp)) == 1) {
+		CHECK(g->busy[rsp.id]);
+		g->busy[rsp.id] = false;
+		g->rsp[rsp.id] = rsp;
+		n++;
+	}
+	CHECK(!got);
+	return n;
+}
+
 static struct xen_vhca_rsp *one(struct guest *g, struct xen_vhca_req req)
 {
 	send(g, 0, req);
@@ -243,7 +260,7 @@ static void overtaking(struct guest *g)
  */
 static void together(void)
 {
-	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC };
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC, .flags = XEN_VHCA_REQ_UNORDERED };
 	struct pollfd counted = { .events = POLLIN };
 	struct fixture_process p;
 	struct fixture fix;
@@ -270,6 +287,32 @@ static void together(void)
 	fixture_fini(&fix);
 }
 
+/* What does not say that its order does not matter has been done, in its turn, when the thread of the ring is through. */
+static void in_turn(void)
+{
+	struct fixture_process p;
+	struct xen_vhca_req req;
+	struct fixture fix;
+	struct guest g;
+	struct ring *s;
+
+	s = connect_guest(&g, &fix);
+	CHECK(!fixture_process(&fix, &p));
+	set_slow(&fix, 20000);
+	req = inline_mr(p.pd, 1);
+	for (req.id = 0; req.id < 7; req.id++) {
+		fill_refs(&g, req.id, 1);
+		CHECK(!vhca_front_put(&g.front, &req));
+		g.busy[req.id] = true;
+	}
+	CHECK(vhca_front_push(&g.front));
+	CHECK(!ring_service(s) && come(&g) == 7);
+	while (req.id--)
+		CHECK(!g.rsp[req.id].status);
+	ring_free(s);
+	fixture_fini(&fix);
+}
+
 /* Two allocations of a PD, of which the second is asked for when the first is with the HCA. */
 static void send_two(struct guest *g, struct xen_vhca_req req)
 {
@@ -286,7 +329,7 @@ static void send_two(struct guest *g, struct xen_vhca_req req)
  */
 static void crowded(struct guest *g)
 {
-	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC };
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC, .flags = XEN_VHCA_REQ_UNORDERED };
 	struct fake_hca *fake = &g->fix->fake;
 	xen_vhca_handle_t ctx, pd;
 	unsigned int i;
@@ -498,23 +541,6 @@ static void faults(void)
 	fixture_fini(&fix);
 }
 
-/* What has come until now: how many responses. */
-static unsigned int come(struct guest *g)
-{
-	struct xen_vhca_rsp rsp;
-	unsigned int n = 0;
-	int got;
-
-	while ((got = vhca_front_next(&g->front, &rsp)) == 1) {
-		CHECK(g->busy[rsp.id]);
-		g->busy[rsp.id] = false;
-		g->rsp[rsp.id] = rsp;
-		n++;
-	}
-	CHECK(!got);
-	return n;
-}
-
 /*
  * What is posted is done, in its turn, and told with the next response that is waited for, at one notification; at
  * once only if it was refused.
@@ -583,6 +609,7 @@ int main(void)
 {
 	posted();
 	together();
+	in_turn();
 	rates();
 	faults();
 	idle_kicks();

@@ -159,7 +159,7 @@ static void do_quick(struct cmd *cmd, void *ring)
 /* Whether it gains by having others done meanwhile, and those by that. */
 static bool is_hca_bound(struct ring *r, const struct xen_vhca_req *req)
 {
-	return !(req->flags & XEN_VHCA_REQ_POSTED) && cmd_waits_for_hca(r->v, req->op);
+	return req->flags & XEN_VHCA_REQ_UNORDERED && cmd_waits_for_hca(r->v, req->op);
 }
 
 /* A guest that waits for one command at a time has no other one there before it is answered. */
@@ -198,10 +198,7 @@ static bool give_quick(struct ring *r, struct cmd *cmd, bool more)
 	return true;
 }
 
-/*
- * Whether a thread has it done. What is posted has been done when a request behind it begins, so it is done
- * here; nobody else's order matters, as who needs another command's end waits for its response.
- */
+/* Whether a thread has it done. What is not slow has been done when a request behind it begins, or says otherwise. */
 static bool give(struct ring *r, struct cmd *cmd, unsigned int following)
 {
 	if (cmd_is_slow(r->v, &cmd->req)) {

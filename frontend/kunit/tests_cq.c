@@ -83,7 +83,7 @@ static void test_cq_with_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->u.qp_create.send_cq, a->handle);
 	KUNIT_EXPECT_EQ(test, *cqs, 2);
 	KUNIT_EXPECT_EQ(test, xenib_cq_make(c), 0);
-	KUNIT_EXPECT_EQ(test, made->flags, 0);
+	KUNIT_EXPECT_EQ(test, made->flags, XEN_VHCA_REQ_UNORDERED);
 	KUNIT_EXPECT_EQ(test, made->u.cq_create.label, 0);
 	KUNIT_EXPECT_EQ(test, xenib_cq_make(c), 0);
 	KUNIT_EXPECT_EQ(test, *cqs, 3);

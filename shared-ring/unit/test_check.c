@@ -55,7 +55,7 @@ static void reserved(void)
 		req.u.octets[sizeof(req.u.octets) - 1] = 1;
 		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
 		req = example_request(op);
-		req.flags = 1u << 1;
+		req.flags = 1u << 2;
 		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
 		req = example_request(op);
 		req.reserved1 = 1u << 31;
@@ -71,7 +71,7 @@ static int can_be_posted(unsigned int op)
 	       op == XEN_VHCA_OP_QP_MODIFY || op == XEN_VHCA_OP_CQ_CREATE;
 }
 
-static void posted(void)
+static void flags(void)
 {
 	struct xen_vhca_device_attr limits = example_limits();
 	unsigned int op;
@@ -84,6 +84,10 @@ static void posted(void)
 		req.flags = XEN_VHCA_REQ_POSTED;
 		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits),
 		       can_be_posted(op) ? XEN_VHCA_OK : XEN_VHCA_E_RESERVED);
+		req.flags = XEN_VHCA_REQ_UNORDERED;
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_OK);
+		req.flags |= XEN_VHCA_REQ_POSTED;
+		EXPECT(vhca_op_name(op), vhca_check_request(&req, &limits), XEN_VHCA_E_RESERVED);
 	}
 }
 
@@ -568,7 +572,7 @@ int main(void)
 {
 	good_requests();
 	reserved();
-	posted();
+	flags();
 	trailing();
 	memory();
 	inline_mr();

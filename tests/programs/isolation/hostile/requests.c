@@ -60,12 +60,14 @@ static void run_reserved(const void *arg)
 		if (!known(op))
 			continue;
 		req = example_request(op);
-		req.flags = 1u << 1;
+		req.flags = 1u << 2;
 		REFUSED(&h.v, &req, E_RESERVED, "flags");
 		if (!can_be_posted(op)) {
 			req.flags = XEN_VHCA_REQ_POSTED;
 			REFUSED(&h.v, &req, E_RESERVED, "what cannot be posted");
 		}
+		req.flags = XEN_VHCA_REQ_POSTED | XEN_VHCA_REQ_UNORDERED;
+		REFUSED(&h.v, &req, E_RESERVED, "posted, and in no order");
 		req = example_request(op);
 		req.reserved1 = 0x80000000;
 		REFUSED(&h.v, &req, E_RESERVED, "reserved1");
