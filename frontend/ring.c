@@ -290,7 +290,7 @@ bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	unsigned long flags;
 	bool put;
 
-	cmd->req.flags |= XEN_VHCA_REQ_POSTED;
+	cmd->req.flags = XEN_VHCA_REQ_POSTED;
 	spin_lock_irqsave(&ring->lock, flags);
 	put = may_post(ring) && put_locked(ring, cmd);
 	if (put) {
@@ -301,15 +301,14 @@ bool xenib_cmd_post(struct xenib_ring *ring, struct xenib_cmd *cmd)
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (!put)
-		cmd->req.flags &= ~XEN_VHCA_REQ_POSTED;
+		cmd->req.flags = 0;
 	return put;
 }
 
 /* Whoever has something to send that needs this command's end waits for it. */
 int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable)
 {
-	if (ring->unordered)
-		cmd->req.flags |= XEN_VHCA_REQ_UNORDERED;
+	cmd->req.flags = ring->unordered ? XEN_VHCA_REQ_UNORDERED : 0;
 	init_completion(&cmd->done);
 	if (!killable) {
 		wait_event_idle_exclusive(ring->slot_free, try_push(ring, cmd));
