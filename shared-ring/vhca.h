@@ -310,8 +310,9 @@
  * REQ_UNORDERED: nothing behind the request in the ring needs that it has been done. So the backend may
  * do both at the same time. Any request can have the flag but one that is posted (else E_RESERVED), and
  * only with feature-unordered-requests. A request without either flag is done in its turn, as one that is
- * posted, unless it is MR_REG, MR_DEREG, CTX_CLOSE or one that brings or gives back pages, which may take
- * long: whoever needs that such a one has been done waits for the response.
+ * posted, unless it may take long: MR_REG, MR_DEREG, CTX_CLOSE, GID_QUERY and PKEY_QUERY of several
+ * entries, and what brings or gives back pages. Whoever needs that such a one has been done waits for
+ * the response.
  */
 #define XEN_VHCA_REQ_POSTED (1u << 0)
 #define XEN_VHCA_REQ_UNORDERED (1u << 1)
