@@ -255,12 +255,12 @@ static int exec_with_cqs(struct xenib_cmd *cmd, struct xenib_cq *send, struct xe
 	int err, send_err, recv_err;
 
 	err = name_cq(send, &req->send_cq, &req->flags, XEN_VHCA_QP_SEND_CQ_LABEL);
-	if (!err)
+	if (!err && recv)
 		err = name_cq(recv, &req->recv_cq, &req->flags, XEN_VHCA_QP_RECV_CQ_LABEL);
 	if (!err)
 		err = xenib_cmd_exec(ring, cmd);
 	send_err = end_post(send);
-	recv_err = end_post(recv);
+	recv_err = recv ? end_post(recv) : 0;
 	if (!err && (send_err || recv_err)) /* which makes no sense */
 		xenib_cmd_destroy(ring, XEN_VHCA_OP_QP_DESTROY, cmd->rsp.u.queue.handle);
 	return send_err ?: recv_err ?: err;
@@ -271,7 +271,7 @@ int xenib_exec_with_cqs(struct xenib_cmd *cmd, struct xenib_cq *send, struct xen
 	struct mutex *making = &send->mem.ctx->making;
 	int err;
 
-	if (is_made(send) && is_made(recv))
+	if (is_made(send) && (!recv || is_made(recv)))
 		return exec_with_cqs(cmd, send, recv);
 	if (mutex_lock_killable(making))
 		return -EINTR;

@@ -143,6 +143,13 @@ static const struct ib_device_ops srq_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, xenib_srq, ibsrq),
 };
 
+static const struct ib_device_ops xrc_ops = {
+	.alloc_xrcd = xenib_alloc_xrcd,
+	.dealloc_xrcd = xenib_dealloc_xrcd,
+
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, xenib_xrcd, ibxrcd),
+};
+
 static const struct ib_device_ops mw_ops = {
 	.alloc_mw = xenib_alloc_mw,
 	.dealloc_mw = xenib_dealloc_mw,
@@ -192,6 +199,8 @@ static void set_up(struct xenib_dev *dev)
 	ib_set_device_ops(ibdev, dev->personality->ops);
 	if (dev->attr.max_srq)
 		ib_set_device_ops(ibdev, &srq_ops);
+	if (dev->xrc)
+		ib_set_device_ops(ibdev, &xrc_ops);
 	if (dev->attr.max_mw)
 		ib_set_device_ops(ibdev, &mw_ops);
 	if (dev->events)
@@ -257,6 +266,8 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	err = query_backend(dev);
 	if (err)
 		goto err_dealloc;
+	dev->xrc = dev->attr.max_srq &&
+		   xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_XRC, 0);
 	err = xenib_gfns_init(gfns, dev->attr.max_uar, xbdev->nodename);
 	if (err)
 		goto err_dealloc;

@@ -24,21 +24,36 @@ static int check_caps(struct xenib_dev *dev, const struct ib_qp_cap *cap)
 	return 0;
 }
 
-static int check_init(struct xenib_dev *dev, const struct ib_qp_init_attr *init)
+static bool has_type(const struct xenib_dev *dev, enum ib_qp_type type, bool user)
 {
-	switch (init->qp_type) {
+	switch (type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
 	case IB_QPT_UD:
-		break;
+		return true;
+	case IB_QPT_XRC_INI:
+		return dev->xrc && user;
+	case IB_QPT_XRC_TGT: /* the core makes these, for those who have opened the domain */
+		return dev->xrc;
 	default:
-		return xenib_refuse(dev, -EOPNOTSUPP, "a QP of type %d", init->qp_type);
+		return false;
 	}
-	if (init->create_flags || init->rwq_ind_tbl || init->xrcd)
-		return xenib_refuse(dev, -EOPNOTSUPP, "a QP with flags %#x%s%s", init->create_flags,
-				    init->rwq_ind_tbl ? ", an indirection table" : "",
-				    init->xrcd ? ", an XRC domain" : "");
-	if (!init->send_cq || !init->recv_cq)
+}
+
+static int check_init(struct xenib_dev *dev, const struct ib_qp_init_attr *init, bool user)
+{
+	const bool target = init->qp_type == IB_QPT_XRC_TGT;
+
+	if (!has_type(dev, init->qp_type, user))
+		return xenib_refuse(dev, -EOPNOTSUPP, "a QP of type %d", init->qp_type);
+	if (init->create_flags || init->rwq_ind_tbl)
+		return xenib_refuse(dev, -EOPNOTSUPP, "a QP with flags %#x%s", init->create_flags,
+				    init->rwq_ind_tbl ? ", an indirection table" : "");
+	if (target != !!init->xrcd)
+		return xenib_refuse(dev, -EINVAL, "an XRC target without a domain, or with none");
+	if (target)
+		return 0;
+	if (!init->send_cq || (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
 		return xenib_refuse(dev, -EINVAL, "a QP without two CQs");
 	return check_caps(dev, &init->cap);
 }
@@ -51,7 +66,7 @@ static int check_rq(struct xenib_dev *dev, const struct ib_qp_init_attr *init,
 	if (!req->rq_wqe_count)
 		return xenib_refuse(dev, -EINVAL, "no receive WQEs, of 2^%u bytes",
 				    req->rq_wqe_shift);
-	if (init->srq || !init->cap.max_recv_wr)
+	if (init->srq || !init->cap.max_recv_wr || init->qp_type == IB_QPT_XRC_INI)
 		return xenib_refuse(dev, -EINVAL, "%u receive WQEs of a QP without any",
 				    req->rq_wqe_count);
 	if (!is_power_of_2(req->rq_wqe_count) || req->rq_wqe_count > dev->attr.max_recv_wqes)
@@ -90,9 +105,23 @@ static u32 wire_type(enum ib_qp_type type)
 		return XEN_VHCA_QPT_RC;
 	case IB_QPT_UC:
 		return XEN_VHCA_QPT_UC;
+	case IB_QPT_XRC_INI:
+		return XEN_VHCA_QPT_XRC_INI;
 	default:
 		return XEN_VHCA_QPT_UD;
 	}
+}
+
+static void take_answer(struct xenib_qp *qp, const struct xen_vhca_rsp *rsp)
+{
+	qp->handle = rsp->u.queue.handle;
+	qp->ibqp.qp_num = rsp->u.queue.number;
+}
+
+/* One that sends to XRC domains has none, whatever it was given. */
+static struct xenib_cq *recv_cq(const struct ib_qp_init_attr *init)
+{
+	return init->qp_type == IB_QPT_XRC_INI ? NULL : to_xcq(init->recv_cq);
 }
 
 static int send_create(struct xenib_qp *qp, const struct ib_qp_init_attr *init,
@@ -121,12 +150,29 @@ static int send_create(struct xenib_qp *qp, const struct ib_qp_init_attr *init,
 	};
 	int err;
 
-	err = xenib_exec_with_cqs(&cmd, to_xcq(init->send_cq), to_xcq(init->recv_cq));
-	if (err)
-		return err;
-	qp->handle = cmd.rsp.u.queue.handle;
-	qp->ibqp.qp_num = cmd.rsp.u.queue.number;
-	return 0;
+	err = xenib_exec_with_cqs(&cmd, to_xcq(init->send_cq), recv_cq(init));
+	if (!err)
+		take_answer(qp, &cmd.rsp);
+	return err;
+}
+
+/* It has neither queues nor CQs, and so no place in the process's memory. */
+static int create_target(struct xenib_dev *dev, struct xenib_qp *qp,
+			 const struct ib_qp_init_attr *init)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_QP_CREATE,
+		.req.u.qp_create = {
+			.pd = to_xxrcd(init->xrcd)->ctx.handle,
+			.type = XEN_VHCA_QPT_XRC_TGT,
+		},
+	};
+	int err;
+
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (!err)
+		take_answer(qp, &cmd.rsp);
+	return err;
 }
 
 /* In the process's memory. */
@@ -151,7 +197,8 @@ static void put_memory(struct xenib_qp *qp)
 	if (qp->k)
 		xenib_kqp_exit(qp);
 	xenib_qp_rts_exit(qp);
-	xenib_queue_mem_put(&qp->mem);
+	if (qp->mem.ctx) /* not of an XRC target */
+		xenib_queue_mem_put(&qp->mem);
 }
 
 static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,
@@ -177,20 +224,12 @@ static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,
 	return err;
 }
 
-int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int create_with_queues(struct xenib_dev *dev, struct xenib_qp *qp,
+			      struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	struct xenib_dev *dev = to_xdev(ibqp->device);
-	struct xenib_qp *qp = to_xqp(ibqp);
 	struct xenib_create_qp_req req;
 	int err;
 
-	if ((init->qp_type == IB_QPT_GSI || init->qp_type == IB_QPT_SMI) && !udata)
-		return xenib_gsi_create_qp(qp, init);
-	err = check_init(dev, init);
-	if (err)
-		return err;
-	qp->cap = init->cap;
-	qp->sig_type = init->sq_sig_type;
 	err = udata ? get_user_memory(dev, qp, init, udata, &req) : xenib_kqp_init(qp, init, &req);
 	if (err)
 		return err;
@@ -201,6 +240,25 @@ int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	}
 	if (qp->k)
 		xenib_kqp_publish(qp, init);
+	return 0;
+}
+
+int xenib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct xenib_dev *dev = to_xdev(ibqp->device);
+	struct xenib_qp *qp = to_xqp(ibqp);
+	int err;
+
+	if ((init->qp_type == IB_QPT_GSI || init->qp_type == IB_QPT_SMI) && !udata)
+		return xenib_gsi_create_qp(qp, init);
+	err = check_init(dev, init, udata);
+	if (err)
+		return err;
+	qp->cap = init->cap;
+	qp->sig_type = init->sq_sig_type;
+	err = init->xrcd ? create_target(dev, qp, init) : create_with_queues(dev, qp, init, udata);
+	if (err)
+		return err;
 	atomic_set(&qp->known, qp->k ? XENIB_QP_UNKNOWN : XENIB_QP_IN_RESET);
 
 	qp->event_obj = (struct xenib_event_obj){

@@ -62,6 +62,8 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 	/* Regions that a WR registers are windows to the HCA. */
 	if (!from->max_mw)
 		attr->device_cap_flags &= ~(CAPS_OF_WINDOWS | (u64)IB_DEVICE_MEM_MGT_EXTENSIONS);
+	if (to_xdev(ibdev)->xrc)
+		attr->device_cap_flags |= IB_DEVICE_XRC;
 	attr->max_qp = from->max_qp;
 	attr->max_qp_wr = from->max_qp_wr;
 	attr->max_send_sge = from->max_sge;

@@ -12,7 +12,7 @@ static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init
 {
 	const struct ib_srq_attr *attr = &init->attr;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && (init->srq_type != IB_SRQT_XRC || !dev->xrc))
 		return xenib_refuse(dev, -EOPNOTSUPP, "an SRQ of type %d", init->srq_type);
 	if (!attr->max_wr)
 		return xenib_refuse(dev, -EINVAL, "an SRQ without WQEs");
@@ -23,9 +23,24 @@ static int check_init(struct xenib_dev *dev, const struct ib_srq_init_attr *init
 	return 0;
 }
 
-static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u32 uidx,
-		       const struct ib_srq_attr *attr)
+/* What is to arrive by an XRC domain completes on a CQ that the HCA has to know. */
+static int name_domain(struct xen_vhca_srq_create *req, const struct ib_srq_init_attr *init)
 {
+	struct xenib_cq *cq = to_xcq(init->ext.cq);
+	int err;
+
+	err = xenib_cq_make(cq);
+	if (err)
+		return err;
+	req->xrcd = to_xxrcd(init->ext.xrc.xrcd)->ctx.handle;
+	req->cq = cq->handle;
+	return 0;
+}
+
+static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u32 uidx,
+		       const struct ib_srq_init_attr *init)
+{
+	const struct ib_srq_attr *attr = &init->attr;
 	struct xenib_cmd cmd = {
 		.req.op = XEN_VHCA_OP_SRQ_CREATE,
 		.req.u.srq_create = {
@@ -40,11 +55,18 @@ static int send_create(struct xenib_dev *dev, struct xenib_srq *srq, u32 wqes, u
 	};
 	int err;
 
+	if (init->srq_type == IB_SRQT_XRC) {
+		err = name_domain(&cmd.req.u.srq_create, init);
+		if (err)
+			return err;
+	}
 	err = xenib_cmd_exec(dev->ring, &cmd);
 	if (err)
 		return err;
 	srq->handle = cmd.rsp.u.queue.handle;
 	srq->srqn = cmd.rsp.u.queue.number;
+	if (init->srq_type == IB_SRQT_XRC)
+		srq->ibsrq.ext.xrc.srq_num = srq->srqn;
 	return 0;
 }
 
@@ -80,19 +102,22 @@ static void put_memory(struct xenib_srq *srq)
 	xenib_queue_mem_put(&srq->mem);
 }
 
-static int create_kernel_srq(struct xenib_dev *dev, struct xenib_srq *srq, struct ib_srq_attr *attr)
+static int create_kernel_srq(struct xenib_dev *dev, struct xenib_srq *srq,
+			     struct ib_srq_init_attr *init)
 {
 	int err;
 
-	err = xenib_ksrq_init(srq, attr);
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	err = xenib_ksrq_init(srq, &init->attr);
 	if (err)
 		return err;
-	err = send_create(dev, srq, srq->k->q.mask + 1, 0, attr);
+	err = send_create(dev, srq, srq->k->q.mask + 1, 0, init);
 	if (err) {
 		put_memory(srq);
 		return err;
 	}
-	attr->max_wr = srq->k->q.mask;
+	init->attr.max_wr = srq->k->q.mask;
 	begin_events(dev, srq);
 	return 0;
 }
@@ -110,7 +135,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	if (err)
 		return err;
 	if (!udata)
-		return create_kernel_srq(dev, srq, &init->attr);
+		return create_kernel_srq(dev, srq, init);
 	err = dev->personality->srq_req(dev, udata, &req);
 	if (err)
 		return err;
@@ -125,7 +150,7 @@ int xenib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 			 (u64)wqes * vhca_srq_stride(init->attr.max_sge), &req);
 	if (err)
 		return err;
-	err = send_create(dev, srq, wqes, req.uidx, &init->attr);
+	err = send_create(dev, srq, wqes, req.uidx, init);
 	if (err)
 		goto err_put;
 
@@ -193,7 +218,7 @@ int xenib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct xenib_srq *srq = to_xsrq(ibsrq);
 
 	xenib_events_remove(dev->events, &srq->event_obj);
-	if (srq->k)
+	if (srq->k || ibsrq->srq_type == IB_SRQT_XRC)
 		xenib_cmd_destroy(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle);
 	else /* with no QP any more: the HCA takes nothing from it */
 		xenib_cmd_retire(dev->ring, XEN_VHCA_OP_SRQ_DESTROY, srq->handle, NULL, NULL, 0);

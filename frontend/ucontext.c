@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ucontext.c - a process opens the device.
+ * ucontext.c - a process opens the device, or an XRC domain.
  */
 #include <linux/sched.h>
 
@@ -94,4 +94,24 @@ void xenib_dealloc_ucontext(struct ib_ucontext *ibuc)
  */
 void xenib_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
+}
+
+int xenib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	static const char name[TASK_COMM_LEN] = "XRC domain";
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	err = xenib_copy_req(udata, NULL, 0);
+	if (err)
+		return err;
+	return xenib_context_open(to_xdev(ibxrcd->device), &to_xxrcd(ibxrcd)->ctx,
+				  task_tgid_nr(current), name, XEN_VHCA_CTX_XRCD);
+}
+
+int xenib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	xenib_context_close(&to_xxrcd(ibxrcd)->ctx);
+	return 0;
 }

@@ -103,6 +103,7 @@ struct xenib_dev {
 	bool mr_umems;                 /* it wants to know which umems are for MRs alone */
 	bool cq_flags;                 /* it knows them */
 	bool cq_labels;                /* and these */
+	bool xrc;                      /* it has XRC, and there are SRQs */
 	struct xenib_gfns *gfns;       /* places for doorbell pages */
 	struct xenib_grantee *grantee; /* the backend, if it says that it has given pages back */
 	struct xenib_uar_mms uar_mms;
@@ -126,6 +127,15 @@ struct xenib_context {
 /* A process */
 struct xenib_ucontext {
 	struct ib_ucontext ibuc;
+	struct xenib_context ctx;
+};
+
+/*
+ * An XRC domain is a context of its own to the backend, as it outlives the process that has made
+ * it. Targets are in it; SRQs are in the contexts of their processes, and name it.
+ */
+struct xenib_xrcd {
+	struct ib_xrcd ibxrcd;
 	struct xenib_context ctx;
 };
 
@@ -235,6 +245,7 @@ XENIB_CONVERT(cq, cq)
 XENIB_CONVERT(srq, srq)
 XENIB_CONVERT(qp, qp)
 XENIB_CONVERT(ah, ah)
+XENIB_CONVERT(xrcd, xrcd)
 #undef XENIB_CONVERT
 
 static inline struct xenib_ucontext *to_xucontext(struct ib_ucontext *ibuc)
@@ -293,7 +304,7 @@ int xenib_copy_resp(struct ib_udata *udata, void *resp, size_t size);
 
 /*
  * ucontext.c. xenib_context_open() makes a context of ctx, also for others than processes (flags:
- * XEN_VHCA_CTX_KERNEL); name has TASK_COMM_LEN characters. xenib_context_close() when it has no
+ * XEN_VHCA_CTX_*); name has TASK_COMM_LEN characters. xenib_context_close() when it has no
  * objects any more.
  */
 int xenib_context_open(struct xenib_dev *dev, struct xenib_context *ctx, u32 pid, const char *name,
@@ -302,6 +313,8 @@ void xenib_context_close(struct xenib_context *ctx);
 int xenib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void xenib_dealloc_ucontext(struct ib_ucontext *ibuc);
 void xenib_disassociate_ucontext(struct ib_ucontext *ibuc);
+int xenib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int xenib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
 /* uar.c */
 extern const struct uapi_definition xenib_uar_defs[];
@@ -490,6 +503,7 @@ void xenib_cq_begin(struct xenib_cq *cq);
  * xenib_exec_with_cqs() - xenib_cmd_exec() of QP_CREATE, and with it what makes its CQs, if that
  * was deferred.
  * @cmd: complete but for the names of the CQs
+ * @recv: NULL: it has none
  */
 int xenib_exec_with_cqs(struct xenib_cmd *cmd, struct xenib_cq *send, struct xenib_cq *recv);
 

@@ -19,6 +19,8 @@ DECLARE_DRV_CMD(xenib_ucreate_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ, xenib_create_c
 DECLARE_DRV_CMD(xenib_uresize_cq, IB_USER_VERBS_CMD_RESIZE_CQ, xenib_resize_cq_req, empty);
 DECLARE_DRV_CMD(xenib_ucreate_srq, IB_USER_VERBS_CMD_CREATE_SRQ, xenib_create_srq_req,
 		xenib_create_srq_resp);
+DECLARE_DRV_CMD(xenib_ucreate_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ, xenib_create_srq_req,
+		xenib_create_srq_resp);
 DECLARE_DRV_CMD(xenib_ucreate_qp, IB_USER_VERBS_CMD_CREATE_QP, xenib_create_qp_req, empty);
 
 #endif

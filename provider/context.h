@@ -11,6 +11,7 @@
 #include <infiniband/driver.h>
 
 #include "dbrec.h"
+#include "queue/queues.h"
 #include "queue/size.h"
 #include "table.h"
 #include "uar.h"
@@ -29,6 +30,7 @@ struct xenib_context {
 	struct xenib_dbrecs dbrecs;
 	struct xenib_uars uars;
 	struct xenib_qp_table qps;
+	struct xenib_cq_queue no_cq; /* of QPs without one: XRC targets */
 };
 
 static inline struct xenib_context *to_xctx(struct ibv_context *context)

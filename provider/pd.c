@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pd.c - protection, thread and parent domains, see pd.h.
+ * pd.c - protection, thread and parent domains, see pd.h; XRC domains.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -170,5 +170,39 @@ int xenib_dealloc_td(struct ibv_td *ibtd)
 
 	xenib_uar_destroy(ibtd->context, &td->uar);
 	free(td);
+	return 0;
+}
+
+struct ibv_xrcd *xenib_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+{
+	struct ib_uverbs_open_xrcd_resp resp;
+	struct ibv_open_xrcd cmd = {};
+	struct verbs_xrcd *xrcd;
+	int err;
+
+	xrcd = calloc(1, sizeof(*xrcd));
+	if (!xrcd)
+		return NULL;
+
+	err = ibv_cmd_open_xrcd(context, xrcd, sizeof(*xrcd), attr, &cmd, sizeof(cmd), &resp,
+				sizeof(resp));
+	if (err) {
+		free(xrcd);
+		errno = err;
+		return NULL;
+	}
+	return &xrcd->xrcd;
+}
+
+int xenib_close_xrcd(struct ibv_xrcd *ibxrcd)
+{
+	struct verbs_xrcd *xrcd = container_of(ibxrcd, struct verbs_xrcd, xrcd);
+	int err;
+
+	err = ibv_cmd_close_xrcd(xrcd);
+	if (err)
+		return err;
+
+	free(xrcd);
 	return 0;
 }

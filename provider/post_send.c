@@ -111,6 +111,10 @@ static __always_inline int build(struct xenib_sq *sq, const struct ibv_send_wr *
 	xenib_wqe_begin(sq, wqe, op->opcode, xenib_control_bits(sq, wr->send_flags),
 			imm_of(op, wr));
 
+	if (type == IBV_QPT_XRC_SEND) {
+		xenib_put_srqn(wqe->seg, wr->qp_type.xrc.remote_srqn);
+		xenib_skip_srqn(wqe);
+	}
 	if (type == IBV_QPT_UD) {
 		xenib_put_address(wqe->seg, &to_xah(wr->wr.ud.ah)->av, wr->wr.ud.remote_qpn,
 				  wr->wr.ud.remote_qkey);
@@ -183,6 +187,8 @@ int xenib_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send
 		return post(sq, wr, bad_wr, IBV_QPT_RC);
 	case IBV_QPT_UC:
 		return post(sq, wr, bad_wr, IBV_QPT_UC);
+	case IBV_QPT_XRC_SEND:
+		return post(sq, wr, bad_wr, IBV_QPT_XRC_SEND);
 	default:
 		return post(sq, wr, bad_wr, IBV_QPT_UD);
 	}

@@ -180,7 +180,87 @@ static void init_locks(struct xenib_context *ctx, struct ibv_pd *pd, struct xeni
 	xenib_lock_init(&qp->q.rq.lock, shared);
 }
 
-struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+/* An XRC target receives into the SRQs of its domain, so nothing of it is here but its name. */
+static bool is_target(const struct ibv_qp *ibqp)
+{
+	return ibqp->qp_type == IBV_QPT_XRC_RECV;
+}
+
+/* Whoever posts to it all the same finds it full. */
+static struct xenib_qp *alloc_target(struct xenib_context *ctx)
+{
+	struct xenib_qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->q.sq.cq = &ctx->no_cq;
+	qp->q.rq.cq = &ctx->no_cq;
+	return qp;
+}
+
+static struct ibv_qp *target_made(struct xenib_qp *qp, int err)
+{
+	if (!err)
+		return &qp->vqp.qp;
+	free(qp);
+	errno = err;
+	return NULL;
+}
+
+static struct ibv_qp *create_target(struct xenib_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_init_attr_ex plain = *attr;
+	struct ib_uverbs_create_qp_resp *base;
+	struct xenib_ucreate_qp_resp resp = {};
+	struct xenib_ucreate_qp cmd = {};
+	struct xenib_qp *qp;
+	int err;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	qp = alloc_target(ctx);
+	if (!qp)
+		return NULL;
+	plain.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+	base = &resp.ibv_resp;
+	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, &plain, &cmd.ibv_cmd, sizeof(cmd),
+				   base, sizeof(resp));
+	return target_made(qp, err);
+}
+
+struct ibv_qp *xenib_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+	struct xenib_qp *qp = alloc_target(to_xctx(context));
+	struct ib_uverbs_create_qp_resp resp = {};
+	struct ibv_open_qp cmd = {};
+	int err;
+
+	if (!qp)
+		return NULL;
+	err = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd, sizeof(cmd), &resp,
+			      sizeof(resp));
+	return target_made(qp, err);
+}
+
+static bool has_parts(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_PD && attr->send_cq &&
+	       (attr->recv_cq || attr->qp_type == IBV_QPT_XRC_SEND);
+}
+
+/* One that sends to XRC domains receives nothing. What it is given for that means nothing. */
+static void drop_receives(struct ibv_qp_init_attr_ex *attr)
+{
+	attr->recv_cq = NULL;
+	attr->srq = NULL;
+	attr->cap.max_recv_wr = 0;
+	attr->cap.max_recv_sge = 0;
+}
+
+static struct ibv_qp *create_with_queues(struct ibv_context *context,
+					 struct ibv_qp_init_attr_ex *attr)
 {
 	struct xenib_context *ctx = to_xctx(context);
 	struct xenib_qp_size size;
@@ -188,10 +268,6 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	uint64_t ops;
 	int err;
 
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq || !attr->recv_cq) {
-		errno = EINVAL;
-		return NULL;
-	}
 	ops = ops_asked(attr);
 	if (!ops) {
 		verbs_debug(&ctx->vctx, "refused: a QP of type %d with fields %#x, flags %#x\n",
@@ -219,7 +295,7 @@ struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 
 	qp->q.srq = attr->srq ? &to_xsrq(attr->srq)->q : NULL;
 	qp->q.sq.cq = &to_xcq(attr->send_cq)->q;
-	qp->q.rq.cq = &to_xcq(attr->recv_cq)->q;
+	qp->q.rq.cq = attr->recv_cq ? &to_xcq(attr->recv_cq)->q : qp->q.sq.cq;
 	qp->q.sq.always = attr->sq_sig_all ? XENIB_CTRL_COMPLETION : 0;
 	qp->q.sq.may_bind = ops & (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV);
 	init_locks(ctx, attr->pd, qp);
@@ -259,6 +335,25 @@ err_free:
 	free(qp);
 	errno = err;
 	return NULL;
+}
+
+struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_init_attr_ex asked = *attr;
+	struct ibv_qp *qp;
+
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return create_target(to_xctx(context), attr);
+	if (!has_parts(attr)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (attr->qp_type == IBV_QPT_XRC_SEND)
+		drop_receives(&asked);
+	qp = create_with_queues(context, &asked);
+	if (qp)
+		attr->cap = asked.cap;
+	return qp;
 }
 
 struct ibv_qp *xenib_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
@@ -317,7 +412,7 @@ int xenib_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	int err;
 
 	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
-	if (err || !(mask & IBV_QP_STATE))
+	if (err || !(mask & IBV_QP_STATE) || is_target(ibqp))
 		return err;
 
 	if (attr->qp_state != IBV_QPS_RESET) {
@@ -357,6 +452,11 @@ int xenib_destroy_qp(struct ibv_qp *ibqp)
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err)
 		return err;
+
+	if (is_target(ibqp)) {
+		free(qp);
+		return 0;
+	}
 
 	lock_cqs(&qp->q);
 	clean_cqs(&qp->q);

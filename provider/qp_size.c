@@ -19,6 +19,8 @@ uint64_t xenib_qp_all_ops(enum ibv_qp_type type)
 	switch (type) {
 	case IBV_QPT_RC:
 		return SEND_OPS | WRITE_OPS | KEY_OPS | RC_OPS;
+	case IBV_QPT_XRC_SEND: /* no windows: what they take would not be in the WQE's first block */
+		return SEND_OPS | WRITE_OPS | RC_OPS;
 	case IBV_QPT_UC:
 		return SEND_OPS | WRITE_OPS | KEY_OPS | IBV_QP_EX_WITH_SEND_WITH_INV;
 	case IBV_QPT_UD:

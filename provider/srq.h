@@ -14,6 +14,7 @@ struct xenib_srq {
 	struct verbs_srq vsrq;
 	struct xenib_srq_queue q;
 	struct xenib_queue_mem mem;
+	struct xenib_qp_queues *arrivals; /* what CQEs name, if it is of an XRC domain; else NULL */
 };
 
 static inline struct xenib_srq *to_xsrq(struct ibv_srq *ibsrq)

@@ -24,6 +24,8 @@ struct ibv_td *xenib_alloc_td(struct ibv_context *context, struct ibv_td_init_at
 int xenib_dealloc_td(struct ibv_td *td);
 struct ibv_pd *xenib_alloc_parent_domain(struct ibv_context *context,
 					 struct ibv_parent_domain_init_attr *attr);
+struct ibv_xrcd *xenib_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int xenib_close_xrcd(struct ibv_xrcd *ibxrcd);
 
 /* mr.c, mw.c */
 struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
@@ -66,6 +68,7 @@ int xenib_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ib
 /* qp.c, post_send.c, post_recv.c */
 struct ibv_qp *xenib_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *xenib_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *xenib_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 int xenib_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
 int xenib_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		   struct ibv_qp_init_attr *init_attr);

@@ -228,6 +228,94 @@ static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 	begin_bind(ex, IBV_WC_LOCAL_INV, rkey, IBV_MW_TYPE_2, 0, &none);
 }
 
+/* Of a QP that sends to an XRC domain, where the SRQ's number comes first. */
+
+static __always_inline struct xenib_wqe *begin_xrc(struct ibv_qp_ex *ex, uint8_t opcode,
+						   uint32_t wc_opcode, __be32 imm)
+{
+	struct xenib_wqe *wqe;
+
+	wqe = begin(qp_of(ex), opcode, wc_opcode, imm);
+	if (likely(wqe))
+		xenib_skip_srqn(wqe);
+	return wqe;
+}
+
+static void begin_xrc_rdma(struct ibv_qp_ex *ex, uint8_t opcode, uint32_t wc_opcode, uint32_t rkey,
+			   uint64_t remote_addr, __be32 imm)
+{
+	struct xenib_wqe *wqe;
+
+	wqe = begin_xrc(ex, opcode, wc_opcode, imm);
+	if (likely(wqe))
+		xenib_put_remote(wqe, remote_addr, rkey);
+}
+
+static void begin_xrc_atomic(struct ibv_qp_ex *ex, uint8_t opcode, uint32_t wc_opcode,
+			     uint32_t rkey, uint64_t remote_addr, uint64_t swap_add,
+			     uint64_t compare)
+{
+	struct xenib_wqe *wqe;
+
+	wqe = begin_xrc(ex, opcode, wc_opcode, 0);
+	if (unlikely(!wqe))
+		return;
+
+	xenib_put_remote(wqe, remote_addr, rkey);
+	xenib_put_atomic(wqe, swap_add, compare);
+}
+
+static void wr_xrc_send(struct ibv_qp_ex *ex)
+{
+	begin_xrc(ex, XENIB_OPCODE_SEND, IBV_WC_SEND, 0);
+}
+
+static void wr_xrc_send_imm(struct ibv_qp_ex *ex, __be32 imm)
+{
+	begin_xrc(ex, XENIB_OPCODE_SEND_IMM, IBV_WC_SEND, imm);
+}
+
+static void wr_xrc_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+	begin_xrc(ex, XENIB_OPCODE_SEND_INVAL, IBV_WC_SEND, htobe32(rkey));
+}
+
+static void wr_xrc_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	begin_xrc_rdma(ex, XENIB_OPCODE_RDMA_WRITE, IBV_WC_RDMA_WRITE, rkey, remote_addr, 0);
+}
+
+static void wr_xrc_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, __be32 imm)
+{
+	begin_xrc_rdma(ex, XENIB_OPCODE_RDMA_WRITE_IMM, IBV_WC_RDMA_WRITE, rkey, remote_addr, imm);
+}
+
+static void wr_xrc_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	begin_xrc_rdma(ex, XENIB_OPCODE_RDMA_READ, IBV_WC_RDMA_READ, rkey, remote_addr, 0);
+}
+
+static void wr_xrc_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			   uint64_t compare, uint64_t swap)
+{
+	begin_xrc_atomic(ex, XENIB_OPCODE_ATOMIC_CS, IBV_WC_COMP_SWAP, rkey, remote_addr, swap,
+			 compare);
+}
+
+static void wr_xrc_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			     uint64_t add)
+{
+	begin_xrc_atomic(ex, XENIB_OPCODE_ATOMIC_FA, IBV_WC_FETCH_ADD, rkey, remote_addr, add, 0);
+}
+
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+{
+	struct xenib_wqe *wqe = &qp_of(ex)->batch.wqe;
+
+	if (likely(wqe->ctrl))
+		xenib_put_srqn((struct xenib_xrc_seg *)(wqe->ctrl + 1), remote_srqn);
+}
+
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
 {
 	struct xenib_qp *qp = qp_of(ex);
@@ -298,18 +386,29 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 	xenib_inline_end(wqe, length);
 }
 
-void xenib_qp_set_wr(struct xenib_qp *qp, uint64_t ops)
+static void set_xrc_ops(struct ibv_qp_ex *ex, uint64_t ops)
 {
-	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
-	bool ud = qp->vqp.qp.qp_type == IBV_QPT_UD;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
+	if (ops & IBV_QP_EX_WITH_SEND)
+		ex->wr_send = wr_xrc_send;
+	if (ops & IBV_QP_EX_WITH_SEND_WITH_IMM)
+		ex->wr_send_imm = wr_xrc_send_imm;
+	if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
+		ex->wr_send_inv = wr_xrc_send_inv;
+	if (ops & IBV_QP_EX_WITH_RDMA_WRITE)
+		ex->wr_rdma_write = wr_xrc_write;
+	if (ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
+		ex->wr_rdma_write_imm = wr_xrc_write_imm;
+	if (ops & IBV_QP_EX_WITH_RDMA_READ)
+		ex->wr_rdma_read = wr_xrc_read;
+	if (ops & IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP)
+		ex->wr_atomic_cmp_swp = wr_xrc_cmp_swp;
+	if (ops & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+		ex->wr_atomic_fetch_add = wr_xrc_fetch_add;
+}
 
-	ex->wr_start = wr_start;
-	ex->wr_complete = wr_complete;
-	ex->wr_abort = wr_abort;
-	ex->wr_set_sge = wr_set_sge;
-	ex->wr_set_sge_list = wr_set_sge_list;
-	ex->wr_set_inline_data = wr_set_inline_data;
-	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+static void set_ops(struct ibv_qp_ex *ex, uint64_t ops, bool ud)
+{
 	if (ud)
 		ex->wr_set_ud_addr = wr_set_ud_addr;
 
@@ -333,4 +432,22 @@ void xenib_qp_set_wr(struct xenib_qp *qp, uint64_t ops)
 		ex->wr_bind_mw = wr_bind_mw;
 	if (ops & IBV_QP_EX_WITH_LOCAL_INV)
 		ex->wr_local_inv = wr_local_inv;
+}
+
+void xenib_qp_set_wr(struct xenib_qp *qp, uint64_t ops)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	enum ibv_qp_type type = qp->vqp.qp.qp_type;
+
+	ex->wr_start = wr_start;
+	ex->wr_complete = wr_complete;
+	ex->wr_abort = wr_abort;
+	ex->wr_set_sge = wr_set_sge;
+	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_inline_data = wr_set_inline_data;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+	if (type == IBV_QPT_XRC_SEND)
+		set_xrc_ops(ex, ops);
+	else
+		set_ops(ex, ops, type == IBV_QPT_UD);
 }

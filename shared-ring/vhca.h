@@ -73,6 +73,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-unordered-requests = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-flags = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-labels = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-xrc = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -141,6 +142,9 @@
  * feature-cq-labels
  *      "1": label of CQ_CREATE, QP_SEND_CQ_LABEL and QP_RECV_CQ_LABEL are supported, and CQ_CREATE can be
  *      posted. Without it a frontend uses none of these; a backend that does not know them answers E_RESERVED.
+ * feature-xrc
+ *      "1": CTX_XRCD, SRQs of a domain and QPs of the types XRC_INI and XRC_TGT are supported. Without it a
+ *      frontend uses none of these; a backend that does not know them answers E_RESERVED or E_ARG.
  * personality
  *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
  *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
@@ -201,6 +205,7 @@
 #define XEN_VHCA_FIELD_FEATURE_UNORDERED "feature-unordered-requests"
 #define XEN_VHCA_FIELD_FEATURE_CQ_FLAGS "feature-cq-flags"
 #define XEN_VHCA_FIELD_FEATURE_CQ_LABELS "feature-cq-labels"
+#define XEN_VHCA_FIELD_FEATURE_XRC "feature-xrc"
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
@@ -401,8 +406,13 @@ struct xen_vhca_umem_addr {
 /*
  * CTX_OPEN: a guest process opens the device; or the guest's kernel does (CTX_KERNEL), which may be
  * switched off: E_UNSUPPORTED. Only with feature-kernel.
+ *
+ * With CTX_XRCD the context is an XRC domain, which several processes may use (feature-xrc; else
+ * E_UNSUPPORTED). QPs that are its targets are made in it; SRQs of the domain are made in other contexts,
+ * and name it. It counts against max-ctx, as any context. Not with CTX_KERNEL (E_ARG).
  */
 #define XEN_VHCA_CTX_KERNEL (1u << 0)
+#define XEN_VHCA_CTX_XRCD (1u << 1)
 
 struct xen_vhca_ctx_open {
 	uint32_t pid;      /* for people; 0: the kernel's */
@@ -572,15 +582,20 @@ struct xen_vhca_cq_resize {
 /*
  * SRQ_CREATE: buffer (page aligned): max_wr WQEs of 16 + 16 * max_sge bytes, rounded up to a power of
  * two, at least 32. The HCA keeps one WQE for itself: max_wr - 1 can be posted.
+ *
+ * An SRQ of an XRC domain (feature-xrc) has a CQ, for what arrives by QPs that are the domain's targets. It
+ * goes on to work if the domain's context is closed, but nothing arrives any more.
  */
 struct xen_vhca_srq_create {
 	xen_vhca_handle_t pd;
-	uint32_t user_index; /* 24 bits; mlx5 does not use it: its CQEs have the QP's user_index */
+	uint32_t user_index; /* 24 bits; without a domain mlx5 does not use it: CQEs have the QP's user_index */
 	struct xen_vhca_umem_addr buf;
 	struct xen_vhca_umem_addr dbr;
 	uint32_t max_wr; /* a power of two, 2 or more */
 	uint32_t max_sge;
 	uint32_t limit;
+	xen_vhca_handle_t xrcd; /* a context with CTX_XRCD; or XEN_VHCA_NO_HANDLE */
+	xen_vhca_handle_t cq;   /* with a domain alone */
 	uint32_t reserved;
 };
 
@@ -591,7 +606,13 @@ struct xen_vhca_srq_modify {
 };
 
 /* As enum ib_qp_type / ibv_qp_type. */
-enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_UD = 4 };
+enum xen_vhca_qp_type {
+	XEN_VHCA_QPT_RC = 2,
+	XEN_VHCA_QPT_UC = 3,
+	XEN_VHCA_QPT_UD = 4,
+	XEN_VHCA_QPT_XRC_INI = 9,  /* with feature-xrc */
+	XEN_VHCA_QPT_XRC_TGT = 10,
+};
 
 #define XEN_VHCA_QP_SIGNAL_ALL (1u << 0)
 #define XEN_VHCA_QP_SEND_CQ_LABEL (1u << 1) /* send_cq is a label, not a handle; with feature-cq-labels */
@@ -601,6 +622,9 @@ enum xen_vhca_qp_type { XEN_VHCA_QPT_RC = 2, XEN_VHCA_QPT_UC = 3, XEN_VHCA_QPT_U
  * QP_CREATE: the buffer (at a multiple of XEN_VHCA_QP_ALIGN) holds the receive queue at 0 and the send queue
  * after it; UAR, umems, CQs, SRQ and PD are of one context. With neither queue there is no buffer: buf is
  * zero.
+ *
+ * XRC_INI sends alone: it has neither a CQ of receives nor an SRQ. XRC_TGT only receives, into the SRQs of a
+ * domain: pd is a context with CTX_XRCD, and all else but the type is zero.
  */
 #define XEN_VHCA_QP_ALIGN 64
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * vhca_check.c - the layout of the protocol's structures, and the rules for requests.
+ * vhca_check.c - the rules for requests.
  *
  * One table says for each operation how long its part of a request is (all behind it is reserved)
  * and which function checks the values.
@@ -9,106 +9,16 @@
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/stddef.h>
+#include <linux/string.h>
 #else
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #endif
 
 #include "vhca_check.h"
-
-#define SIZE(type, size) static_assert(sizeof(struct type) == (size), #type)
-#define OFFSET(type, member, offset) \
-	static_assert(offsetof(struct type, member) == (offset), #type "." #member)
-
-SIZE(xen_vhca_umem_addr, 16);
-OFFSET(xen_vhca_umem_addr, offset, 8);
-SIZE(xen_vhca_ctx_open, 24);
-OFFSET(xen_vhca_ctx_open, name, 8);
-SIZE(xen_vhca_object, 8);
-SIZE(xen_vhca_uar_alloc, 16);
-OFFSET(xen_vhca_uar_alloc, gfn, 8);
-SIZE(xen_vhca_pd_alloc, 8);
-SIZE(xen_vhca_ah_create, 8);
-SIZE(xen_vhca_umem_create, 16);
-SIZE(xen_vhca_umem_add, 16);
-SIZE(xen_vhca_mr_reg, 48);
-OFFSET(xen_vhca_mr_reg, addr, 8);
-OFFSET(xen_vhca_mr_reg, length, 24);
-OFFSET(xen_vhca_mr_reg, iova, 32);
-OFFSET(xen_vhca_mr_reg, access, 40);
-OFFSET(xen_vhca_mr_reg, pages, 44);
-SIZE(xen_vhca_mw_alloc, 12);
-SIZE(xen_vhca_cq_create, 64);
-OFFSET(xen_vhca_cq_create, buf, 8);
-OFFSET(xen_vhca_cq_create, dbr, 24);
-OFFSET(xen_vhca_cq_create, cqes, 40);
-SIZE(xen_vhca_cq_modify, 8);
-SIZE(xen_vhca_cq_resize, 24);
-OFFSET(xen_vhca_cq_resize, buf, 8);
-SIZE(xen_vhca_srq_create, 56);
-OFFSET(xen_vhca_srq_create, buf, 8);
-OFFSET(xen_vhca_srq_create, dbr, 24);
-OFFSET(xen_vhca_srq_create, max_wr, 40);
-SIZE(xen_vhca_srq_modify, 8);
-SIZE(xen_vhca_qp_create, 96);
-OFFSET(xen_vhca_qp_create, buf, 32);
-OFFSET(xen_vhca_qp_create, dbr, 48);
-OFFSET(xen_vhca_qp_create, sq_wqe_count, 64);
-OFFSET(xen_vhca_qp_create, max_inline, 92);
-SIZE(xen_vhca_av, 32);
-OFFSET(xen_vhca_av, dlid, 20);
-OFFSET(xen_vhca_av, port, 29);
-SIZE(xen_vhca_qp_attr, 104);
-OFFSET(xen_vhca_qp_attr, qkey, 4);
-OFFSET(xen_vhca_qp_attr, pkey_index, 24);
-OFFSET(xen_vhca_qp_attr, port, 28);
-OFFSET(xen_vhca_qp_attr, av, 40);
-OFFSET(xen_vhca_qp_attr, alt_av, 72);
-SIZE(xen_vhca_qp_modify, 112);
-SIZE(xen_vhca_mcast, 24);
-SIZE(xen_vhca_index, 8);
-SIZE(xen_vhca_gsi_open, 8);
-SIZE(xen_vhca_mad_send, 40);
-OFFSET(xen_vhca_mad_send, av, 8);
-SIZE(xen_vhca_addr, 24);
-OFFSET(xen_vhca_addr, addr, 8);
-SIZE(xen_vhca_req, XEN_VHCA_REQ_SIZE);
-OFFSET(xen_vhca_req, op, 2);
-OFFSET(xen_vhca_req, u, 8);
-SIZE(xen_vhca_new_object, 8);
-SIZE(xen_vhca_new_uar, 24);
-OFFSET(xen_vhca_new_uar, frame, 8);
-OFFSET(xen_vhca_new_uar, bf_offset, 20);
-SIZE(xen_vhca_new_mr, 16);
-OFFSET(xen_vhca_new_mr, umem, 12);
-SIZE(xen_vhca_new_queue, 8);
-SIZE(xen_vhca_srq_attr, 16);
-SIZE(xen_vhca_qp_info, 104);
-SIZE(xen_vhca_port_attr, 40);
-OFFSET(xen_vhca_port_attr, gid_tbl_len, 16);
-SIZE(xen_vhca_gids, 240);
-SIZE(xen_vhca_pkeys, 248);
-SIZE(xen_vhca_mads, 8);
-SIZE(xen_vhca_mad, 312);
-OFFSET(xen_vhca_mad, slid, 4);
-OFFSET(xen_vhca_mad, sl, 8);
-OFFSET(xen_vhca_mad, grh, 16);
-static_assert(XEN_VHCA_MADS * sizeof(struct xen_vhca_mad) <= XEN_VHCA_PAGE_SIZE, "fit a data page");
-SIZE(xen_vhca_rsp, XEN_VHCA_REQ_SIZE);
-OFFSET(xen_vhca_rsp, status, 4);
-OFFSET(xen_vhca_rsp, hca_errno, 6);
-OFFSET(xen_vhca_rsp, u, 8);
-OFFSET(xen_vhca_device_attr, vendor_id, 56);
-OFFSET(xen_vhca_device_attr, core_clock_khz, 196);
-SIZE(xen_vhca_device_attr, 200);
-static_assert(sizeof(struct xen_vhca_device_attr) <= XEN_VHCA_PAGE_SIZE, "fits a data page");
-SIZE(xen_vhca_async_event, 16);
-OFFSET(xen_vhca_async_page, prod, 4);
-OFFSET(xen_vhca_async_page, lost, 8);
-OFFSET(xen_vhca_async_page, ring, 64);
-SIZE(xen_vhca_async_page, XEN_VHCA_PAGE_SIZE);
-static_assert(!(XEN_VHCA_ASYNC_EVENTS & (XEN_VHCA_ASYNC_EVENTS - 1)), "free running indices");
+#include "vhca_layout.h"
 
 #define OK XEN_VHCA_OK
 
@@ -192,11 +102,15 @@ static enum xen_vhca_status check_pkey(const struct xen_vhca_req *req,
 	return check_index(&req->u.index, XEN_VHCA_PKEYS, limits->pkeys);
 }
 
+#define CTX_FLAGS (XEN_VHCA_CTX_KERNEL | XEN_VHCA_CTX_XRCD)
+
 static enum xen_vhca_status check_ctx_open(const struct xen_vhca_req *req,
 					   const struct xen_vhca_device_attr *limits)
 {
 	(void)limits;
-	return req->u.ctx_open.flags & ~XEN_VHCA_CTX_KERNEL ? XEN_VHCA_E_RESERVED : OK;
+	if (req->u.ctx_open.flags & ~CTX_FLAGS)
+		return XEN_VHCA_E_RESERVED;
+	return req->u.ctx_open.flags == CTX_FLAGS ? XEN_VHCA_E_ARG : OK;
 }
 
 static enum xen_vhca_status check_uar_alloc(const struct xen_vhca_req *req,
@@ -385,9 +299,9 @@ static enum xen_vhca_status check_srq_create(const struct xen_vhca_req *req,
 
 	if (s->reserved)
 		return XEN_VHCA_E_RESERVED;
-	if (!s->pd)
+	if (!s->pd || (s->xrcd && !s->cq))
 		return XEN_VHCA_E_HANDLE;
-	if (s->user_index > VHCA_MAX_24)
+	if (s->user_index > VHCA_MAX_24 || (s->cq && !s->xrcd))
 		return XEN_VHCA_E_ARG;
 	if (!is_power_of_two(s->max_wr) || s->max_wr < 2 || s->max_wr > limits->max_srq_wqes)
 		return XEN_VHCA_E_ARG;
@@ -427,6 +341,26 @@ static enum xen_vhca_status check_qp_queues(const struct xen_vhca_qp_create *q,
 
 #define QP_FLAGS (XEN_VHCA_QP_SIGNAL_ALL | XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL)
 
+/* It is nothing but a way to the domain. */
+static enum xen_vhca_status check_target(const struct xen_vhca_qp_create *q)
+{
+	const struct xen_vhca_qp_create target = { .pd = q->pd, .type = q->type };
+
+	if (!q->pd)
+		return XEN_VHCA_E_HANDLE;
+	return memcmp(q, &target, sizeof(target)) ? XEN_VHCA_E_ARG : OK;
+}
+
+static int is_connected_or_ud(uint32_t type)
+{
+	return type >= XEN_VHCA_QPT_RC && type <= XEN_VHCA_QPT_UD;
+}
+
+static int may_receive(const struct xen_vhca_qp_create *q)
+{
+	return q->recv_cq || q->srq || q->rq_wqe_count || q->flags & XEN_VHCA_QP_RECV_CQ_LABEL;
+}
+
 static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 					    const struct xen_vhca_device_attr *limits)
 {
@@ -436,9 +370,19 @@ static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 
 	if (q->flags & ~QP_FLAGS)
 		return XEN_VHCA_E_RESERVED;
-	if (!q->pd || !q->send_cq || !q->recv_cq || !q->uar)
+	if (q->type == XEN_VHCA_QPT_XRC_TGT)
+		return check_target(q);
+	if (!q->pd || !q->send_cq || !q->uar)
 		return XEN_VHCA_E_HANDLE;
-	if (q->type < XEN_VHCA_QPT_RC || q->type > XEN_VHCA_QPT_UD || q->user_index > VHCA_MAX_24)
+	if (q->type == XEN_VHCA_QPT_XRC_INI) {
+		if (may_receive(q))
+			return XEN_VHCA_E_ARG;
+	} else if (!is_connected_or_ud(q->type)) {
+		return XEN_VHCA_E_ARG;
+	} else if (!q->recv_cq) {
+		return XEN_VHCA_E_HANDLE;
+	}
+	if (q->user_index > VHCA_MAX_24)
 		return XEN_VHCA_E_ARG;
 	status = check_qp_queues(q, limits);
 	if (status)

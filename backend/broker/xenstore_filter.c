@@ -20,8 +20,8 @@
 #define KERNEL "/dev/xen/xenbus" /* where xenstored is in another domain */
 
 /* What a backend says, and takes back: keys of its directory. */
-static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR,
-				    XEN_VHCA_FIELD_FEATURE_BLUEFLAME };
+static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR, XEN_VHCA_FIELD_FEATURE_BLUEFLAME,
+				    XEN_VHCA_FIELD_FEATURE_XRC };
 
 struct message {
 	struct xsd_sockmsg head;

@@ -177,6 +177,24 @@ with_object(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
 	return status;
 }
 
+enum xen_vhca_status cmd_use_domain(struct cmd *cmd, xen_vhca_handle_t handle, int *domain)
+{
+	struct context *ctx;
+
+	pthread_mutex_lock(&cmd->v->lock);
+	ctx = (struct context *)handle_find(&cmd->v->handles, handle, OBJ_CTX);
+	if (ctx && ctx->domain < 0)
+		ctx = NULL;
+	if (ctx)
+		ctx->obj.uses++;
+	pthread_mutex_unlock(&cmd->v->lock);
+	if (!ctx)
+		return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no XRC domain has handle 0x%x", handle);
+	cmd->domain = ctx;
+	*domain = ctx->domain;
+	return XEN_VHCA_OK;
+}
+
 /* Under the lock: the command works in this context from now on. */
 static bool enter(struct cmd *cmd, struct context *ctx)
 {
@@ -473,11 +491,14 @@ static void leave(struct cmd *cmd)
 	pthread_mutex_lock(&v->lock);
 	for (i = 0; i < cmd->n_used; i++)
 		cmd->used[i]->uses--;
+	if (cmd->domain && !--cmd->domain->obj.uses)
+		pthread_cond_broadcast(&v->idle);
 	if (cmd->ctx && !--cmd->ctx->obj.uses)
 		pthread_cond_broadcast(&v->idle);
 	pthread_mutex_unlock(&v->lock);
 	cmd->n_parts = 0;
 	cmd->n_used = 0;
+	cmd->domain = NULL;
 	cmd->ctx = NULL;
 }
 
@@ -529,6 +550,7 @@ void cmd_run(struct cmd *cmd, cmd_fetch *fetch, void *from)
 	cmd->data = NULL;
 	cmd->data_len = 0;
 	cmd->ctx = NULL;
+	cmd->domain = NULL;
 	cmd->n_used = 0;
 	cmd->n_parts = 0;
 	cmd->why[0] = 0;

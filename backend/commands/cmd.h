@@ -39,6 +39,7 @@ struct cmd {
 	struct context *ctx;
 	struct object *used[CMD_MAX_USES];
 	unsigned int n_used;
+	struct context *domain;   /* an XRC domain that the command uses; or NULL */
 	int parts[CMD_MAX_PARTS]; /* descriptors of dma-bufs that the command has made for itself */
 	unsigned int n_parts;
 	char why[96];
@@ -77,6 +78,12 @@ enum xen_vhca_status cmd_hca(struct cmd *cmd, int err, const char *what);
 /* cmd_use - step 1, for one object. All objects of a command have to be of one context. */
 enum xen_vhca_status cmd_use(struct cmd *cmd, xen_vhca_handle_t handle, enum obj_type type,
 			     struct object **obj);
+
+/*
+ * cmd_use_domain - a context that is an XRC domain, which need not be the command's. *domain: by what
+ * hca_ops.xrcd_open() takes it; it is there for as long as the command runs. A command has one at most.
+ */
+enum xen_vhca_status cmd_use_domain(struct cmd *cmd, xen_vhca_handle_t handle, int *domain);
 
 /* cmd_use_umem - cmd_use of the umem of a place that is complete and has length bytes there. */
 enum xen_vhca_status cmd_use_umem(struct cmd *cmd, const struct xen_vhca_umem_addr *place,

@@ -4,7 +4,9 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands/cmd.h"
 #include "vhca/events.h"
@@ -18,19 +20,56 @@ static void copy_name(struct context *ctx, const char name[16])
 		ctx->name[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
 }
 
+/* A domain is an inode to the HCA's driver: that of a pipe, which nothing else is done with. */
+static int make_domain(struct context *ctx)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	close(ends[1]);
+	ctx->domain = ends[0];
+	return 0;
+}
+
+static enum xen_vhca_status open_domain(struct cmd *cmd, struct context *ctx)
+{
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+
+	if (make_domain(ctx))
+		return cmd_refuse(cmd, XEN_VHCA_E_NOMEM, "no descriptor for an XRC domain");
+	status = cmd_hca(cmd, ops->xrcd_open(ctx->hca, ctx->domain, &ctx->xrcd),
+			 "making an XRC domain");
+	if (status)
+		close(ctx->domain);
+	return status;
+}
+
 static enum xen_vhca_status open_on_hca(struct cmd *cmd, struct context *ctx)
 {
 	struct events *events = cmd->v->events;
 	struct hca *hca = cmd->v->hca;
-	int err;
+	enum xen_vhca_status status;
 
-	err = hca->ops->ctx_open(hca, events, &ctx->hca);
-	if (err || !events)
-		return cmd_hca(cmd, err, "opening a context");
-	err = events_watch(events, ctx);
-	if (err)
-		hca->ops->ctx_close(ctx->hca);
-	return cmd_hca(cmd, err, "watching a context for events");
+	status = cmd_hca(cmd, hca->ops->ctx_open(hca, events, &ctx->hca), "opening a context");
+	if (status)
+		return status;
+	if (cmd->req.u.ctx_open.flags & XEN_VHCA_CTX_XRCD)
+		status = open_domain(cmd, ctx);
+	if (status)
+		goto err_close;
+	if (!events)
+		return XEN_VHCA_OK;
+	status = cmd_hca(cmd, events_watch(events, ctx), "watching a context for events");
+	if (!status)
+		return XEN_VHCA_OK;
+
+	if (ctx->domain >= 0)
+		close(ctx->domain);
+err_close:
+	hca->ops->ctx_close(ctx->hca);
+	return status;
 }
 
 enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
@@ -43,6 +82,8 @@ enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 
 	if (kernel && !cmd->v->kernel)
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "the guest's kernel: kernel=off");
+	if (a->flags & XEN_VHCA_CTX_XRCD && !cmd->v->hca->xrc)
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "an HCA without XRC");
 	status = cmd_new(cmd, OBJ_CTX, sizeof(*ctx), &obj);
 	if (status)
 		return status;
@@ -51,6 +92,7 @@ enum xen_vhca_status cmd_ctx_open(struct cmd *cmd)
 	LIST_INIT(&ctx->objects);
 	ctx->pid = a->pid;
 	ctx->kernel = kernel;
+	ctx->domain = -1;
 	copy_name(ctx, a->name);
 	status = open_on_hca(cmd, ctx);
 	if (status) {

@@ -34,7 +34,23 @@ static enum xen_vhca_status use_cq(struct cmd *cmd, uint32_t name, bool is_label
 	return cmd_use(cmd, handle, OBJ_CQ, obj);
 }
 
-/* The objects: PD, CQs, SRQ, UAR, all of one context, which is the PD's. */
+/* A target has nothing but the XRC domain, in whose context it is. */
+static enum xen_vhca_status find_target(struct cmd *cmd, struct hca_qp_attr *attr)
+{
+	const xen_vhca_handle_t handle = cmd->req.u.qp_create.pd;
+	enum xen_vhca_status status;
+	struct object *obj;
+
+	status = cmd_use(cmd, handle, OBJ_CTX, &obj);
+	if (status)
+		return status;
+	if (((struct context *)obj)->domain < 0)
+		return cmd_refuse(cmd, XEN_VHCA_E_HANDLE, "no XRC domain has handle 0x%x", handle);
+	attr->xrcd = ((struct context *)obj)->xrcd;
+	return XEN_VHCA_OK;
+}
+
+/* The objects: PD, CQs, SRQ, UAR, all of one context, which is the PD's. An XRC QP that sends has no receives. */
 static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *attr)
 {
 	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
@@ -55,7 +71,8 @@ static enum xen_vhca_status find_objects(struct cmd *cmd, struct hca_qp_attr *at
 	unsigned int i;
 
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		if (wanted[i].type == OBJ_SRQ && !attr->has_srq)
+		if ((wanted[i].type == OBJ_SRQ && !attr->has_srq) ||
+		    (wanted[i].id == &attr->recv_cq && a->type == XEN_VHCA_QPT_XRC_INI))
 			continue;
 		if (wanted[i].label)
 			status = use_cq(cmd, wanted[i].handle, a->flags & wanted[i].label, &obj);
@@ -86,12 +103,23 @@ static enum xen_vhca_status find_memory(struct cmd *cmd, struct hca_qp_attr *att
 	return cmd_use_queue(cmd, &a->dbr, 8, &attr->dbr);
 }
 
+static enum xen_vhca_status find_parts(struct cmd *cmd, struct hca_qp_attr *attr)
+{
+	enum xen_vhca_status status;
+
+	if (attr->type == XEN_VHCA_QPT_XRC_TGT)
+		return find_target(cmd, attr);
+	status = find_objects(cmd, attr);
+	return status ?: find_memory(cmd, attr);
+}
+
 enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 {
 	const struct xen_vhca_qp_create *a = &cmd->req.u.qp_create;
 	const struct hca_ops *ops = cmd->v->hca->ops;
 	struct hca_qp_attr attr = {
 		.buf.dmabuf = -1,
+		.dbr.dmabuf = -1,
 		.has_srq = a->srq,
 		.signal_all = a->flags & XEN_VHCA_QP_SIGNAL_ALL,
 		.type = a->type,
@@ -110,16 +138,15 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 	struct object *obj;
 	struct hca_obj qp;
 
+	if (a->type >= XEN_VHCA_QPT_XRC_INI && !cmd->v->hca->xrc)
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "an HCA without XRC");
 	if (!qp_limits_allow(&limits, a->type))
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "a UD QP: ud=0");
 	if (!qp_limits_queues(&limits, a))
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG,
 				  "queues of %u blocks and %u WQEs: max-qp-wr=%llu",
 				  a->sq_wqe_count, a->rq_wqe_count, (unsigned long long)limits.wr);
-	status = find_objects(cmd, &attr);
-	if (status)
-		return status;
-	status = find_memory(cmd, &attr);
+	status = find_parts(cmd, &attr);
 	if (status)
 		return status;
 	status = cmd_new(cmd, OBJ_QP, sizeof(struct qp), &obj);

@@ -4,7 +4,7 @@
  * xenstore directory, defaults, and what can be served at most.
  *
  *   key             default   limits
- *   max-ctx             128   contexts: guest processes that have the device open
+ *   max-ctx             128   contexts: guest processes that have the device open, XRC domains
  *   max-uar             512   doorbell pages in use
  *   max-pd             1024   protection domains
  *   max-umem          32768   umems, those of inline registrations included

@@ -76,6 +76,25 @@ static inline void use_labels(struct xen_vhca_req *req, unsigned int how)
 	req->u.qp_create.send_cq = how >> 3 & 3;
 }
 
+/* An XRC domain, an SRQ of one, a QP that sends to one, or its target. Before handles are placed. */
+static inline void use_xrc(struct xen_vhca_req *req, bool target)
+{
+	struct xen_vhca_qp_create *q = &req->u.qp_create;
+
+	if (req->op == XEN_VHCA_OP_CTX_OPEN)
+		req->u.ctx_open.flags = XEN_VHCA_CTX_XRCD;
+	if (req->op == XEN_VHCA_OP_SRQ_CREATE)
+		req->u.srq_create.xrcd = req->u.srq_create.cq = 7;
+	if (req->op != XEN_VHCA_OP_QP_CREATE)
+		return;
+	if (target) {
+		*q = (struct xen_vhca_qp_create){ .pd = 7, .type = XEN_VHCA_QPT_XRC_TGT };
+		return;
+	}
+	q->type = XEN_VHCA_QPT_XRC_INI;
+	q->recv_cq = q->rq_wqe_count = q->rq_wqe_shift = q->max_recv_wr = 0;
+}
+
 /* Some bytes of a good request changed, and it may be posted; or all of it is made up. */
 static inline void next_request(struct input *in, struct xen_vhca_req *req,
 				const xen_vhca_handle_t recent[RECENT])
@@ -92,6 +111,8 @@ static inline void next_request(struct input *in, struct xen_vhca_req *req,
 		req->flags = XEN_VHCA_REQ_POSTED;
 	else if (how & 0x20)
 		req->flags = XEN_VHCA_REQ_UNORDERED;
+	if (how & 0x10)
+		use_xrc(req, how & 0x20);
 	place_handles(in, req, recent);
 	if (how & 0x40)
 		use_labels(req, how);

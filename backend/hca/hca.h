@@ -62,11 +62,14 @@ struct hca_srq_attr {
 	uint32_t pd;
 	uint32_t wqes, max_sge, limit;
 	struct hca_place buf, dbr;
+	bool xrc;                      /* then these, too: */
+	uint32_t xrcd, cq, user_index; /* xrcd: of xrcd_open() */
 };
 
 struct hca_qp_attr {
 	uint64_t user;
-	uint32_t pd, send_cq, recv_cq, srq; /* ids */
+	uint32_t pd, send_cq, recv_cq, srq; /* ids, of those that its type has; */
+	uint32_t xrcd;                      /* an XRC target has this one alone */
 	bool has_srq, signal_all;
 	uint32_t type; /* enum xen_vhca_qp_type */
 	uint32_t user_index, uar_index;
@@ -137,6 +140,12 @@ struct hca_ops {
 	int (*cq_resize)(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
 			 const struct hca_place *buf);
 	int (*cq_destroy)(struct hca_ctx *ctx, uint32_t cq);
+	/*
+	 * The XRC domain of an inode, in this context. Who opens it first makes it; it is there until the last
+	 * context has closed it. domain: a descriptor, which need not stay open.
+	 */
+	int (*xrcd_open)(struct hca_ctx *ctx, int domain, uint32_t *xrcd);
+	int (*xrcd_close)(struct hca_ctx *ctx, uint32_t xrcd);
 	int (*srq_create)(struct hca_ctx *ctx, const struct hca_srq_attr *attr,
 			  struct hca_obj *srq);
 	int (*srq_modify)(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);
@@ -157,6 +166,7 @@ struct hca {
 	const struct hca_ops *ops;
 	bool dmabufs;       /* it registers memory that is in dma-bufs */
 	bool queue_dmabufs; /* it makes queues there, too */
+	bool xrc;           /* it has XRC */
 };
 
 /*

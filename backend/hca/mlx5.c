@@ -129,6 +129,13 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 	return 0;
 }
 
+static bool has_xrc(int fd)
+{
+	struct ib_uverbs_ex_query_device_resp r;
+
+	return !query_device_ex(fd, &r) && r.base.device_cap_flags & IB_UVERBS_DEVICE_XRC;
+}
+
 /* mlx5 registers dma-bufs by on-demand paging, although nothing of them is ever paged. */
 static bool has_dmabufs(int fd)
 {
@@ -451,6 +458,7 @@ static const struct hca_ops mlx5_ops = {
 	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
 	.cq_create = mlx5_cq_create, .cq_modify = mlx5_cq_modify, .cq_resize = mlx5_cq_resize,
 	.cq_destroy = mlx5_cq_destroy,
+	.xrcd_open = mlx5_xrcd_open, .xrcd_close = mlx5_xrcd_close,
 	.srq_create = mlx5_srq_create, .srq_modify = mlx5_srq_modify, .srq_query = mlx5_srq_query,
 	.srq_destroy = mlx5_srq_destroy,
 	.qp_create = mlx5_qp_create, .qp_modify = mlx5_qp_modify, .qp_query = mlx5_qp_query,
@@ -499,6 +507,7 @@ static int mlx5_open(const char *name, unsigned int port, uint32_t spread, struc
 	m->info = info.driver;
 	m->hca.dmabufs = has_dmabufs(m->queries);
 	m->hca.queue_dmabufs = mlx5_has_queue_dmabufs(m->queries);
+	m->hca.xrc = has_xrc(m->queries);
 	m->vectors = info.vectors ?: 1;
 	m->vector = spread % m->vectors;
 	m->events = uverbs_open_events(m->queries, RDMA_DRIVER_MLX5);

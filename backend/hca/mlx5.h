@@ -58,6 +58,8 @@ int mlx5_cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t pe
 int mlx5_cq_resize(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
 		   const struct hca_place *buf);
 int mlx5_cq_destroy(struct hca_ctx *ctx, uint32_t cq);
+int mlx5_xrcd_open(struct hca_ctx *ctx, int domain, uint32_t *xrcd);
+int mlx5_xrcd_close(struct hca_ctx *ctx, uint32_t xrcd);
 int mlx5_srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq);
 int mlx5_srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit);
 int mlx5_srq_query(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr);
@@ -80,7 +82,7 @@ int mlx5_cq_create_ioctl(int fd, const struct hca_cq_attr *attr,
 			 const struct ib_uverbs_create_cq *core,
 			 const struct mlx5_ib_create_cq *driver, struct hca_obj *cq);
 int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
-			   const struct ib_uverbs_create_srq *core,
+			   const struct ib_uverbs_create_xsrq *core,
 			   const struct mlx5_ib_create_srq *driver, struct hca_obj *srq);
 int mlx5_qp_create_dmabuf(int fd, const struct hca_qp_attr *attr,
 			  const struct ib_uverbs_create_qp *core,

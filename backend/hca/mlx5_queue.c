@@ -3,8 +3,10 @@
  * mlx5_queue.c - CQs, SRQs and QPs of ConnectX HCAs, on memory of the guest: see mlx5.c.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
 #include "hca/mlx5.h"
@@ -89,27 +91,51 @@ int mlx5_cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_DESTROY_CQ, MSG_CORE(req), MSG_CORE(rsp));
 }
 
-/* Shared receive queues */
+/* XRC domains, shared receive queues */
+
+int mlx5_xrcd_open(struct hca_ctx *ctx, int domain, uint32_t *xrcd)
+{
+	struct ib_uverbs_open_xrcd req = { .fd = domain, .oflags = O_CREAT };
+	struct ib_uverbs_open_xrcd_resp rsp;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_OPEN_XRCD, MSG_CORE(req), MSG_CORE(rsp));
+	*xrcd = rsp.xrcd_handle;
+	return err;
+}
+
+int mlx5_xrcd_close(struct hca_ctx *ctx, uint32_t xrcd)
+{
+	struct ib_uverbs_close_xrcd req = { .xrcd_handle = xrcd };
+
+	return uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CLOSE_XRCD, MSG_CORE(req), NULL);
+}
 
 int mlx5_srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
 {
 	/* As for CQs: the kernel takes the next power of two above max_wr. */
-	struct ib_uverbs_create_srq req = {
+	struct ib_uverbs_create_xsrq req = {
 		.user_handle = attr->user,
+		.srq_type = attr->xrc ? IB_UVERBS_SRQT_XRC : IB_UVERBS_SRQT_BASIC,
 		.pd_handle = attr->pd,
 		.max_wr = attr->wqes - 1,
 		.max_sge = attr->max_sge,
 		.srq_limit = attr->limit,
+		.xrcd_handle = attr->xrcd,
+		.cq_handle = attr->cq,
 	};
-	struct mlx5_ib_create_srq driver = { .buf_addr = attr->buf.addr,
-					     .db_addr = attr->dbr.addr };
+	struct mlx5_ib_create_srq driver = {
+		.buf_addr = attr->buf.addr,
+		.db_addr = attr->dbr.addr,
+		.uidx = attr->user_index,
+	};
 	struct ib_uverbs_create_srq_resp rsp;
 	struct mlx5_ib_create_srq_resp result;
 	int err;
 
 	if (in_dmabuf(&attr->buf, &attr->dbr))
 		return mlx5_srq_create_dmabuf(fd_of(ctx), attr, &req, &driver, srq);
-	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_SRQ, MSG(req, driver),
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_XSRQ, MSG(req, driver),
 			   MSG(rsp, result));
 	if (err)
 		return err;
@@ -160,7 +186,7 @@ int mlx5_qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct h
 {
 	struct ib_uverbs_create_qp req = {
 		.user_handle = attr->user,
-		.pd_handle = attr->pd,
+		.pd_handle = attr->type == XEN_VHCA_QPT_XRC_TGT ? attr->xrcd : attr->pd,
 		.send_cq_handle = attr->send_cq,
 		.recv_cq_handle = attr->recv_cq,
 		.srq_handle = attr->srq,

@@ -120,7 +120,7 @@ int mlx5_cq_create_ioctl(int fd, const struct hca_cq_attr *attr,
 }
 
 int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
-			   const struct ib_uverbs_create_srq *core,
+			   const struct ib_uverbs_create_xsrq *core,
 			   const struct mlx5_ib_create_srq *driver, struct hca_obj *srq)
 {
 	struct mlx5_ib_create_srq_resp result = { 0 };
@@ -130,7 +130,7 @@ int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 
 	put_object(&a, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0);
 	put_object(&a, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, core->pd_handle);
-	put(&a, UVERBS_ATTR_CREATE_SRQ_TYPE, 8, IB_UVERBS_SRQT_BASIC);
+	put(&a, UVERBS_ATTR_CREATE_SRQ_TYPE, 8, core->srq_type);
 	put(&a, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, sizeof(core->user_handle), core->user_handle);
 	put(&a, UVERBS_ATTR_CREATE_SRQ_MAX_WR, sizeof(core->max_wr), core->max_wr);
 	put(&a, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, sizeof(core->max_sge), core->max_sge);
@@ -141,6 +141,10 @@ int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 	put_pointer(&a, UVERBS_ATTR_UHW_OUT, sizeof(result), &result);
 	put_place(&a, CREATE_SRQ_BUF, &attr->buf, &a.buf);
 	put_place(&a, CREATE_SRQ_DBR, &attr->dbr, &a.dbr);
+	if (attr->xrc) {
+		put_object(&a, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, core->xrcd_handle);
+		put_object(&a, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, core->cq_handle);
+	}
 	err = call(fd, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, &a);
 	*srq = (struct hca_obj){ .id = a.arg[0].data, .number = result.srqn };
 	return err;
@@ -165,7 +169,8 @@ int mlx5_qp_create_dmabuf(int fd, const struct hca_qp_attr *attr,
 	put_object(&a, UVERBS_ATTR_CREATE_QP_HANDLE, 0);
 	put_object(&a, UVERBS_ATTR_CREATE_QP_PD_HANDLE, core->pd_handle);
 	put_object(&a, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, core->send_cq_handle);
-	put_object(&a, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, core->recv_cq_handle);
+	if (attr->type != XEN_VHCA_QPT_XRC_INI)
+		put_object(&a, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, core->recv_cq_handle);
 	if (core->is_srq)
 		put_object(&a, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, core->srq_handle);
 	put(&a, UVERBS_ATTR_CREATE_QP_USER_HANDLE, sizeof(core->user_handle), core->user_handle);

@@ -231,6 +231,95 @@ static void labels(void)
 	fixture_fini(&fix);
 }
 
+static enum xen_vhca_status make_target(struct fixture *fix, xen_vhca_handle_t domain)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_QP_CREATE };
+
+	req.u.qp_create.pd = domain;
+	req.u.qp_create.type = XEN_VHCA_QPT_XRC_TGT;
+	return fixture_do(fix, &req);
+}
+
+/* An XRC domain: SRQs of two processes, targets, QPs that send; what is refused, and what outlives what. */
+static void xrc(void)
+{
+	struct xen_vhca_req open = { .op = XEN_VHCA_OP_CTX_OPEN }, srq, qp;
+	xen_vhca_handle_t domain, other, first, target;
+	struct fixture_process p, q;
+	struct fixture fix;
+	unsigned int live;
+	uint64_t inode;
+
+	fixture_init(&fix, false, NULL);
+	fixture_events(&fix);
+	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
+	open.u.ctx_open.flags = XEN_VHCA_CTX_XRCD;
+	fix.fake.hca.xrc = false;
+	CHECK(fixture_do(&fix, &open) == XEN_VHCA_E_UNSUPPORTED);
+	CHECK(make_target(&fix, p.ctx) == XEN_VHCA_E_UNSUPPORTED);
+	fix.fake.hca.xrc = true;
+	live = fix.fake.live;
+	fix.fake.fail_in = 2; /* the first is the context */
+	CHECK(fixture_do(&fix, &open) == XEN_VHCA_E_NOMEM && fix.fake.live == live);
+	CHECK(!fixture_do(&fix, &open));
+	domain = fix.handle;
+	inode = fix.fake.domain;
+	CHECK(!fixture_do(&fix, &open) && fix.fake.domain != inode);
+	other = fix.handle;
+
+	srq = example_request(XEN_VHCA_OP_SRQ_CREATE);
+	srq.u.srq_create.pd = p.pd;
+	srq.u.srq_create.buf.umem = srq.u.srq_create.dbr.umem = p.umem;
+	srq.u.srq_create.cq = q.cq;
+	srq.u.srq_create.xrcd = domain;
+	CHECK(fixture_do(&fix, &srq) == XEN_VHCA_E_CONTEXT);
+	srq.u.srq_create.cq = p.cq;
+	srq.u.srq_create.xrcd = p.ctx;
+	CHECK(fixture_do(&fix, &srq) == XEN_VHCA_E_HANDLE);
+	srq.u.srq_create.xrcd = ~0u;
+	CHECK(fixture_do(&fix, &srq) == XEN_VHCA_E_HANDLE);
+	srq.u.srq_create.xrcd = domain;
+	live = fix.fake.live;
+	fix.fake.fail_in = 1;
+	CHECK(fixture_do(&fix, &srq) == XEN_VHCA_E_NOMEM);
+	fix.fake.fail_in = 2;
+	CHECK(fixture_do(&fix, &srq) == XEN_VHCA_E_NOMEM && fix.fake.live == live);
+	CHECK(!fixture_do(&fix, &srq) && fix.fake.domain == inode && fix.fake.live == live + 2);
+	first = fix.handle;
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_CQ_DESTROY, p.cq) == XEN_VHCA_E_BUSY);
+	srq.u.srq_create.pd = q.pd;
+	srq.u.srq_create.buf.umem = srq.u.srq_create.dbr.umem = q.umem;
+	srq.u.srq_create.cq = q.cq;
+	CHECK(!fixture_do(&fix, &srq) && fix.fake.domain == inode);
+
+	CHECK(make_target(&fix, p.ctx) == XEN_VHCA_E_HANDLE);
+	CHECK(make_target(&fix, ~0u) == XEN_VHCA_E_HANDLE);
+	CHECK(!make_target(&fix, domain));
+	target = fix.handle;
+	CHECK(!make_target(&fix, other));
+	qp = example_request(XEN_VHCA_OP_QP_CREATE);
+	qp.u.qp_create.type = XEN_VHCA_QPT_XRC_INI;
+	qp.u.qp_create.pd = p.pd;
+	qp.u.qp_create.uar = p.uar;
+	qp.u.qp_create.send_cq = p.cq;
+	qp.u.qp_create.recv_cq = 0;
+	qp.u.qp_create.rq_wqe_count = qp.u.qp_create.rq_wqe_shift = 0;
+	qp.u.qp_create.max_recv_wr = 0;
+	qp.u.qp_create.buf.umem = qp.u.qp_create.dbr.umem = p.umem;
+	CHECK(!fixture_do(&fix, &qp));
+
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_QP_DESTROY, target));
+	CHECK(!make_target(&fix, domain));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, domain));
+	CHECK(make_target(&fix, domain) == XEN_VHCA_E_HANDLE);
+	CHECK(fixture_do(&fix, &srq) == XEN_VHCA_E_HANDLE);
+	live = fix.fake.live;
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_SRQ_DESTROY, first) && fix.fake.live == live - 2);
+	fixture_close_all(&fix);
+	CHECK(fixture_is_empty(&fix));
+	fixture_fini(&fix);
+}
+
 /* A handle does not come back soon. */
 static void generations(void)
 {
@@ -529,6 +618,7 @@ int main(void)
 	in_use();
 	handles();
 	labels();
+	xrc();
 	generations();
 	counters();
 	limits();

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hca/gsi.h"
 #include "util/clock.h"
@@ -257,6 +258,8 @@ void vhca_destroy_context(struct vhca *v, struct context *ctx)
 	handle_release(&v->handles, ctx->obj.handle);
 	quota_give(&v->quota.objects[OBJ_CTX], 1);
 	pthread_mutex_unlock(&v->lock);
+	if (ctx->domain >= 0)
+		close(ctx->domain);
 	free(ctx);
 }
 

@@ -42,6 +42,8 @@ struct context {
 	unsigned int streak;                        /* of the thread of events, see events.c */
 	struct cq_label labels[XEN_VHCA_CQ_LABELS]; /* the newest; under the lock, as */
 	unsigned int next_label;                    /* the place of the next one */
+	int domain;    /* of an XRC domain: by which other contexts open it; else -1 */
+	uint32_t xrcd; /* the domain in its own */
 	LIST_ENTRY(context) link;
 };
 
@@ -69,6 +71,12 @@ struct cq {
 	uint32_t event_bit; /* or XEN_VHCA_NO_EVENT */
 	uint32_t cqes, cqe_size;
 	struct watch watch;
+};
+
+struct srq {
+	struct object obj;
+	bool xrc;
+	uint32_t xrcd; /* the domain, which it has open for itself */
 };
 
 /* A QP that is in a multicast group. */

@@ -195,6 +195,7 @@ static void offer(struct worker *w)
 	char path[XB_PATH_MAX];
 
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, "%d", has_blueflame(w));
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_XRC, "%d", w->hca->xrc);
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
 	xb_set_state(w->xs, w->path, XB_INIT_WAIT);

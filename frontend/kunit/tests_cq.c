@@ -62,6 +62,7 @@ static void test_cq_with_qp(struct kunit *test)
 	const struct xen_vhca_req *made = &fixture->backend.newest[XEN_VHCA_OP_CQ_CREATE];
 	u32 *cqs = &fixture->backend.requests[XEN_VHCA_OP_CQ_CREATE];
 	struct xenib_cq *a = make_cq(test), *b = make_cq(test), *c = make_cq(test);
+	struct xenib_cq *d = make_cq(test);
 
 	/* One CQ, once. */
 	KUNIT_EXPECT_EQ(test, exec_qp(test, a, a), 0);
@@ -88,9 +89,18 @@ static void test_cq_with_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xenib_cq_make(c), 0);
 	KUNIT_EXPECT_EQ(test, *cqs, 3);
 	KUNIT_EXPECT_FALSE(test, xenib_cq_drop(c));
+
+	/* Of a QP that receives nothing. */
+	KUNIT_EXPECT_EQ(test, exec_qp(test, d, NULL), 0);
+	KUNIT_EXPECT_EQ(test, qp->u.qp_create.flags, XEN_VHCA_QP_SEND_CQ_LABEL);
+	KUNIT_EXPECT_EQ(test, qp->u.qp_create.recv_cq, 0);
+	KUNIT_EXPECT_NE(test, d->handle, 0);
+	KUNIT_EXPECT_EQ(test, exec_qp(test, d, NULL), 0);
+	KUNIT_EXPECT_EQ(test, qp->u.qp_create.send_cq, d->handle);
 	end_cq(test, a);
 	end_cq(test, b);
 	end_cq(test, c);
+	end_cq(test, d);
 }
 
 /* Of a backend that knows labels, and no posted requests. */

@@ -76,7 +76,7 @@ static union made expected_srq(const union bytes *sent)
 {
 	return (union made){ .srq = { .buf_addr = sent->srq.buf_addr,
 				      .db_addr = sent->srq.db_addr,
-				      .uidx = 0xffffff } };
+				      .uidx = sent->srq.uidx } };
 }
 
 static int ask_qp(struct xenib_dev *dev, struct ib_udata *udata, union made *made)

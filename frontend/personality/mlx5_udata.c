@@ -129,7 +129,7 @@ int xenib_mlx5_resize_cq_req(struct xenib_dev *dev, struct ib_udata *udata, u32 
 	return 0;
 }
 
-/* In CQEs of a basic SRQ stands the user index of the QP, so libmlx5 gives it none. */
+/* In CQEs of a basic SRQ stands the user index of the QP, so libmlx5 gives one to those for XRC alone. */
 int xenib_mlx5_srq_req(struct xenib_dev *dev, struct ib_udata *udata,
 		       struct xenib_create_srq_req *req)
 {
@@ -147,7 +147,7 @@ int xenib_mlx5_srq_req(struct xenib_dev *dev, struct ib_udata *udata,
 	*req = (struct xenib_create_srq_req){
 		.buf_addr = from.buf_addr,
 		.db_addr = from.db_addr,
-		.uidx = VHCA_MAX_24,
+		.uidx = from.uidx,
 	};
 	return 0;
 }

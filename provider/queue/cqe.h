@@ -98,6 +98,10 @@ static __always_inline struct xenib_qp_queues *xenib_cqe_qp(struct xenib_cq_queu
 	qp = xenib_qp_table_find(cq->qps, uidx);
 	if (unlikely(!qp || (qp->sq.cq != cq && qp->rq.cq != cq)))
 		return NULL;
+	if (unlikely(qp->many)) {
+		qp->sq.qpn = be32_to_cpu(READ_ONCE(cqe->opcode_qpn)) & 0xffffff;
+		return qp;
+	}
 
 	cq->recent = qp;
 	return qp;

@@ -43,6 +43,12 @@ struct xenib_ctrl_seg {
 #define XENIB_CTRL_SMALL_FENCE BIT(5) /* waits for UMRs before it */
 #define XENIB_CTRL_FENCE (4u << 5)    /* and for reads and atomics */
 
+/* Of a QP that sends to an XRC domain: for which of its SRQs */
+struct xenib_xrc_seg {
+	__be32 srqn;
+	__be32 reserved[3];
+};
+
 struct xenib_raddr_seg {
 	__be64 addr;
 	__be32 rkey;

@@ -108,6 +108,7 @@ struct xenib_qp_queues {
 	struct xenib_rq rq;
 	__be32 *dbrec;
 	struct xenib_sent nothing_sent; /* for a QP without a send queue */
+	bool many; /* it stands for QPs that receive into an XRC SRQ: each CQE says for which */
 };
 
 struct xenib_cq_queue {

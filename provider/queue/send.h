@@ -83,6 +83,18 @@ static __always_inline void *xenib_wrap(const struct xenib_sq *sq, void *seg)
 	return unlikely(seg == sq->end) ? sq->start : seg;
 }
 
+/* Of the XRC SRQ that a WQE is for: always in the WQE's first block, before all else. */
+static __always_inline void xenib_put_srqn(struct xenib_xrc_seg *seg, u32 srqn)
+{
+	*seg = (struct xenib_xrc_seg){ .srqn = cpu_to_be32(srqn) };
+}
+
+static __always_inline void xenib_skip_srqn(struct xenib_wqe *wqe)
+{
+	wqe->seg = (struct xenib_xrc_seg *)wqe->seg + 1;
+	wqe->ds++;
+}
+
 static __always_inline void xenib_put_remote(struct xenib_wqe *wqe, u64 addr, u32 rkey)
 {
 	struct xenib_raddr_seg *seg = wqe->seg;

@@ -7,6 +7,7 @@
  *   SEND           control 16, UD: address vector 48   then data segments of 16,
  *   RDMA           control 16, remote address 16       or inline data: 4 and the data
  *   atomic         control 16, remote address 16, operands 16, data segments
+ *   XRC            control 16, SRQ 16, and as above
  *   bind, local    control 16, UMR control 48, key context 64, translation 64
  *   invalidation
  *
@@ -33,6 +34,8 @@ static u32 header_size(u32 type, bool for_inline)
 	switch (type) {
 	case IB_UVERBS_QPT_RC:
 		return XENIB_SEG_SIZE + (for_inline ? 1 : 2) * XENIB_SEG_SIZE;
+	case IB_UVERBS_QPT_XRC_INI:
+		return 2 * XENIB_SEG_SIZE + (for_inline ? 1 : 2) * XENIB_SEG_SIZE;
 	case IB_UVERBS_QPT_UC:
 		return XENIB_SEG_SIZE + XENIB_SEG_SIZE;
 	default:

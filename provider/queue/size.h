@@ -42,7 +42,7 @@ static inline u32 xenib_round_up_pow2(u32 n)
 
 /**
  * xenib_size_qp() - the smallest queues for what is asked for.
- * @type: RC, UC or UD of enum ib_uverbs_qp_type
+ * @type: RC, UC, UD or XRC_INI of enum ib_uverbs_qp_type
  * @may_bind: memory windows will be bound, or keys invalidated
  *
  * Return: false if a WQE or a queue would be larger than the limits.

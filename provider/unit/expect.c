@@ -40,6 +40,12 @@ void expect_control(struct expect *e, uint32_t index, uint8_t opcode, uint8_t bi
 	put(e, imm, 4);
 }
 
+void expect_srqn(struct expect *e, uint32_t srqn)
+{
+	put_be(e, srqn, 4);
+	put_be(e, 0, 12);
+}
+
 void expect_remote(struct expect *e, uint64_t addr, uint32_t rkey)
 {
 	put_be(e, addr, 8);

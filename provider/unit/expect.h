@@ -25,6 +25,7 @@ struct expect {
  */
 void expect_control(struct expect *e, uint32_t index, uint8_t opcode, uint8_t bits,
 		    const uint8_t imm[4]);
+void expect_srqn(struct expect *e, uint32_t srqn);
 void expect_remote(struct expect *e, uint64_t addr, uint32_t rkey);
 void expect_atomic(struct expect *e, uint64_t swap_add, uint64_t compare);
 void expect_address(struct expect *e, const struct ibv_ah_attr *attr, uint8_t rate_code,

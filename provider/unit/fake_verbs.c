@@ -502,6 +502,63 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 	return 0;
 }
 
+int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
+			  struct ibv_srq_init_attr_ex *attr, struct ibv_create_xsrq *cmd,
+			  size_t cmd_size, struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
+{
+	struct xenib_ucreate_xsrq *req = (void *)cmd;
+	int err;
+
+	(void)resp;
+	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(struct xenib_ucreate_xsrq_resp));
+	CHECK(attr->srq_type == IBV_SRQT_XRC && attr->xrcd && attr->cq);
+	err = fake_make(&srq->srq.handle);
+	if (err)
+		return err;
+	memset(&fake.last, 0, sizeof(fake.last));
+	fake.last.buf = req->buf_addr;
+	fake.last.db = req->db_addr;
+	fake.last.uidx = req->uidx;
+	fake.last.max_wr = attr->attr.max_wr;
+	fake.last.max_sge = attr->attr.max_sge;
+	srq->srq.context = context;
+	srq->srq.pd = attr->pd;
+	srq->srq_type = attr->srq_type;
+	srq->srq_num = FAKE_SRQN;
+	return 0;
+}
+
+int ibv_cmd_open_xrcd(struct ibv_context *context, struct verbs_xrcd *xrcd, int size,
+		      struct ibv_xrcd_init_attr *attr, struct ibv_open_xrcd *cmd, size_t cmd_size,
+		      struct ib_uverbs_open_xrcd_resp *resp, size_t resp_size)
+{
+	(void)attr;
+	(void)cmd;
+	(void)resp;
+	REQUIRE(size == sizeof(*xrcd) && cmd_size == sizeof(*cmd) && resp_size == sizeof(*resp));
+	xrcd->xrcd.context = context;
+	return fake_make(&xrcd->handle);
+}
+
+int ibv_cmd_close_xrcd(struct verbs_xrcd *xrcd)
+{
+	(void)xrcd;
+	return unmake();
+}
+
+int ibv_cmd_open_qp(struct ibv_context *context, struct verbs_qp *qp, int size,
+		    struct ibv_qp_open_attr *attr, struct ibv_open_qp *cmd, size_t cmd_size,
+		    struct ib_uverbs_create_qp_resp *resp, size_t resp_size)
+{
+	(void)cmd;
+	(void)resp;
+	REQUIRE(size == sizeof(*qp) && cmd_size == sizeof(*cmd) && resp_size == sizeof(*resp));
+	qp->qp.context = context;
+	qp->qp.qp_num = attr->qp_num;
+	qp->qp.qp_type = attr->qp_type;
+	return fake_make(&qp->qp.handle);
+}
+
 int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
 		       struct ibv_modify_srq *cmd, size_t cmd_size)
 {

@@ -363,7 +363,7 @@ static void not_offered(void)
 		.attr = { .max_wr = 1 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
 		.pd = pd,
-		.srq_type = IBV_SRQT_XRC,
+		.srq_type = IBV_SRQT_TM,
 	};
 
 	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EOPNOTSUPP);
@@ -392,6 +392,11 @@ static void not_offered(void)
 	CHECK(!xenib_create_cq_ex(context, &cq_attr) && errno == EOPNOTSUPP);
 
 	CHECK(!xenib_create_srq_ex(context, &srq) && errno == EOPNOTSUPP);
+	srq.srq_type = IBV_SRQT_BASIC;
+	srq.comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
+	CHECK(!xenib_create_srq_ex(context, &srq) && errno == EOPNOTSUPP);
+	srq.srq_type = IBV_SRQT_XRC;
+	CHECK(!xenib_create_srq_ex(context, &srq) && errno == EINVAL);
 	srq.comp_mask = 0;
 	CHECK(!xenib_create_srq_ex(context, &srq) && errno == EINVAL);
 	CHECK(!xenib_destroy_cq(cq));

@@ -395,6 +395,88 @@ static void foreign_cqe(void)
 	fixture_down(&fix);
 }
 
+static struct ibv_srq *make_xrc_srq(struct fixture *fix)
+{
+	struct ibv_xrcd_init_attr domain = { .fd = -1 };
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 7, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.pd = fix->pd,
+		.srq_type = IBV_SRQT_XRC,
+		.xrcd = xenib_open_xrcd(fix->context, &domain),
+		.cq = fix->cq,
+	};
+	struct ibv_srq *srq = xenib_create_srq_ex(fix->context, &attr);
+
+	REQUIRE(attr.xrcd && srq);
+	CHECK(!xenib_close_xrcd(attr.xrcd));
+	return srq;
+}
+
+static void post_to_srq(struct ibv_srq *srq, uint64_t wr_id)
+{
+	struct ibv_sge sge = { 0x1000, 64, 1 };
+	struct ibv_recv_wr recv = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	CHECK(!xenib_post_srq_recv(srq, &recv, &bad));
+}
+
+/* Completions of an XRC SRQ, each by another QP, which it names; beside a QP's own. The rest goes with the SRQ. */
+static void xrc_arrivals(bool ex)
+{
+	struct fake_cqe cqe = { .opcode = 2, .bytes = 64 };
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_srq *srq;
+	struct ibv_wc wc;
+	struct fixture fix;
+	uint32_t i;
+
+	fixture_up(&fix, 0);
+	srq = make_xrc_srq(&fix);
+	for (i = 0; i < 20; i++) {
+		post_to_srq(srq, 100 + i);
+		cqe.uidx = to_xsrq(srq)->arrivals->uidx;
+		cqe.wqe = i % 8;
+		cqe.qpn = 0x10 + i;
+		fake_hca_complete(&fix.hca, &cqe);
+		if (ex) {
+			CHECK(!ibv_start_poll(fix.ex, &attr) && fix.ex->wr_id == 100 + i);
+			CHECK(ibv_wc_read_qp_num(fix.ex) == 0x10 + i);
+			ibv_end_poll(fix.ex);
+		} else {
+			CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && wc.wr_id == 100 + i);
+			CHECK(wc.qp_num == 0x10 + i && wc.opcode == IBV_WC_RECV);
+		}
+		if (i % 3)
+			continue;
+		post(fix.qp[0], i, 0);
+		complete(&fix, fix.qp[0], i / 3, &wants[0]);
+		to_xqp(fix.qp[0])->q.rq.tail++;
+		CHECK(ibv_poll_cq(fix.cq, 1, &wc) == 1 && wc.qp_num == fix.qp[0]->qp_num);
+	}
+	/* A WQE that nobody has posted, and a send. */
+	cqe.wqe = 5;
+	fake_hca_complete(&fix.hca, &cqe);
+	CHECK(ibv_poll_cq(fix.cq, 1, &wc) == -EINVAL);
+	cqe.opcode = 0;
+	fake_hca_complete(&fix.hca, &cqe);
+	ibv_poll_cq(fix.cq, 1, &wc);
+	cqe.opcode = 2;
+	post_to_srq(srq, 1);
+	cqe.wqe = i % 8;
+	fake_hca_complete(&fix.hca, &cqe);
+	CHECK(!xenib_destroy_srq(srq));
+	CHECK(!ibv_poll_cq(fix.cq, 1, &wc));
+	fixture_down(&fix);
+}
+
+static void xrc(void)
+{
+	xrc_arrivals(false);
+	xrc_arrivals(true);
+}
+
 /* A QP goes; its completions go with it, the others stay in order. */
 static void clean(bool destroy)
 {
@@ -538,6 +620,7 @@ int main(void)
 	RUN(many);
 	RUN(bad_cqes);
 	RUN(foreign_cqe);
+	RUN(xrc);
 	RUN(resized);
 	RUN(clean_on_destroy);
 	RUN(clean_on_reset);

@@ -61,6 +61,8 @@ static int post(struct fixture *fix, struct ibv_send_wr *wr)
 	}
 
 	/* Setters in either order, and of either kind. */
+	if (fix->qp->qp_type == IBV_QPT_XRC_SEND && wr->wr_id % 2)
+		ibv_wr_set_xrc_srqn(ex, wr->qp_type.xrc.remote_srqn);
 	if (fix->qp->qp_type == IBV_QPT_UD && wr->wr_id % 2)
 		ibv_wr_set_ud_addr(ex, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	if (wr->send_flags & IBV_SEND_INLINE && wr->num_sge == 1) {
@@ -77,6 +79,8 @@ static int post(struct fixture *fix, struct ibv_send_wr *wr)
 	} else {
 		ibv_wr_set_sge_list(ex, wr->num_sge, wr->sg_list);
 	}
+	if (fix->qp->qp_type == IBV_QPT_XRC_SEND && !(wr->wr_id % 2))
+		ibv_wr_set_xrc_srqn(ex, wr->qp_type.xrc.remote_srqn);
 	if (fix->qp->qp_type == IBV_QPT_UD && !(wr->wr_id % 2))
 		ibv_wr_set_ud_addr(ex, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	return ibv_wr_complete(ex);
@@ -113,7 +117,7 @@ static void expect_payload(struct expect *e, const struct ibv_send_wr *wr)
 static const uint8_t octets_of_imm[4] = { 0xca, 0xfe, 0x01, 0x02 };
 static const uint8_t octets_of_key[4] = { 0x00, 0x55, 0x66, 0x77 };
 
-/* One operation of RC or UC, in all respects. */
+/* One operation of RC, UC or XRC, in all respects. */
 static void one_connected(struct fixture *fix, struct ibv_send_wr *wr)
 {
 	static const uint8_t opcode[] = { 0x08, 0x09, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0, 0, 0x01 };
@@ -134,6 +138,10 @@ static void one_connected(struct fixture *fix, struct ibv_send_wr *wr)
 	}
 
 	expect_control(&e, block, opcode[wr->opcode], bits_of(wr->send_flags), imm);
+	if (fix->qp->qp_type == IBV_QPT_XRC_SEND) {
+		wr->qp_type.xrc.remote_srqn = 0x00334455;
+		expect_srqn(&e, 0x00334455);
+	}
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
@@ -261,6 +269,15 @@ static void uc_post_send(void)
 static void uc_wr(void)
 {
 	connected(IBV_QPT_UC, uc_ops, COUNT(uc_ops), true);
+}
+
+static void xrc_post_send(void)
+{
+	connected(IBV_QPT_XRC_SEND, rc_ops, COUNT(rc_ops), false);
+}
+static void xrc_wr(void)
+{
+	connected(IBV_QPT_XRC_SEND, rc_ops, COUNT(rc_ops), true);
 }
 
 static void ud(bool wr_api)
@@ -423,6 +440,8 @@ int main(void)
 	RUN(rc_wr);
 	RUN(uc_post_send);
 	RUN(uc_wr);
+	RUN(xrc_post_send);
+	RUN(xrc_wr);
 	RUN(ud_post_send);
 	RUN(ud_wr);
 	RUN(windows_post_send);

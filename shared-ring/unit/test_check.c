@@ -4,6 +4,7 @@
  * its own status.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -258,6 +259,57 @@ static void queues(void)
 	BREAK(QP_CREATE, qp_create.max_inline, 1025, E_ARG);
 	BREAK(QP_CREATE, qp_create.max_send_sge, 31, E_ARG);
 	BREAK(QP_CREATE, qp_create.recv_cq, 0, E_HANDLE);
+}
+
+static enum xen_vhca_status checked(const struct xen_vhca_req *req)
+{
+	const struct xen_vhca_device_attr limits = example_limits();
+
+	return vhca_check_request(req, &limits);
+}
+
+/* Domains, SRQs of one, QPs that send to one, and targets, which have nothing but the domain. */
+static void xrc(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_SRQ_CREATE);
+	unsigned int i;
+
+	BREAK(CTX_OPEN, ctx_open.flags, XEN_VHCA_CTX_XRCD, OK);
+	BREAK(CTX_OPEN, ctx_open.flags, XEN_VHCA_CTX_XRCD | XEN_VHCA_CTX_KERNEL, E_ARG);
+	BREAK(CTX_OPEN, ctx_open.flags, 4, E_RESERVED);
+	BREAK(SRQ_CREATE, srq_create.xrcd, 7, E_HANDLE);
+	BREAK(SRQ_CREATE, srq_create.cq, 7, E_ARG);
+	BREAK(SRQ_CREATE, srq_create.reserved, 1, E_RESERVED);
+	req.u.srq_create.xrcd = req.u.srq_create.cq = 7;
+	EXPECT("XRC", checked(&req), XEN_VHCA_OK);
+
+	BREAK(QP_CREATE, qp_create.type, XEN_VHCA_QPT_XRC_INI, E_ARG);
+	BREAK(QP_CREATE, qp_create.type, XEN_VHCA_QPT_XRC_TGT, E_ARG);
+	req = example_request(XEN_VHCA_OP_QP_CREATE);
+	req.u.qp_create.type = XEN_VHCA_QPT_XRC_INI;
+	req.u.qp_create.recv_cq = 0;
+	EXPECT("XRC", checked(&req), XEN_VHCA_E_ARG);
+	req.u.qp_create.rq_wqe_count = req.u.qp_create.rq_wqe_shift = 0;
+	req.u.qp_create.max_recv_wr = 0;
+	EXPECT("XRC", checked(&req), XEN_VHCA_OK);
+	req.u.qp_create.flags = XEN_VHCA_QP_RECV_CQ_LABEL;
+	EXPECT("XRC", checked(&req), XEN_VHCA_E_ARG);
+	req.u.qp_create.flags = 0;
+	req.u.qp_create.srq = 7;
+	EXPECT("XRC", checked(&req), XEN_VHCA_E_ARG);
+
+	req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_QP_CREATE };
+	req.u.qp_create.type = XEN_VHCA_QPT_XRC_TGT;
+	EXPECT("XRC", checked(&req), XEN_VHCA_E_HANDLE);
+	for (i = 0; i < sizeof(req.u.qp_create); i++) {
+		req = (struct xen_vhca_req){ .op = XEN_VHCA_OP_QP_CREATE };
+		req.u.qp_create.pd = 7;
+		req.u.qp_create.type = XEN_VHCA_QPT_XRC_TGT;
+		EXPECT("XRC", checked(&req), XEN_VHCA_OK);
+		req.u.octets[i] ^= 0x80;
+		if (i >= sizeof(req.u.qp_create.pd))
+			EXPECT("a target with more", checked(&req) != XEN_VHCA_OK, true);
+	}
 }
 
 static void modify(void)
@@ -577,6 +629,7 @@ int main(void)
 	memory();
 	inline_mr();
 	queues();
+	xrc();
 	modify();
 	modify_indices();
 	qkey();

@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared-ring/unit/example.h"
@@ -19,9 +18,8 @@
 #include "unit/fakes/transport_shm.h"
 
 #define MAX_OBJECTS 8192u
-#define MEETING_S 30
 
-enum kind { FREE, PD, MR, MW, CQ, SRQ, QP };
+enum kind { FREE, PD, MR, MW, CQ, SRQ, QP, XRCD };
 
 struct fake_object {
 	enum kind kind;
@@ -42,7 +40,6 @@ struct fake_ctx {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t met = PTHREAD_COND_INITIALIZER; /* fake->met has changed */
 
 static void must(int condition, const char *what)
 {
@@ -301,38 +298,6 @@ static int make_obj(struct fake_ctx *c, enum kind kind, const struct fake_object
 	return err;
 }
 
-void fake_meet_set(struct fake_hca *fake, unsigned int n)
-{
-	pthread_mutex_lock(&lock);
-	fake->meet = n;
-	fake->met = 0;
-	pthread_mutex_unlock(&lock);
-}
-
-unsigned int fake_met(struct fake_hca *fake)
-{
-	unsigned int n;
-
-	pthread_mutex_lock(&lock);
-	n = fake->met;
-	pthread_mutex_unlock(&lock);
-	return n;
-}
-
-void fake_meet(struct fake_hca *fake)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += MEETING_S;
-	pthread_mutex_lock(&lock);
-	fake->met++;
-	pthread_cond_broadcast(&met);
-	while (fake->met < fake->meet)
-		must(!pthread_cond_timedwait(&met, &lock, &until), "commands one after the other");
-	pthread_mutex_unlock(&lock);
-}
-
 static int pd_alloc(struct hca_ctx *ctx, struct hca_obj *pd)
 {
 	fake_meet(C->fake);
@@ -470,13 +435,39 @@ static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 	return destroy(C, cq, CQ);
 }
 
+static int xrcd_open(struct hca_ctx *ctx, int domain, uint32_t *xrcd)
+{
+	struct stat st;
+	int err;
+
+	must(!fstat(domain, &st), "an XRC domain without a descriptor");
+	err = make(C, XRCD, &(struct fake_object){ 0 }, xrcd);
+	if (err)
+		return err;
+	pthread_mutex_lock(&lock);
+	C->fake->domain = st.st_ino;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static int xrcd_close(struct hca_ctx *ctx, uint32_t xrcd)
+{
+	return destroy(C, xrcd, XRCD);
+}
+
 static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
 {
-	struct fake_object o = { .parents = { attr->pd }, .user = attr->user };
+	struct fake_object o = { .parents = { attr->pd, attr->cq, attr->xrcd },
+				 .user = attr->user };
 
 	use_queue(C, &o, &attr->buf, &attr->dbr,
 		  (uint64_t)attr->wqes * vhca_srq_stride(attr->max_sge));
 	check(C, attr->pd, PD);
+	must(attr->xrc || (!attr->cq && !attr->xrcd), "a CQ of an SRQ without domain");
+	if (attr->xrc) {
+		check(C, attr->cq, CQ);
+		check(C, attr->xrcd, XRCD);
+	}
 	return make_obj(C, SRQ, &o, srq);
 }
 
@@ -499,6 +490,18 @@ static int srq_destroy(struct hca_ctx *ctx, uint32_t srq)
 	return destroy(C, srq, SRQ);
 }
 
+static int target_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
+{
+	struct fake_object o = { .user = attr->user, .parents = { attr->xrcd } };
+
+	check(C, attr->xrcd, XRCD);
+	must(!attr->pd && !attr->send_cq && !attr->recv_cq && !attr->buf.length &&
+		     !attr->dbr.length,
+	     "more than a domain of an XRC target");
+	must(attr->buf.dmabuf < 0 && attr->dbr.dmabuf < 0, "an XRC target in a dma-buf");
+	return make_obj(C, QP, &o, qp);
+}
+
 static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
 {
 	struct fake_object o = {
@@ -506,11 +509,14 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 		.parents = { attr->pd, attr->send_cq, attr->recv_cq, attr->srq },
 	};
 
+	if (attr->type == XEN_VHCA_QPT_XRC_TGT)
+		return target_create(ctx, attr, qp);
 	use_queue(C, &o, &attr->buf, &attr->dbr,
 		  ((uint64_t)attr->rq_wqes << attr->rq_shift) + (uint64_t)attr->sq_blocks * 64);
 	check(C, attr->pd, PD);
 	check(C, attr->send_cq, CQ);
-	check(C, attr->recv_cq, CQ);
+	if (attr->type != XEN_VHCA_QPT_XRC_INI)
+		check(C, attr->recv_cq, CQ);
 	if (attr->has_srq)
 		check(C, attr->srq, SRQ);
 	must(attr->uar_index, "QP without UAR");
@@ -583,6 +589,8 @@ static const struct hca_ops fake_ops = {
 	.cq_modify = cq_modify,
 	.cq_resize = cq_resize,
 	.cq_destroy = cq_destroy,
+	.xrcd_open = xrcd_open,
+	.xrcd_close = xrcd_close,
 	.srq_create = srq_create,
 	.srq_modify = srq_modify,
 	.srq_query = srq_query,
@@ -598,6 +606,7 @@ void fake_init(struct fake_hca *fake)
 {
 	memset(fake, 0, sizeof(*fake));
 	fake->hca.ops = &fake_ops;
+	fake->hca.xrc = true;
 	LIST_INIT(&fake->open);
 	fake_queue_init(&fake->port, true);
 }

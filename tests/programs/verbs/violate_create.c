@@ -3,7 +3,6 @@
  * Objects that must not come into being, and objects that must not go while others stand on them.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -231,11 +230,6 @@ static void queues_not_offered(struct vp_end *a)
 		.cqe = 1,
 		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 	};
-	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
 	struct ibv_flow_attr flow = { .size = sizeof(flow), .port = 1 };
 	struct ibv_qp_init_attr_ex qp = {
 		.send_cq = a->scq.cq,
@@ -255,7 +249,6 @@ static void queues_not_offered(struct vp_end *a)
 	qp.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	qp.send_ops_flags = IBV_QP_EX_WITH_TSO;
 	NOT_OFFERED(ibv_create_qp_ex(ctx, &qp), "a QP for TSO");
-	NOT_OFFERED(ibv_open_xrcd(ctx, &xrcd), "an XRC domain");
 	NOT_OFFERED(ibv_create_flow(a->qp, &flow), "a flow");
 	NOT_OFFERED(ibv_create_cq_ex(ctx, &stamps), "a CQ with the time of day");
 }

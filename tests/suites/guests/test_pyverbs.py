@@ -14,13 +14,9 @@ RUN = TESTS / "suites" / "guests" / "pyverbs-run"
 MODULES = ["addr", "atomic", "cq", "cqex", "device", "fork", "mr", "parent_domain", "pd", "qp", "shared_pd"]
 
 # What dom0 passes and a guest need not, and why, by device.
-XRC = "guests have no XRC"
 CREATION_FLAGS = "the test chooses flags of a QP at random, of which guests have none"
 KEYS = "a region that is registered again has other keys, as one that is new; the test uses those from before"
 IN_BOTH = {
-    "tests.test_atomic.AtomicTest.test_xrc_atomic_cmp_and_swap": XRC,
-    "tests.test_atomic.AtomicTest.test_xrc_atomic_fetch_and_add": XRC,
-    "tests.test_cqex.CqExTestCase.test_xrc_traffic_cq_ex": XRC,
     "tests.test_mr.MRTest.test_mr_rereg_access": KEYS,
     "tests.test_mr.MRTest.test_mr_rereg_atomic": KEYS,
     "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,

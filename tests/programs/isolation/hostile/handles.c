@@ -372,6 +372,62 @@ static void run_in_use(const void *arg)
 	hostile_end(&h);
 }
 
+static struct xen_vhca_req create_target(xen_vhca_handle_t domain)
+{
+	return (struct xen_vhca_req){
+		.op = XEN_VHCA_OP_QP_CREATE,
+		.u.qp_create = { .pd = domain, .type = XEN_VHCA_QPT_XRC_TGT },
+	};
+}
+
+/* XRC domains: contexts that are none, that are gone, and what is left of one that goes while it is in use. */
+static void run_domains(const void *arg)
+{
+	struct xen_vhca_req open = vf_open_ctx(), srq, target;
+	xen_vhca_handle_t domain, made;
+	struct vf_process other;
+	struct hostile h;
+
+	(void)arg;
+	hostile_begin(&h);
+	vf_process_make(&h.v, &other);
+	open.u.ctx_open.flags = XEN_VHCA_CTX_XRCD | XEN_VHCA_CTX_KERNEL;
+	REFUSED(&h.v, &open, E_ARG, "a domain of the kernel's");
+	open.u.ctx_open.flags = XEN_VHCA_CTX_XRCD;
+	domain = vf_make(&h.v, &open, NULL, 0);
+
+	srq = vf_create_srq(&h.p);
+	srq.u.srq_create.cq = h.p.cq;
+	REFUSED(&h.v, &srq, E_ARG, "an SRQ with a CQ, and no domain");
+	srq.u.srq_create.xrcd = h.p.ctx;
+	REFUSED(&h.v, &srq, E_HANDLE, "an SRQ of a context that is no domain");
+	srq.u.srq_create.xrcd = h.p.pd;
+	REFUSED(&h.v, &srq, E_HANDLE, "an SRQ of a PD");
+	srq.u.srq_create.xrcd = domain;
+	srq.u.srq_create.cq = other.cq;
+	REFUSED(&h.v, &srq, E_CONTEXT, "an SRQ with another process's CQ");
+	srq.u.srq_create.cq = 0;
+	REFUSED(&h.v, &srq, E_HANDLE, "an SRQ of a domain, without a CQ");
+	srq.u.srq_create.cq = h.p.cq;
+	made = vf_make(&h.v, &srq, NULL, 0);
+
+	target = create_target(h.p.ctx);
+	REFUSED(&h.v, &target, E_HANDLE, "a target in a context that is no domain");
+	target = create_target(domain);
+	vf_make(&h.v, &target, NULL, 0);
+	target.u.qp_create.send_cq = h.p.cq;
+	REFUSED(&h.v, &target, E_ARG, "a target with a CQ");
+
+	done(&h, vf_object(XEN_VHCA_OP_CTX_CLOSE, domain));
+	REFUSED(&h.v, &srq, E_HANDLE, "an SRQ of a domain that is gone");
+	target = create_target(domain);
+	REFUSED(&h.v, &target, E_HANDLE, "a target of a domain that is gone");
+	done(&h, vf_object(XEN_VHCA_OP_SRQ_QUERY, made));
+	done(&h, vf_object(XEN_VHCA_OP_SRQ_DESTROY, made));
+	vf_process_free(&h.v, &other);
+	hostile_end(&h);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("handle-vhca", run_other_vhca, "handles of another vHCA of this guest"),
 	CHECK_CASE("handle-forged", run_forged, "handles that were never given out", .seconds = 180,
@@ -381,6 +437,8 @@ static const struct check_case cases[] = {
 		   "handles of destroyed objects, whose entries are in use again", .seconds = 180,
 		   .together = true),
 	CHECK_CASE("handle-context", run_context, "objects of two contexts in one request",
+		   .together = true),
+	CHECK_CASE("handle-domains", run_domains, "XRC domains that are none, or gone",
 		   .together = true),
 	CHECK_CASE("handle-in-use", run_in_use, "destruction of objects that others need",
 		   .together = true),
