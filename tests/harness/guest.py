@@ -61,11 +61,15 @@ def restore_device(guest):
     until_active(guest)
 
 
+def attach_mlx5(guest):
+    lab.lab("attach", guest, "--dev", "1", "personality=mlx5", "max-mem-bytes=96M")
+
+
 @contextlib.contextmanager
 def mlx5_devices(guests=("guest1", "guest2")):
     """A second vHCA of each with personality=mlx5, MLX5."""
     for guest in guests:
-        lab.lab("attach", guest, "--dev", "1", "personality=mlx5", "max-mem-bytes=96M")
+        attach_mlx5(guest)
     yield
     for guest in guests:
         lab.lab("detach", guest, "--dev", "1")

@@ -2,16 +2,13 @@
 """A PVH guest beside the two PV ones."""
 
 import contextlib
-import functools
 
 import pytest
 
 from harness import cm, daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, pairs, process, save, wait
-from harness.pvh import again_if_it_falls
+from harness.pvh import GUEST, stop, with_guest
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
-
-GUEST = "guest3"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,31 +16,6 @@ def none_left(guests):
     """Others want its memory."""
     yield
     stop()
-
-
-def stop():
-    process.call(lab.LAB, "guest", "stop", GUEST, "--kill")
-
-
-def make_ready():
-    """What is not there is made. One that fell is started again by xl."""
-    if not daemon.domain_exists(GUEST):
-        lab.lab("guest", "start", GUEST, "--type", "pvh", merge=True)
-    wait.until(f"{GUEST} answers", lambda: lab.answers(GUEST))
-    if not guest.active(GUEST):
-        guest.start_again(GUEST)
-
-
-def with_guest(test):
-    """guest3 is ready when the test begins."""
-
-    @functools.wraps(test)
-    def wrapper():
-        __tracebackhide__ = True
-        make_ready()
-        test()
-
-    return again_if_it_falls(wrapper)
 
 
 def run_pairs(*names, group="pingpong"):

@@ -10,7 +10,7 @@ from harness import TESTS, guest, lab
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("user_lands"), pytest.mark.timeout(900)]
 
-RUN = TESTS / "suites" / "guests" / "pyverbs-run"
+RUN = TESTS / "programs" / "verbs" / "pyverbs-run"
 MODULES = ["addr", "atomic", "cq", "cqex", "device", "fork", "mr", "parent_domain", "pd", "qp", "shared_pd"]
 
 # What dom0 passes and a guest need not, and why, by device.

@@ -5,11 +5,11 @@ has written stays as long as the guest."""
 
 import pytest
 
-from harness import BUILD, TOP, guest, lab, process
+from harness import guest, lab
+from harness.user_land import UserLand, run_pair
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("guests"), pytest.mark.timeout(300)]
 
-PORT = 18800
 PROGRAMS = {
     "rc": ["ibv_rc_pingpong", "-c"],
     "events": ["ibv_rc_pingpong", "-c", "-e"],
@@ -18,25 +18,6 @@ PROGRAMS = {
 }
 PERFTEST = [["ib_write_bw", "-s", 65536, "-n", 200, "-F"], ["ib_read_lat", "-s", 4096, "-n", 200, "-F"]]
 MORE = {"debian12": [], "sid": ["--no_ddp"]}  # options of its perftest
-
-
-class UserLand:
-    """Of one name, in the guests."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def words(self, *command):
-        """That run a command in it."""
-        return ["/lab/user-land", self.name, *command]
-
-    def install_provider(self):
-        process.check("make", "-s", "-C", TOP, "deb-guest", f"USER_LAND={self.name}", merge=True)
-        (package,) = (BUILD / f"deb-{self.name}").glob("ibverbs-provider-xenib_*.deb")
-        for name in ("guest1", "guest2"):
-            lab.run(name, *self.words("true"))
-            lab.put(name, package, to=f"/user/{self.name}/root")
-            lab.run(name, *self.words("dpkg", "-i", f"/root/{package.name}"), merge=True)
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +35,8 @@ def as_it_is(user_lands, request):
 @pytest.fixture(scope="module")
 def user_land(as_it_is):
     """With the package of our provider."""
-    as_it_is.install_provider()
+    as_it_is.install_provider("guest1", "guest2")
     return as_it_is
-
-
-def run_pair(server, words_there, words_here, device=guest.DEVICE):
-    """A program in one guest, and its client in the other one."""
-    more = ["-d", device, "-p", PORT]
-    client = "guest2" if server == "guest1" else "guest1"
-    with lab.running(server, *words_there, *more) as program:
-        lab.run(server, f"{lab.THERE}/agent", "await", PORT)
-        lab.run(client, *words_here, *more, server, merge=True)
-        program.finish()
 
 
 @pytest.mark.parametrize("words", [["ib_write_bw"], ["ib_send_lat"], ["ibv_srq_pingpong"], ["ibv_ud_pingpong", "-s", 2048]],
@@ -73,7 +44,7 @@ def run_pair(server, words_there, words_here, device=guest.DEVICE):
 def test_as_it_is(as_it_is, mlx5_devices, words):
     """libmlx5 and perftest of that release, by default options."""
     words = as_it_is.words(*words)
-    run_pair("guest1", words, words, guest.MLX5)
+    run_pair("guest1", "guest2", words, words, guest.MLX5)
 
 
 def test_info(user_land):
@@ -84,12 +55,12 @@ def test_info(user_land):
 @pytest.mark.parametrize("what", list(PROGRAMS))
 def test_with_ours(user_land, what):
     """Its programs with Debian 13's, as client and as server."""
-    run_pair("guest1", PROGRAMS[what], user_land.words(*PROGRAMS[what]))
-    run_pair("guest2", user_land.words(*PROGRAMS[what]), PROGRAMS[what])
+    run_pair("guest1", "guest2", PROGRAMS[what], user_land.words(*PROGRAMS[what]))
+    run_pair("guest2", "guest1", user_land.words(*PROGRAMS[what]), PROGRAMS[what])
 
 
 @pytest.mark.parametrize("words", PERFTEST, ids=lambda words: words[0])
 def test_perftest(user_land, words):
     """Those of two releases do not understand each other."""
     words = user_land.words(*words, *MORE[user_land.name])
-    run_pair("guest1", words, words)
+    run_pair("guest1", "guest2", words, words)
