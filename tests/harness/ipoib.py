@@ -128,9 +128,9 @@ def everywhere(*names):
 
 
 @contextlib.contextmanager
-def reaching(pairs):
-    """Everywhere; and of each of these pairs the one reaches the other."""
-    with everywhere(*GUESTS):
+def reaching(pairs, *names):
+    """Everywhere, in these guests or both; and of each of these pairs the one reaches the other."""
+    with everywhere(*(names or GUESTS)):
         for where, other in pairs:
             ping(where, other)
         yield

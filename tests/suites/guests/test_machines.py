@@ -4,7 +4,7 @@ administration. It is in the first machine's dom0."""
 
 import pytest
 
-from harness import cm, hca, ipoib, ktest, lab, leftovers, nvme, tcp, wait
+from harness import cm, ipoib, ktest, lab, leftovers, nvme, scsi, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(300)]
 
@@ -12,8 +12,6 @@ DOM0S = {"guest1": "dom0", "m2.guest1": "m2.dom0"}
 GUESTS = list(DOM0S)
 PAIRS = [("guest1", "m2.guest1"), ("guest1", "m2.dom0"), ("dom0", "m2.guest1")]
 BOTH_WAYS = [GUESTS, GUESTS[::-1]]
-
-MIB = 1 << 20
 
 
 def interfaces_up():
@@ -70,13 +68,14 @@ def test_same_port():
 
 
 @pytest.mark.parametrize("where, other", BOTH_WAYS)
-def test_iperf3(where, other):
-    address = ipoib.ADDRESS[other]
-    before = hca.total("bytes_sent")
-    with tcp.server(other, 5201, f"iperf3 -s -1 -B {address}") as process:
-        lab.run(where, f"iperf3 -c {address} -n 4M", merge=True)
-        process.finish()
-    assert hca.total("bytes_sent") - before > 4 * MIB
+def test_multicast(where, other):
+    cm.multicast(where, other)
+
+
+@pytest.mark.parametrize("where, other", BOTH_WAYS)
+def test_tcp(where, other):
+    ulps.iperf3(where, other)
+    ulps.netperf(where, other)
 
 
 def test_connected_mode():
@@ -86,9 +85,23 @@ def test_connected_mode():
 def test_nvme():
     """A guest uses the disk that a guest of the other machine serves."""
     with nvme.connected(*GUESTS):
-        write = f"dd if=/tmp/written of={nvme.DISK} bs=64k oflag=direct status=none"
-        lab.run(GUESTS[0], f"head -c 4M /dev/urandom >/tmp/written; {write}; rm /tmp/written")
+        ulps.fio(*GUESTS, "128k", 2 * nvme.MIB)
+        lab.run(GUESTS[0], f"dd if=/dev/urandom of={nvme.DISK} bs=64k count=64 oflag=direct status=none")
         nvme.compare(*GUESTS)
+
+
+def test_nfs():
+    ulps.files(*GUESTS)
+
+
+@pytest.mark.parametrize("protocol", scsi.PROTOCOLS)
+def test_disk(protocol):
+    ulps.scsi_disk(protocol, *GUESTS)
+
+
+def test_rds():
+    with ulps.rds(*GUESTS):
+        ulps.rds_echo(*GUESTS)
 
 
 def test_manager_starts_again():

@@ -5,10 +5,12 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, pairs, process, save, wait
+from harness import cm, daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, nvme, pairs, process, save, scsi, ulps, wait
 from harness.pvh import GUEST, stop, with_guest
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
+
+BOTH_WAYS = [(GUEST, "guest1"), ("guest1", GUEST)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,7 +123,35 @@ def test_connections():
     """By rdma_cm, and those of IPoIB's connected mode."""
     with ipoib.everywhere("guest1", GUEST):
         cm.connect_both_ways(("guest1", GUEST), ("dom0", GUEST))
+        for where, other in BOTH_WAYS:
+            for program in cm.PROGRAMS:
+                cm.connect(program, where, other)
+            cm.multicast(where, other)
         ipoib.connected_ping("guest1", GUEST)
+
+
+@pytest.mark.long
+@with_guest
+def test_network():
+    """Over IPoIB, files by NFS, and RDS."""
+    with ipoib.reaching([BOTH_WAYS[0]], "guest1", GUEST), ulps.rds("guest1", GUEST):
+        for where, other in BOTH_WAYS:
+            ulps.iperf3(where, other)
+            ulps.netperf(where, other)
+            ulps.files(where, other)
+            ulps.rds_echo(where, other)
+
+
+@pytest.mark.long
+@with_guest
+def test_disks():
+    """That it uses, and that it serves."""
+    with ipoib.reaching([BOTH_WAYS[0]], "guest1", GUEST):
+        for where, other in BOTH_WAYS:
+            for protocol in scsi.PROTOCOLS:
+                ulps.scsi_disk(protocol, where, other)
+            with nvme.connected(where, other):
+                ulps.fio(where, other, "128k", 2 * nvme.MIB)
 
 
 @pytest.mark.long
