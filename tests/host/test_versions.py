@@ -14,7 +14,8 @@ OLDER = {
 }
 ROOMS = ["shared-ring", "backend", "tools", "frontend", "provider"]
 # What both builds have. A guest finds its own way back if its worker is killed.
-PART = "pingpong or integrity-basic or kernel_verbs and (rc or ud) or kill_worker"
+INTEGRITY = "integrity and (rc- or ud- or mr- or mw- or order or atomics)"
+PART = f"not personality and (pingpong or {INTEGRITY} or kernel_verbs and (rc or ud) or kill_worker)"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600), pytest.mark.skipif(KERNEL != "stock", reason="the older build is made for it")]
 
