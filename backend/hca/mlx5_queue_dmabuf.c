@@ -125,7 +125,7 @@ int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 {
 	struct mlx5_ib_create_srq_resp result = { 0 };
 	struct args a = { .n = 0 };
-	uint32_t max_wr, max_sge;
+	uint32_t max_wr, max_sge, number;
 	int err;
 
 	put_object(&a, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0);
@@ -144,6 +144,8 @@ int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 	if (attr->xrc) {
 		put_object(&a, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, core->xrcd_handle);
 		put_object(&a, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, core->cq_handle);
+		/* Linux makes none of which it cannot tell the number. */
+		put_pointer(&a, UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, sizeof(number), &number);
 	}
 	err = call(fd, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, &a);
 	*srq = (struct hca_obj){ .id = a.arg[0].data, .number = result.srqn };

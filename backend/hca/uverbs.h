@@ -68,7 +68,7 @@ struct uverbs_arg {
  * uverbs_ioctl - calls a method. An object that it makes has its id written to args[].data. 0 or
  * -errno.
  */
-#define UVERBS_MAX_ARGS 15
+#define UVERBS_MAX_ARGS 16
 int uverbs_ioctl(int fd, uint32_t driver_id, uint16_t object, uint16_t method,
 		 struct uverbs_arg *args, unsigned int n);
 
