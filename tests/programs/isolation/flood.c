@@ -218,9 +218,9 @@ static const struct check_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	const struct check_table tables[] = { { cases, ARRAY_SIZE(cases) },
-					      flood_front,
-					      flood_log };
+	const struct check_table tables[] = {
+		{ cases, ARRAY_SIZE(cases) }, flood_front, flood_hca, flood_log
+	};
 
 	vp_load_providers();
 	return check_main_tables(argc, argv,

@@ -17,6 +17,9 @@ void flood(flood_fn *fn, void *arg, const char *what);
 /* flood_front.c: what takes a frontend in user space */
 extern const struct check_table flood_front;
 
+/* flood_hca.c: what an HCA has to look up */
+extern const struct check_table flood_hca;
+
 /* flood_log.c: what dom0's kernel logs */
 extern const struct check_table flood_log;
 

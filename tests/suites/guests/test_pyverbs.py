@@ -11,7 +11,9 @@ from harness import TESTS, guest, lab
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("user_lands"), pytest.mark.timeout(900)]
 
 RUN = TESTS / "programs" / "verbs" / "pyverbs-run"
-MODULES = ["addr", "atomic", "cq", "cqex", "device", "fork", "mr", "parent_domain", "pd", "qp", "shared_pd"]
+# All that are not about one vendor's HCA.
+MODULES = ["addr", "atomic", "cq", "cq_events", "cqex", "device", "flow", "fork", "mr", "odp", "parent_domain", "pd", "qp", "qpex",
+           "rdmacm", "relaxed_ordering", "rss_traffic", "shared_pd", "srq", "tag_matching"]
 
 # What dom0 passes and a guest need not, and why, by device.
 CREATION_FLAGS = "the test chooses flags of a QP at random, of which guests have none"
