@@ -168,10 +168,41 @@ struct ib_mr *xenib_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u6
 }
 
 /*
- * Another MR in its place, which the core then gives the old one's number, and the old one ends.
- * Pages are not pinned and granted again where the memory is the same. An MR to which a memory
- * window is bound cannot end: as the core does not ask before, nothing is registered again where
- * there are any.
+ * The MR with other rights, or in another PD, its memory and its keys as they are. -EOPNOTSUPP: not
+ * this change, on this HCA, or by this backend.
+ */
+static int modify_mr(struct xenib_mr *mr, int access, struct ib_pd *ibpd)
+{
+	struct xenib_cmd cmd = {
+		.req.op = XEN_VHCA_OP_MR_MODIFY,
+		.req.u.mr_modify = {
+			.mr = mr->handle,
+			.pd = ibpd ? to_xpd(ibpd)->handle : XEN_VHCA_NO_HANDLE,
+			.access = access_to_wire(access),
+		},
+	};
+	struct xenib_dev *dev = mr->ctx->dev;
+	int err;
+
+	if (access & ~ACCESS_SUPPORTED)
+		return xenib_refuse(dev, -EOPNOTSUPP, "access %#x, supported is %#x", access,
+				    ACCESS_SUPPORTED);
+	if (ib_access_writable(access) && mr->reg->umem.read_only)
+		return -EOPNOTSUPP;
+	err = xenib_cmd_exec(dev->ring, &cmd);
+	if (err)
+		return err;
+	mr->ibmr.lkey = cmd.rsp.u.mr.lkey;
+	mr->ibmr.rkey = cmd.rsp.u.mr.rkey;
+	mr->access = access;
+	return 0;
+}
+
+/*
+ * Where only rights or PD change, the MR stays. Else another MR is in its place, which the core
+ * then gives the old one's number, and the old one ends. Pages are not pinned and granted again
+ * where the memory is the same. An MR to which a memory window is bound cannot end: as the core
+ * does not ask before, nothing is registered again where there are any.
  */
 struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				  int access, struct ib_pd *ibpd, struct ib_udata *udata)
@@ -182,18 +213,21 @@ struct ib_mr *xenib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 
 	err = xenib_copy_req(udata, NULL, 0);
 	if (err)
 		return ERR_PTR(err);
-	if (atomic_read(&old->ctx->mws))
-		return ERR_PTR(xenib_refuse(old->ctx->dev, -EBUSY, "an MR beside memory windows"));
-	if (!(flags & IB_MR_REREG_TRANS) && old->reg->umem.dmabuf)
-		return ERR_PTR(xenib_refuse(old->ctx->dev, -EOPNOTSUPP,
-					    "memory of a dma-buf again"));
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = old->access;
 	if (!(flags & IB_MR_REREG_TRANS)) {
+		err = modify_mr(old, access, flags & IB_MR_REREG_PD ? ibpd : NULL);
+		if (err != -EOPNOTSUPP)
+			return ERR_PTR(err);
+		if (old->reg->umem.dmabuf)
+			return ERR_PTR(xenib_refuse(old->ctx->dev, err,
+						    "memory of a dma-buf again"));
 		start = old->start;
 		length = ibmr->length;
 		iova = old->iova;
 	}
-	if (!(flags & IB_MR_REREG_ACCESS))
-		access = old->access;
+	if (atomic_read(&old->ctx->mws))
+		return ERR_PTR(xenib_refuse(old->ctx->dev, -EBUSY, "an MR beside memory windows"));
 	return new_user_mr(old->ctx, ibpd, start, length, iova, access);
 }
 

@@ -361,7 +361,8 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_ADDR_ADD = 43,
 	XEN_VHCA_OP_ADDR_DEL = 44,
 	XEN_VHCA_OP_CQ_RESIZE = 45,
-	XEN_VHCA_OPS = 46 /* one more than the last */
+	XEN_VHCA_OP_MR_MODIFY = 46,
+	XEN_VHCA_OPS = 47 /* one more than the last */
 };
 
 /*
@@ -515,6 +516,20 @@ struct xen_vhca_mr_reg {
 	uint64_t iova;
 	uint32_t access;
 	uint32_t pages; /* MR_REG_INLINE; else 0 */
+};
+
+/*
+ * MR_MODIFY: other rights for an MR, and another PD if one is named; memory and iova stay. The response is as
+ * of MR_REG, with the MR's handle; its keys are those from before, unless the HCA's driver had to make
+ * another MR of it. Rights that write need a umem that is not read-only (E_ARG). E_UNSUPPORTED: not this
+ * change, on this HCA; MW_BIND and ZERO_BASED never change. The frontend may then register the memory anew.
+ * An older backend answers E_OP.
+ */
+struct xen_vhca_mr_modify {
+	xen_vhca_handle_t mr;
+	xen_vhca_handle_t pd; /* or XEN_VHCA_NO_HANDLE: that which it has */
+	uint32_t access;
+	uint32_t reserved;
 };
 
 /*
@@ -771,6 +786,7 @@ struct xen_vhca_req {
 		struct xen_vhca_cq_create cq_create;
 		struct xen_vhca_cq_modify cq_modify;
 		struct xen_vhca_cq_resize cq_resize;
+		struct xen_vhca_mr_modify mr_modify;
 		struct xen_vhca_srq_create srq_create;
 		struct xen_vhca_srq_modify srq_modify;
 		struct xen_vhca_qp_create qp_create;

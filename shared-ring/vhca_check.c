@@ -233,6 +233,17 @@ static enum xen_vhca_status check_mr_reg(const struct xen_vhca_req *req,
 	return check_place(&m->addr, 1, m->length);
 }
 
+static enum xen_vhca_status check_mr_modify(const struct xen_vhca_req *req,
+					    const struct xen_vhca_device_attr *limits)
+{
+	const struct xen_vhca_mr_modify *m = &req->u.mr_modify;
+
+	(void)limits;
+	if (m->reserved)
+		return XEN_VHCA_E_RESERVED;
+	return m->mr ? check_access(m->access) : XEN_VHCA_E_HANDLE;
+}
+
 static enum xen_vhca_status check_mw_alloc(const struct xen_vhca_req *req,
 					   const struct xen_vhca_device_attr *limits)
 {
@@ -580,6 +591,7 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE(ADDR_ADD, addr, check_addr),
 	RULE(ADDR_DEL, addr, check_addr),
 	RULE(CQ_RESIZE, cq_resize, check_cq_resize),
+	RULE(MR_MODIFY, mr_modify, check_mr_modify),
 };
 
 static int flags_fit(unsigned int flags, const struct rule *rule)

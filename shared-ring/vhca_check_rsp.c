@@ -138,6 +138,9 @@ static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *
 	case XEN_VHCA_OP_MW_ALLOC:
 		*length = sizeof(rsp->u.mr);
 		return mr_ok(req, &rsp->u.mr);
+	case XEN_VHCA_OP_MR_MODIFY:
+		*length = sizeof(rsp->u.mr);
+		return rsp->u.mr.handle == req->u.mr_modify.mr && !rsp->u.mr.umem;
 	case XEN_VHCA_OP_CQ_CREATE:
 	case XEN_VHCA_OP_SRQ_CREATE:
 	case XEN_VHCA_OP_QP_CREATE:

@@ -38,6 +38,7 @@ OFFSET(xen_vhca_mr_reg, length, 24);
 OFFSET(xen_vhca_mr_reg, iova, 32);
 OFFSET(xen_vhca_mr_reg, access, 40);
 OFFSET(xen_vhca_mr_reg, pages, 44);
+SIZE(xen_vhca_mr_modify, 16);
 SIZE(xen_vhca_mw_alloc, 12);
 SIZE(xen_vhca_cq_create, 64);
 OFFSET(xen_vhca_cq_create, buf, 8);

@@ -62,6 +62,8 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_ADDR_ADD] = { cmd_addr_add, QUICK },
 	[XEN_VHCA_OP_ADDR_DEL] = { cmd_addr_del, QUICK },
 	[XEN_VHCA_OP_CQ_RESIZE] = { cmd_cq_resize, QUICK },
+	/* One after the other: what the object says of an MR is what the HCA has. */
+	[XEN_VHCA_OP_MR_MODIFY] = { cmd_mr_modify, QUICK },
 };
 
 /* Under the lock. Unmapping takes its time, as mapping does. */
@@ -367,8 +369,8 @@ void cmd_publish_both(struct cmd *cmd, struct object *obj, struct object *part, 
 	LIST_INSERT_HEAD(&part->ctx->objects, part, link);
 	if (named)
 		handle_publish(&v->handles, part->handle, part);
-	need(obj, part);
 	publish(cmd, obj);
+	need(obj, part);
 	pthread_mutex_unlock(&v->lock);
 }
 

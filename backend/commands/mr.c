@@ -4,6 +4,8 @@
  */
 #include "commands/cmd.h"
 
+#define DEP_PD 0 /* of an MR's dependencies */
+
 static struct hca_ctx *hca_ctx(const struct cmd *cmd)
 {
 	return cmd->ctx->hca;
@@ -84,6 +86,7 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	struct object *obj, *pd, *made;
 	const struct umem *umem;
 	struct hca_mr hca;
+	struct mr *mr;
 
 	status = cmd_use(cmd, a->pd, OBJ_PD, &pd);
 	if (status)
@@ -101,13 +104,16 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 		goto err_umem;
 	obj->hca_id = hca.id;
 	obj->number = hca.lkey;
-	((struct mr *)obj)->length = a->length;
+	mr = (struct mr *)obj;
+	mr->length = a->length;
+	mr->access = a->access;
+	mr->umem = umem;
 	cmd->rsp.u.mr = (struct xen_vhca_new_mr){
 		.handle = obj->handle,
 		.lkey = hca.lkey,
 		.rkey = hca.rkey,
 	};
-	publish_mr(cmd, (struct mr *)obj, made);
+	publish_mr(cmd, mr, made);
 	return XEN_VHCA_OK;
 
 err_umem:
@@ -116,6 +122,64 @@ err_umem:
 err_drop:
 	cmd_drop(cmd, obj);
 	return status;
+}
+
+/* What Linux changes without another registration (can_use_umr_rereg_access() in drivers/infiniband/hw/mlx5/mr.c). */
+#define CHANGEABLE \
+	(XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_WRITE | \
+	 XEN_VHCA_ACCESS_REMOTE_READ | XEN_VHCA_ACCESS_REMOTE_ATOMIC | \
+	 XEN_VHCA_ACCESS_RELAXED_ORDERING)
+
+/* Memory that Linux has pinned for reading, and may have mapped for that alone, is not written later; a dma-buf is mapped for both. */
+static enum xen_vhca_status check_rights(struct cmd *cmd, const struct mr *mr, uint32_t access)
+{
+	const bool writes = access & VHCA_ACCESS_WRITES, wrote = mr->access & VHCA_ACCESS_WRITES;
+
+	if (writes && mr->umem->read_only)
+		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "MR 0x%x has a umem that is read-only",
+				  mr->obj.handle);
+	if ((access ^ mr->access) & ~CHANGEABLE || (writes && !wrote && mr->umem->dmabuf < 0))
+		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "MR 0x%x: rights 0x%x after 0x%x",
+				  mr->obj.handle, access, mr->access);
+	return XEN_VHCA_OK;
+}
+
+enum xen_vhca_status cmd_mr_modify(struct cmd *cmd)
+{
+	const struct xen_vhca_mr_modify *a = &cmd->req.u.mr_modify;
+	struct hca_mr_attr attr = { .access = a->access };
+	const struct hca_ops *ops = cmd->v->hca->ops;
+	enum xen_vhca_status status;
+	struct object *obj, *pd;
+	struct hca_mr hca;
+	struct mr *mr;
+
+	status = cmd_use(cmd, a->mr, OBJ_MR, &obj);
+	if (status)
+		return status;
+	mr = (struct mr *)obj;
+	pd = obj->deps[DEP_PD];
+	if (a->pd)
+		status = cmd_use(cmd, a->pd, OBJ_PD, &pd);
+	if (!status)
+		status = check_rights(cmd, mr, a->access);
+	if (status)
+		return status;
+	attr.pd = pd->hca_id;
+	attr.at.dmabuf = mr->umem->dmabuf;
+	status = cmd_hca(cmd, ops->mr_modify(hca_ctx(cmd), obj->hca_id, &attr, &hca),
+			 "changing an MR's rights");
+	if (status)
+		return status;
+	obj->number = hca.lkey;
+	mr->access = a->access;
+	cmd_depend(cmd, obj, DEP_PD, pd);
+	cmd->rsp.u.mr = (struct xen_vhca_new_mr){
+		.handle = obj->handle,
+		.lkey = hca.lkey,
+		.rkey = hca.rkey,
+	};
+	return XEN_VHCA_OK;
 }
 
 enum xen_vhca_status cmd_mr_dereg(struct cmd *cmd)

@@ -129,6 +129,9 @@ struct hca_ops {
 	int (*pd_alloc)(struct hca_ctx *ctx, struct hca_obj *pd);
 	int (*pd_free)(struct hca_ctx *ctx, uint32_t pd);
 	int (*mr_reg)(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr);
+	/* at: the dma-buf that it was made of, or none; iova is not looked at. is: its keys after that */
+	int (*mr_modify)(struct hca_ctx *ctx, uint32_t mr, const struct hca_mr_attr *attr,
+			 struct hca_mr *is);
 	int (*mr_dereg)(struct hca_ctx *ctx, uint32_t mr);
 	/* entries: as in struct xen_vhca_mw_alloc */
 	int (*mw_alloc)(struct hca_ctx *ctx, uint32_t pd, uint32_t type, uint32_t entries,

@@ -406,6 +406,27 @@ static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hc
 	return 0;
 }
 
+/* As verbs.h has them; the kernel's headers for user space do not. */
+#define REREG_PD (1u << 1)
+#define REREG_ACCESS (1u << 2)
+
+static int mr_modify(struct hca_ctx *ctx, uint32_t mr, const struct hca_mr_attr *attr,
+		     struct hca_mr *is)
+{
+	struct ib_uverbs_rereg_mr req = {
+		.mr_handle = mr,
+		.flags = REREG_PD | REREG_ACCESS,
+		.pd_handle = attr->pd,
+		.access_flags = attr->at.dmabuf < 0 ? attr->access : attr->access & DMABUF_ACCESS,
+	};
+	struct ib_uverbs_rereg_mr_resp rsp;
+	int err;
+
+	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_REREG_MR, MSG_CORE(req), MSG_CORE(rsp));
+	*is = (struct hca_mr){ .id = mr, .lkey = rsp.lkey, .rkey = rsp.rkey };
+	return err;
+}
+
 static int mr_dereg(struct hca_ctx *ctx, uint32_t mr)
 {
 	struct ib_uverbs_dereg_mr req = { .mr_handle = mr };
@@ -455,7 +476,7 @@ static const struct hca_ops mlx5_ops = {
 	.event_fd = event_fd, .next_event = next_event,
 	.uar_layout = uar_layout,
 	.pd_alloc = pd_alloc, .pd_free = pd_free,
-	.mr_reg = mr_reg, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
+	.mr_reg = mr_reg, .mr_modify = mr_modify, .mr_dereg = mr_dereg, .mw_alloc = mw_alloc, .mw_free = mw_free,
 	.cq_create = mlx5_cq_create, .cq_modify = mlx5_cq_modify, .cq_resize = mlx5_cq_resize,
 	.cq_destroy = mlx5_cq_destroy,
 	.xrcd_open = mlx5_xrcd_open, .xrcd_close = mlx5_xrcd_close,

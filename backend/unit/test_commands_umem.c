@@ -526,6 +526,68 @@ static void parts(void)
 	fixture_fini(&fix);
 }
 
+static enum xen_vhca_status modify(struct fixture *fix, xen_vhca_handle_t mr, xen_vhca_handle_t pd,
+				   uint32_t access)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_MR_MODIFY,
+				    .u.mr_modify = { .mr = mr, .pd = pd, .access = access } };
+
+	return fixture_do(fix, &req);
+}
+
+static xen_vhca_handle_t new_pd(struct fixture *fix, xen_vhca_handle_t ctx)
+{
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_PD_ALLOC, .u.pd_alloc.ctx = ctx };
+
+	CHECK(!fixture_do(fix, &req));
+	return fix->handle;
+}
+
+#define RIGHTS (XEN_VHCA_ACCESS_LOCAL_WRITE | XEN_VHCA_ACCESS_REMOTE_READ)
+
+/* An MR gets other rights, and moves to another PD: the one that it leaves is free, the other is in use. */
+static void modified_mr(bool own)
+{
+	struct xen_vhca_req req;
+	struct fixture_process p, q;
+	xen_vhca_handle_t mr, pd;
+	struct fixture fix;
+
+	begin(&fix);
+	CHECK(!fixture_process(&fix, &p) && !fixture_process(&fix, &q));
+	pd = new_pd(&fix, p.ctx);
+	req = own ? persistent_mr(pd, 1) : mr_on(pd, p.umem, 1);
+	if (own)
+		req.u.mr_reg.flags = XEN_VHCA_MR_REG_INLINE;
+	CHECK(!fixture_do(&fix, &req));
+	mr = fix.handle;
+
+	CHECK(!modify(&fix, mr, 0, RIGHTS));
+	CHECK(fix.cmd->rsp.u.mr.handle == mr && fix.cmd->rsp.u.mr.rkey);
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_PD_FREE, pd) == XEN_VHCA_E_BUSY);
+	CHECK(modify(&fix, mr, q.pd, RIGHTS) == XEN_VHCA_E_CONTEXT);
+	CHECK(modify(&fix, mr, mr, RIGHTS) == XEN_VHCA_E_HANDLE);
+	CHECK(modify(&fix, pd, 0, RIGHTS) == XEN_VHCA_E_HANDLE);
+	CHECK(modify(&fix, mr, 0, RIGHTS | XEN_VHCA_ACCESS_MW_BIND) == XEN_VHCA_E_UNSUPPORTED);
+	fix.fake.fail_in = 1;
+	CHECK(modify(&fix, mr, p.pd, RIGHTS) == XEN_VHCA_E_DEAD);
+	CHECK(fixture_object(&fix, XEN_VHCA_OP_PD_FREE, pd) == XEN_VHCA_E_BUSY);
+
+	CHECK(!modify(&fix, mr, p.pd, XEN_VHCA_ACCESS_REMOTE_READ));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_PD_FREE, pd));
+	CHECK(modify(&fix, mr, 0, RIGHTS) ==
+	      ((own ? dmabufs : queues) ? XEN_VHCA_OK : XEN_VHCA_E_UNSUPPORTED));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_MR_DEREG, mr));
+
+	req = persistent_mr(p.pd, XEN_VHCA_ACCESS_REMOTE_READ);
+	CHECK(!fixture_do(&fix, &req));
+	CHECK(modify(&fix, fix.handle, 0, RIGHTS) == XEN_VHCA_E_ARG); /* read-only */
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, p.ctx));
+	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, q.ctx));
+	CHECK(fixture_is_empty(&fix));
+	fixture_fini(&fix);
+}
+
 static void all(void)
 {
 	umems();
@@ -540,6 +602,8 @@ static void all(void)
 	kinds();
 	no_queues();
 	resized_cq();
+	modified_mr(true);
+	modified_mr(false);
 	parts();
 }
 

@@ -58,6 +58,8 @@ struct umem_obj {
 struct mr {
 	struct object obj;
 	uint64_t length;
+	uint32_t access;
+	const struct umem *umem;
 	struct umem_obj *own; /* the umem of an inline registration that ends with it; else NULL */
 };
 

@@ -77,6 +77,9 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 							 .iova = 0x7f0000000123,
 							 .access = 1 };
 		break;
+	case XEN_VHCA_OP_MR_MODIFY:
+		req.u.mr_modify = (struct xen_vhca_mr_modify){ .mr = 7, .pd = 7, .access = 1 };
+		break;
 	case XEN_VHCA_OP_MW_ALLOC:
 		req.u.mw_alloc = (struct xen_vhca_mw_alloc){ .pd = 7, .type = 2, .entries = 20 };
 		break;

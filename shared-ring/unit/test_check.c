@@ -39,7 +39,7 @@ static void good_requests(void)
 		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
 		count += known(op);
 	}
-	EXPECT("operations", count, 38);
+	EXPECT("operations", count, 39);
 }
 
 /* Any octet behind the operation's part, and each reserved field of the header. */
@@ -112,6 +112,7 @@ static void trailing(void)
 	TRAILING(UMEM_CREATE, umem_create);
 	TRAILING(UMEM_ADD, umem_add);
 	TRAILING(MR_REG, mr_reg);
+	TRAILING(MR_MODIFY, mr_modify);
 	TRAILING(MW_ALLOC, mw_alloc);
 	TRAILING(CQ_CREATE, cq_create);
 	TRAILING(CQ_MODIFY, cq_modify);
@@ -165,6 +166,11 @@ static void memory(void)
 	BREAK(MR_REG, mr_reg.pages, 1, E_COUNT);
 	BREAK(MR_REG, mr_reg.flags, XEN_VHCA_MR_REG_PERSISTENT, E_ARG);
 	BREAK(MR_REG, mr_reg.flags, 4, E_RESERVED);
+	BREAK(MR_MODIFY, mr_modify.mr, 0, E_HANDLE);
+	BREAK(MR_MODIFY, mr_modify.pd, 0, OK);
+	BREAK(MR_MODIFY, mr_modify.access, 1 << 6, E_RESERVED);
+	BREAK(MR_MODIFY, mr_modify.access, XEN_VHCA_ACCESS_REMOTE_WRITE, E_ARG);
+	BREAK(MR_MODIFY, mr_modify.reserved, 1, E_RESERVED);
 	BREAK(MW_ALLOC, mw_alloc.type, 3, E_ARG);
 	BREAK(MW_ALLOC, mw_alloc.type, 1, E_ARG);
 	BREAK(MW_ALLOC, mw_alloc.entries, 0, OK);
@@ -528,6 +534,15 @@ static void kept_umems(void)
 	EXPECT("MW", vhca_check_response(&req, &rsp), 0);
 	rsp.u.mr.umem = 2;
 	EXPECT("MW, a umem", vhca_check_response(&req, &rsp), -EPROTO);
+	req = example_request(XEN_VHCA_OP_MR_MODIFY);
+	rsp.op = req.op;
+	rsp.u.mr = (struct xen_vhca_new_mr){ .handle = req.u.mr_modify.mr, .lkey = 3, .rkey = 3 };
+	EXPECT("modified", vhca_check_response(&req, &rsp), 0);
+	rsp.u.mr.umem = 2;
+	EXPECT("modified, a umem", vhca_check_response(&req, &rsp), -EPROTO);
+	rsp.u.mr.umem = 0;
+	rsp.u.mr.handle++;
+	EXPECT("modified, another MR", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
 static void statuses(void)

@@ -4,131 +4,17 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared-ring/unit/example.h"
 #include "shared-ring/vhca_check.h"
+#include "unit/fakes/fake_objects.h"
 #include "unit/fakes/hca_fake.h"
 #include "unit/fakes/transport_shm.h"
-
-#define MAX_OBJECTS 8192u
-
-enum kind { FREE, PD, MR, MW, CQ, SRQ, QP, XRCD };
-
-struct fake_object {
-	enum kind kind;
-	unsigned int refs;
-	uint64_t user;
-	bool events;       /* of a CQ: completion events */
-	int channel, copy; /* of its own, and a copy of the descriptor; or 0 */
-	uint32_t parents[4];
-	uint64_t addr[2], length[2];
-};
-
-struct fake_ctx {
-	struct fake_hca *fake;
-	struct fake_queue completions, events;
-	LIST_ENTRY(fake_ctx) link;
-	struct fake_object objects[MAX_OBJECTS]; /* 0 is none */
-	unsigned int top;                        /* none has been used from here on */
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void must(int condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fake HCA: %s\n", what);
-	abort();
-}
-
-static bool fails(struct fake_hca *fake)
-{
-	return fake->fail_in && !--fake->fail_in;
-}
-
-/* msync() tells of a range that is not mapped as a whole. */
-static void must_be_mapped(uint64_t addr, uint64_t length, const char *when)
-{
-	uint64_t start = addr & ~4095ull;
-
-	if (length)
-		must(!msync((void *)start, addr + length - start, MS_ASYNC), when);
-}
-
-static struct fake_object *get(struct fake_ctx *c, uint32_t id, enum kind kind)
-{
-	must(id && id < MAX_OBJECTS && c->objects[id].kind == kind, "no such object");
-	return &c->objects[id];
-}
-
-static int make(struct fake_ctx *c, enum kind kind, const struct fake_object *from, uint32_t *id)
-{
-	unsigned int i;
-	uint32_t n;
-
-	pthread_mutex_lock(&lock);
-	for (n = 1; n < MAX_OBJECTS && c->objects[n].kind; n++)
-		;
-	if (fails(c->fake) || n == MAX_OBJECTS) {
-		pthread_mutex_unlock(&lock);
-		return -ENOMEM;
-	}
-	for (i = 0; i < 2; i++)
-		must_be_mapped(from->addr[i], from->length[i], "memory is not mapped");
-	if (n >= c->top)
-		c->top = n + 1;
-	c->objects[n] = *from;
-	c->objects[n].kind = kind;
-	for (i = 0; i < 4; i++)
-		c->objects[from->parents[i]].refs++;
-	c->fake->live++;
-	pthread_mutex_unlock(&lock);
-	*id = n;
-	return 0;
-}
-
-static void drop(struct fake_ctx *c, struct fake_object *o)
-{
-	unsigned int i;
-
-	for (i = 0; i < 2; i++)
-		must_be_mapped(o->addr[i], o->length[i], "memory was unmapped while in use");
-	for (i = 0; i < 4; i++)
-		c->objects[o->parents[i]].refs--;
-	if (o->copy)
-		close(o->copy);
-	fake_queue_drop(&c->completions, o->user);
-	fake_queue_drop(&c->events, o->user);
-	o->kind = FREE;
-	c->fake->live--;
-}
-
-static int destroy(struct fake_ctx *c, uint32_t id, enum kind kind)
-{
-	struct fake_object *o;
-
-	pthread_mutex_lock(&lock);
-	o = get(c, id, kind);
-	must(!o->refs, "object is still needed");
-	drop(c, o);
-	pthread_mutex_unlock(&lock);
-	return 0;
-}
-
-static void check(struct fake_ctx *c, uint32_t id, enum kind kind)
-{
-	pthread_mutex_lock(&lock);
-	get(c, id, kind);
-	pthread_mutex_unlock(&lock);
-}
 
 #define C ((struct fake_ctx *)ctx)
 
@@ -161,7 +47,7 @@ static int query_gid(struct hca *hca, uint32_t index, uint8_t gid[16])
 
 static int query_pkey(struct hca *hca, uint32_t index, uint16_t *pkey)
 {
-	if (fails((struct fake_hca *)hca))
+	if (fake_fails((struct fake_hca *)hca))
 		return -EIO;
 	*pkey = index ? 0x8000 + index : 0xffff;
 	return 0;
@@ -172,10 +58,10 @@ static int ctx_open(struct hca *hca, bool events, struct hca_ctx **ctx)
 	struct fake_hca *fake = (struct fake_hca *)hca;
 	struct fake_ctx *c = calloc(1, sizeof(*c));
 
-	must(!!c, "no memory");
-	pthread_mutex_lock(&lock);
-	if (fails(fake)) {
-		pthread_mutex_unlock(&lock);
+	fake_must(!!c, "no memory");
+	pthread_mutex_lock(&fake_lock);
+	if (fake_fails(fake)) {
+		pthread_mutex_unlock(&fake_lock);
 		free(c);
 		return -EMFILE;
 	}
@@ -184,7 +70,7 @@ static int ctx_open(struct hca *hca, bool events, struct hca_ctx **ctx)
 	fake_queue_init(&c->events, events);
 	LIST_INSERT_HEAD(&fake->open, c, link);
 	fake->contexts++;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	*ctx = (struct hca_ctx *)c;
 	return 0;
 }
@@ -193,15 +79,15 @@ static void ctx_close(struct hca_ctx *ctx)
 {
 	unsigned int n;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	for (n = 1; n < MAX_OBJECTS; n++)
 		if (C->objects[n].kind)
-			drop(C, &C->objects[n]);
+			fake_drop(C, &C->objects[n]);
 	C->fake->contexts--;
 	LIST_REMOVE(C, link);
 	fake_queue_free(&C->completions);
 	fake_queue_free(&C->events);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	free(ctx);
 }
 
@@ -215,12 +101,12 @@ static int next_completion(struct hca_ctx *ctx, uint64_t *user)
 	struct hca_event event;
 	int got;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	if (C->fake->endless)
 		got = fake_queue_peek(&C->completions, &event);
 	else
 		got = fake_queue_get(&C->completions, &event);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	if (got)
 		*user = event.user;
 	return got;
@@ -230,11 +116,11 @@ static int channel_open(struct hca_ctx *ctx)
 {
 	int fd;
 
-	must(C->completions.fd >= 0, "a channel in a context without events");
-	if (fails(C->fake))
+	fake_must(C->completions.fd >= 0, "a channel in a context without events");
+	if (fake_fails(C->fake))
 		return -EMFILE;
 	fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
-	must(fd > 0, "no descriptor");
+	fake_must(fd > 0, "no descriptor");
 	return fd;
 }
 
@@ -243,9 +129,9 @@ static int channel_next(struct hca *hca, int channel)
 	eventfd_t one;
 	bool endless;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	endless = ((struct fake_hca *)hca)->endless_channel == channel;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return endless || !eventfd_read(channel, &one);
 }
 
@@ -258,9 +144,9 @@ static int next_event(struct hca_ctx *ctx, struct hca_event *event)
 {
 	int got;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	got = fake_queue_get(&C->events, event);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return got;
 }
 
@@ -274,9 +160,9 @@ static int next_port_event(struct hca *hca, uint32_t *type)
 	struct hca_event event;
 	int got;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	got = fake_queue_get(&((struct fake_hca *)hca)->port, &event);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	if (got)
 		*type = event.type;
 	return got;
@@ -289,10 +175,10 @@ static void uar_layout(struct hca *hca, uint32_t type, uint32_t *bf_size, uint32
 	*bf_offset = 0x800;
 }
 
-static int make_obj(struct fake_ctx *c, enum kind kind, const struct fake_object *from,
+static int make_obj(struct fake_ctx *c, enum fake_kind kind, const struct fake_object *from,
 		    struct hca_obj *obj)
 {
-	int err = make(c, kind, from, &obj->id);
+	int err = fake_make(c, kind, from, &obj->id);
 
 	obj->number = obj->id + 0x100;
 	return err;
@@ -306,7 +192,7 @@ static int pd_alloc(struct hca_ctx *ctx, struct hca_obj *pd)
 
 static int pd_free(struct hca_ctx *ctx, uint32_t pd)
 {
-	return destroy(C, pd, PD);
+	return fake_destroy(C, pd, PD);
 }
 
 /* Of the transport's: transport_shm.h. */
@@ -315,11 +201,11 @@ static void must_be_complete(const struct hca_place *at, bool writable)
 	char octets[SHM_PAGES];
 	struct stat st;
 
-	must(!fstat(at->dmabuf, &st) && st.st_size <= SHM_PAGES, "no dma-buf");
-	must(pread(at->dmabuf, octets, st.st_size, 0) == st.st_size, "no dma-buf");
-	must(!memchr(octets, 0, st.st_size), "the dma-buf lacks pages");
-	must(at->addr + at->length <= (uint64_t)st.st_size * 4096, "beyond the dma-buf");
-	must(!writable || st.st_mode & 0200, "a read-only dma-buf");
+	fake_must(!fstat(at->dmabuf, &st) && st.st_size <= SHM_PAGES, "no dma-buf");
+	fake_must(pread(at->dmabuf, octets, st.st_size, 0) == st.st_size, "no dma-buf");
+	fake_must(!memchr(octets, 0, st.st_size), "the dma-buf lacks pages");
+	fake_must(at->addr + at->length <= (uint64_t)st.st_size * 4096, "beyond the dma-buf");
+	fake_must(!writable || st.st_mode & 0200, "a read-only dma-buf");
 }
 
 /*
@@ -340,32 +226,47 @@ static void use_memory(struct fake_object *o, unsigned int n, const struct hca_p
 static void use_queue(struct fake_ctx *c, struct fake_object *o, const struct hca_place *buf,
 		      const struct hca_place *dbr, uint64_t bytes)
 {
-	must(c->fake->hca.queue_dmabufs || (buf->dmabuf < 0 && dbr->dmabuf < 0),
-	     "a queue in a dma-buf");
-	must(buf->length == bytes && dbr->length == 8, "the length of a queue");
+	fake_must(c->fake->hca.queue_dmabufs || (buf->dmabuf < 0 && dbr->dmabuf < 0),
+		  "a queue in a dma-buf");
+	fake_must(buf->length == bytes && dbr->length == 8, "the length of a queue");
 	use_memory(o, 0, buf, true);
 	use_memory(o, 1, dbr, true);
 }
 
 static int mr_reg(struct hca_ctx *ctx, const struct hca_mr_attr *attr, struct hca_mr *mr)
 {
-	struct fake_object o = { .parents = { attr->pd } };
+	struct fake_object o = { .parents = { attr->pd },
+				 .writable = attr->access & VHCA_ACCESS_WRITES };
 	int err;
 
 	use_memory(&o, 0, &attr->at, attr->access & VHCA_ACCESS_WRITES);
-	must(attr->at.dmabuf < 0 || (attr->at.addr & 4095) == (attr->iova & 4095),
-	     "offset and iova differ in the page");
-	check(C, attr->pd, PD);
+	fake_must(attr->at.dmabuf < 0 || (attr->at.addr & 4095) == (attr->iova & 4095),
+		  "offset and iova differ in the page");
+	fake_check(C, attr->pd, PD);
 	if (C->fake->slow_us) /* to sleep for no time takes its time as well */
 		usleep(C->fake->slow_us);
-	err = make(C, MR, &o, &mr->id);
+	err = fake_make(C, MR, &o, &mr->id);
 	mr->lkey = mr->rkey = mr->id << 8;
 	return err;
 }
 
+static int mr_modify(struct hca_ctx *ctx, uint32_t mr, const struct hca_mr_attr *attr,
+		     struct hca_mr *is)
+{
+	fake_check(C, attr->pd, PD);
+	fake_must(!(attr->access & VHCA_ACCESS_WRITES) || attr->at.dmabuf >= 0 ||
+			  C->objects[mr].writable,
+		  "writing to memory that was pinned for reading");
+	if (fake_fails(C->fake))
+		return -EIO;
+	fake_move(C, mr, MR, attr->pd);
+	*is = (struct hca_mr){ .id = mr, .lkey = mr << 8, .rkey = mr << 8 };
+	return 0;
+}
+
 static int mr_dereg(struct hca_ctx *ctx, uint32_t mr)
 {
-	return destroy(C, mr, MR);
+	return fake_destroy(C, mr, MR);
 }
 
 static int mw_alloc(struct hca_ctx *ctx, uint32_t pd, uint32_t type, uint32_t entries,
@@ -373,9 +274,9 @@ static int mw_alloc(struct hca_ctx *ctx, uint32_t pd, uint32_t type, uint32_t en
 {
 	int err;
 
-	must(type == 2 || !entries, "entries of a window of type 1");
-	check(C, pd, PD);
-	err = make(C, MW, &(struct fake_object){ .parents = { pd } }, &mw->id);
+	fake_must(type == 2 || !entries, "entries of a window of type 1");
+	fake_check(C, pd, PD);
+	err = fake_make(C, MW, &(struct fake_object){ .parents = { pd } }, &mw->id);
 	mw->lkey = 0;
 	mw->rkey = mw->id << 8 | entries; /* who tests it sees what was asked for */
 	return err;
@@ -383,7 +284,7 @@ static int mw_alloc(struct hca_ctx *ctx, uint32_t pd, uint32_t type, uint32_t en
 
 static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 {
-	return destroy(C, mw, MW);
+	return fake_destroy(C, mw, MW);
 }
 
 static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct hca_obj *cq)
@@ -392,14 +293,14 @@ static int cq_create(struct hca_ctx *ctx, const struct hca_cq_attr *attr, struct
 	int err;
 
 	use_queue(C, &o, &attr->buf, &attr->dbr, (uint64_t)attr->cqes * attr->cqe_size);
-	must(!attr->events || C->completions.fd >= 0, "events in a context without");
-	must(attr->uar_index, "CQ without UAR");
+	fake_must(!attr->events || C->completions.fd >= 0, "events in a context without");
+	fake_must(attr->uar_index, "CQ without UAR");
 	C->fake->cq_flags = attr->flags;
 	if (attr->channel >= 0) {
-		must(attr->events, "a channel for no events");
+		fake_must(attr->events, "a channel for no events");
 		o.channel = attr->channel;
 		o.copy = dup(attr->channel);
-		must(o.copy > 0, "no channel");
+		fake_must(o.copy > 0, "no channel");
 	}
 	err = make_obj(C, CQ, &o, cq);
 	if (err && o.copy)
@@ -411,20 +312,20 @@ static int cq_modify(struct hca_ctx *ctx, uint32_t cq, uint16_t count, uint16_t 
 {
 	(void)count;
 	(void)period_us;
-	check(C, cq, CQ);
+	fake_check(C, cq, CQ);
 	return 0;
 }
 
 static int cq_resize(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t cqe_size,
 		     const struct hca_place *buf)
 {
-	struct fake_object *o = get(C, cq, CQ);
+	struct fake_object *o = fake_get(C, cq, CQ);
 
-	must(buf->dmabuf < 0, "a CQ's other buffer in a dma-buf");
-	must(buf->length == (uint64_t)cqes * cqe_size, "the length of a CQ's other buffer");
-	must(buf->length != o->length[0], "a CQ resized to what it is");
-	must_be_mapped(buf->addr, buf->length, "a CQ's other buffer");
-	if (fails(C->fake))
+	fake_must(buf->dmabuf < 0, "a CQ's other buffer in a dma-buf");
+	fake_must(buf->length == (uint64_t)cqes * cqe_size, "the length of a CQ's other buffer");
+	fake_must(buf->length != o->length[0], "a CQ resized to what it is");
+	fake_must_be_mapped(buf->addr, buf->length, "a CQ's other buffer");
+	if (fake_fails(C->fake))
 		return -EINVAL;
 	use_memory(o, 0, buf, true);
 	return 0;
@@ -432,7 +333,7 @@ static int cq_resize(struct hca_ctx *ctx, uint32_t cq, uint32_t cqes, uint32_t c
 
 static int cq_destroy(struct hca_ctx *ctx, uint32_t cq)
 {
-	return destroy(C, cq, CQ);
+	return fake_destroy(C, cq, CQ);
 }
 
 static int xrcd_open(struct hca_ctx *ctx, int domain, uint32_t *xrcd)
@@ -440,19 +341,19 @@ static int xrcd_open(struct hca_ctx *ctx, int domain, uint32_t *xrcd)
 	struct stat st;
 	int err;
 
-	must(!fstat(domain, &st), "an XRC domain without a descriptor");
-	err = make(C, XRCD, &(struct fake_object){ 0 }, xrcd);
+	fake_must(!fstat(domain, &st), "an XRC domain without a descriptor");
+	err = fake_make(C, XRCD, &(struct fake_object){ 0 }, xrcd);
 	if (err)
 		return err;
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	C->fake->domain = st.st_ino;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
 
 static int xrcd_close(struct hca_ctx *ctx, uint32_t xrcd)
 {
-	return destroy(C, xrcd, XRCD);
+	return fake_destroy(C, xrcd, XRCD);
 }
 
 static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, struct hca_obj *srq)
@@ -462,11 +363,11 @@ static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, stru
 
 	use_queue(C, &o, &attr->buf, &attr->dbr,
 		  (uint64_t)attr->wqes * vhca_srq_stride(attr->max_sge));
-	check(C, attr->pd, PD);
-	must(attr->xrc || (!attr->cq && !attr->xrcd), "a CQ of an SRQ without domain");
+	fake_check(C, attr->pd, PD);
+	fake_must(attr->xrc || (!attr->cq && !attr->xrcd), "a CQ of an SRQ without domain");
 	if (attr->xrc) {
-		check(C, attr->cq, CQ);
-		check(C, attr->xrcd, XRCD);
+		fake_check(C, attr->cq, CQ);
+		fake_check(C, attr->xrcd, XRCD);
 	}
 	return make_obj(C, SRQ, &o, srq);
 }
@@ -474,31 +375,31 @@ static int srq_create(struct hca_ctx *ctx, const struct hca_srq_attr *attr, stru
 static int srq_modify(struct hca_ctx *ctx, uint32_t srq, uint32_t limit)
 {
 	(void)limit;
-	check(C, srq, SRQ);
+	fake_check(C, srq, SRQ);
 	return 0;
 }
 
 static int srq_query(struct hca_ctx *ctx, uint32_t srq, struct xen_vhca_srq_attr *attr)
 {
-	check(C, srq, SRQ);
+	fake_check(C, srq, SRQ);
 	*attr = (struct xen_vhca_srq_attr){ .max_wr = 255, .max_sge = 1 };
 	return 0;
 }
 
 static int srq_destroy(struct hca_ctx *ctx, uint32_t srq)
 {
-	return destroy(C, srq, SRQ);
+	return fake_destroy(C, srq, SRQ);
 }
 
 static int target_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct hca_obj *qp)
 {
 	struct fake_object o = { .user = attr->user, .parents = { attr->xrcd } };
 
-	check(C, attr->xrcd, XRCD);
-	must(!attr->pd && !attr->send_cq && !attr->recv_cq && !attr->buf.length &&
-		     !attr->dbr.length,
-	     "more than a domain of an XRC target");
-	must(attr->buf.dmabuf < 0 && attr->dbr.dmabuf < 0, "an XRC target in a dma-buf");
+	fake_check(C, attr->xrcd, XRCD);
+	fake_must(!attr->pd && !attr->send_cq && !attr->recv_cq && !attr->buf.length &&
+			  !attr->dbr.length,
+		  "more than a domain of an XRC target");
+	fake_must(attr->buf.dmabuf < 0 && attr->dbr.dmabuf < 0, "an XRC target in a dma-buf");
 	return make_obj(C, QP, &o, qp);
 }
 
@@ -513,13 +414,13 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 		return target_create(ctx, attr, qp);
 	use_queue(C, &o, &attr->buf, &attr->dbr,
 		  ((uint64_t)attr->rq_wqes << attr->rq_shift) + (uint64_t)attr->sq_blocks * 64);
-	check(C, attr->pd, PD);
-	check(C, attr->send_cq, CQ);
+	fake_check(C, attr->pd, PD);
+	fake_check(C, attr->send_cq, CQ);
 	if (attr->type != XEN_VHCA_QPT_XRC_INI)
-		check(C, attr->recv_cq, CQ);
+		fake_check(C, attr->recv_cq, CQ);
 	if (attr->has_srq)
-		check(C, attr->srq, SRQ);
-	must(attr->uar_index, "QP without UAR");
+		fake_check(C, attr->srq, SRQ);
+	fake_must(attr->uar_index, "QP without UAR");
 	C->fake->send_cq = attr->send_cq;
 	C->fake->recv_cq = attr->recv_cq;
 	return make_obj(C, QP, &o, qp);
@@ -529,13 +430,13 @@ static int qp_modify(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
 		     const struct xen_vhca_qp_attr *attr)
 {
 	(void)mask;
-	check(C, qp, QP);
+	fake_check(C, qp, QP);
 	return attr->state == 3 ? -EINVAL : 0; /* RTS is refused, to have an E_HCA */
 }
 
 static int qp_query(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr)
 {
-	check(C, qp, QP);
+	fake_check(C, qp, QP);
 	memset(attr, 0, sizeof(*attr));
 	attr->state = 1;
 	return 0;
@@ -543,7 +444,7 @@ static int qp_query(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *a
 
 static int qp_destroy(struct hca_ctx *ctx, uint32_t qp)
 {
-	return destroy(C, qp, QP);
+	return fake_destroy(C, qp, QP);
 }
 
 static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid)
@@ -552,14 +453,14 @@ static int mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gi
 	int err = 0;
 
 	(void)lid;
-	must(gid[0] == 0xff, "no multicast GID");
-	check(C, qp, QP);
-	pthread_mutex_lock(&lock);
-	if (fails(fake))
+	fake_must(gid[0] == 0xff, "no multicast GID");
+	fake_check(C, qp, QP);
+	pthread_mutex_lock(&fake_lock);
+	if (fake_fails(fake))
 		err = -ENOMEM;
 	else
 		fake->members += attach ? 1 : -1;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return err;
 }
 
@@ -582,6 +483,7 @@ static const struct hca_ops fake_ops = {
 	.pd_alloc = pd_alloc,
 	.pd_free = pd_free,
 	.mr_reg = mr_reg,
+	.mr_modify = mr_modify,
 	.mr_dereg = mr_dereg,
 	.mw_alloc = mw_alloc,
 	.mw_free = mw_free,
@@ -640,7 +542,7 @@ bool fake_complete(struct fake_hca *fake, uint64_t user)
 	struct fake_ctx *c;
 	bool found = false;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	LIST_FOREACH(c, &fake->open, link) {
 		o = find_user(c, user);
 		if (!o || o->kind != CQ || !o->events)
@@ -651,7 +553,7 @@ bool fake_complete(struct fake_hca *fake, uint64_t user)
 			fake_queue_put(&c->completions, user, 0);
 		found = true;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return found;
 }
 
@@ -661,14 +563,14 @@ bool fake_flood(struct fake_hca *fake, uint64_t user)
 	const struct fake_object *o;
 	struct fake_ctx *c;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	fake->endless = true;
 	LIST_FOREACH(c, &fake->open, link) {
 		o = find_user(c, user);
 		if (o && o->channel)
 			fake->endless_channel = o->channel;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return fake_complete(fake, user);
 }
 
@@ -677,14 +579,14 @@ bool fake_async(struct fake_hca *fake, uint64_t user, uint32_t type)
 	struct fake_ctx *c;
 	bool found = false;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	LIST_FOREACH(c, &fake->open, link) {
 		if (!find_user(c, user))
 			continue;
 		fake_queue_put(&c->events, user, type);
 		found = true;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 	return found;
 }
 
@@ -692,9 +594,9 @@ void fake_port(struct fake_hca *fake, uint32_t type)
 {
 	struct fake_ctx *c;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&fake_lock);
 	fake_queue_put(&fake->port, 1, type);
 	LIST_FOREACH(c, &fake->open, link)
 		fake_queue_put(&c->events, 1, type);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&fake_lock);
 }

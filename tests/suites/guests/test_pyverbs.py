@@ -17,10 +17,7 @@ MODULES = ["addr", "atomic", "cq", "cq_events", "cqex", "device", "flow", "fork"
 
 # What dom0 passes and a guest need not, and why, by device.
 CREATION_FLAGS = "the test chooses flags of a QP at random, of which guests have none"
-KEYS = "a region that is registered again has other keys, as one that is new; the test uses those from before"
 IN_BOTH = {
-    "tests.test_mr.MRTest.test_mr_rereg_access": KEYS,
-    "tests.test_mr.MRTest.test_mr_rereg_atomic": KEYS,
     "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
 }
 NOT_IN_GUESTS = {guest.DEVICE: IN_BOTH, guest.MLX5: IN_BOTH}

@@ -62,6 +62,12 @@ static struct xen_vhca_req alloc_mw(const struct vf_process *p)
 				      .u.mw_alloc = { .pd = p->pd, .type = 2 } };
 }
 
+static struct xen_vhca_req modify_mr(const struct vf_process *p)
+{
+	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_MR_MODIFY,
+				      .u.mr_modify = { .mr = p->mr, .pd = p->pd, .access = 1 } };
+}
+
 static struct xen_vhca_req modify_cq(const struct vf_process *p)
 {
 	return (struct xen_vhca_req){ .op = XEN_VHCA_OP_CQ_MODIFY,
@@ -129,6 +135,8 @@ static const struct user users[] = {
 	USER(reg_inline, mr_reg.pd, pd),
 	USER(vf_reg_mr, mr_reg.pd, pd),
 	USER(vf_reg_mr, mr_reg.addr.umem, umem),
+	USER(modify_mr, mr_modify.mr, mr),
+	USER(modify_mr, mr_modify.pd, pd),
 	USER(alloc_mw, mw_alloc.pd, pd),
 	USER(vf_create_cq, cq_create.ctx, ctx),
 	USER(vf_create_cq, cq_create.uar, uar),
@@ -208,6 +216,14 @@ static void refused(struct hostile *h, const struct user *user, xen_vhca_handle_
 	waiting[waits++].user = user;
 }
 
+/* No SRQ is a QP without one, which then lacks a receive queue; no PD is an MR that stays in its own. */
+static bool may_be_none(const struct user *user)
+{
+	return user->where == offsetof(struct xen_vhca_req, u.qp_create.srq) ||
+	       (user->make == modify_mr &&
+		user->where == offsetof(struct xen_vhca_req, u.mr_modify.pd));
+}
+
 /* Each bit of a good handle turned, and some that nobody gave out. */
 static void run_forged(const void *arg)
 {
@@ -219,9 +235,7 @@ static void run_forged(const void *arg)
 	hostile_begin(&h);
 	for (i = 0; i < ARRAY_SIZE(users); i++) {
 		for (n = 0; n < ARRAY_SIZE(others); n++) {
-			/* No SRQ is a QP without one; then it lacks a receive queue, which is no mistake. */
-			if (!others[n] &&
-			    users[i].where == offsetof(struct xen_vhca_req, u.qp_create.srq))
+			if (!others[n] && may_be_none(&users[i]))
 				continue;
 			refused(&h, &users[i], others[n], XEN_VHCA_E_HANDLE);
 		}
@@ -300,8 +314,8 @@ static void run_context(const void *arg)
 		struct xen_vhca_req req = users[i].make(&h.p);
 
 		if (req.op == XEN_VHCA_OP_CQ_CREATE || req.op == XEN_VHCA_OP_CQ_RESIZE ||
-		    req.op == XEN_VHCA_OP_SRQ_CREATE || req.op == XEN_VHCA_OP_QP_CREATE ||
-		    users[i].make == vf_reg_mr)
+		    req.op == XEN_VHCA_OP_MR_MODIFY || req.op == XEN_VHCA_OP_SRQ_CREATE ||
+		    req.op == XEN_VHCA_OP_QP_CREATE || users[i].make == vf_reg_mr)
 			refused(&h, &users[i], own(&other, users[i].own), XEN_VHCA_E_CONTEXT);
 	}
 	check_answers(&h);
