@@ -40,13 +40,31 @@ static bool has_type(const struct xenib_dev *dev, enum ib_qp_type type, bool use
 	}
 }
 
+static bool flags_fit(const struct xenib_dev *dev, const struct ib_qp_init_attr *init)
+{
+	if (init->create_flags == IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		return dev->block_loopback && init->qp_type == IB_QPT_UD;
+	return !init->create_flags;
+}
+
+static u32 wire_flags(const struct ib_qp_init_attr *init)
+{
+	u32 wire = 0;
+
+	if (init->sq_sig_type == IB_SIGNAL_ALL_WR)
+		wire |= XEN_VHCA_QP_SIGNAL_ALL;
+	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		wire |= XEN_VHCA_QP_BLOCK_LOOPBACK;
+	return wire;
+}
+
 static int check_init(struct xenib_dev *dev, const struct ib_qp_init_attr *init, bool user)
 {
 	const bool target = init->qp_type == IB_QPT_XRC_TGT;
 
 	if (!has_type(dev, init->qp_type, user))
 		return xenib_refuse(dev, -EOPNOTSUPP, "a QP of type %d", init->qp_type);
-	if (init->create_flags || init->rwq_ind_tbl)
+	if (!flags_fit(dev, init) || init->rwq_ind_tbl)
 		return xenib_refuse(dev, -EOPNOTSUPP, "a QP with flags %#x%s", init->create_flags,
 				    init->rwq_ind_tbl ? ", an indirection table" : "");
 	if (target != !!init->xrcd)
@@ -134,7 +152,7 @@ static int send_create(struct xenib_qp *qp, const struct ib_qp_init_attr *init,
 			.srq = init->srq ? to_xsrq(init->srq)->handle : XEN_VHCA_NO_HANDLE,
 			.uar = qp->mem.uar->handle,
 			.type = wire_type(init->qp_type),
-			.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? XEN_VHCA_QP_SIGNAL_ALL : 0,
+			.flags = wire_flags(init),
 			.user_index = req->uidx,
 			.buf = xenib_arena_addr_wire(&qp->mem.buf),
 			.dbr = xenib_arena_addr_wire(&qp->mem.dbr),

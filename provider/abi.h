@@ -22,5 +22,6 @@ DECLARE_DRV_CMD(xenib_ucreate_srq, IB_USER_VERBS_CMD_CREATE_SRQ, xenib_create_sr
 DECLARE_DRV_CMD(xenib_ucreate_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ, xenib_create_srq_req,
 		xenib_create_srq_resp);
 DECLARE_DRV_CMD(xenib_ucreate_qp, IB_USER_VERBS_CMD_CREATE_QP, xenib_create_qp_req, empty);
+DECLARE_DRV_CMD(xenib_ucreate_qp_ex, IB_USER_VERBS_EX_CMD_CREATE_QP, xenib_create_qp_req, empty);
 
 #endif

@@ -48,6 +48,16 @@ int xenib_qp_open_sq(struct xenib_qp *qp)
 	return 0;
 }
 
+static uint32_t create_flags(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
+}
+
+static uint32_t flags_of_type(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_UD ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0;
+}
+
 /* Which operations will be used; 0: what is asked for is not to be had here. */
 static uint64_t ops_asked(const struct ibv_qp_init_attr_ex *attr)
 {
@@ -57,7 +67,7 @@ static uint64_t ops_asked(const struct ibv_qp_init_attr_ex *attr)
 						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS))
 		return 0;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
+	if (create_flags(attr) & ~flags_of_type(attr->qp_type))
 		return 0;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return all;
@@ -138,32 +148,57 @@ static void put_uar(struct xenib_context *ctx, struct xenib_qp *qp)
 		xenib_uar_put(&ctx->uars, qp->uar);
 }
 
-static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_attr_ex *attr,
-			    const struct xenib_qp_size *size, struct xenib_qp *qp)
+static int command(struct xenib_context *ctx, struct ibv_qp_init_attr_ex *attr,
+		   const struct xenib_create_qp_req *req, struct xenib_qp *qp)
 {
-	struct ibv_qp_init_attr_ex plain = *attr;
 	struct ib_uverbs_create_qp_resp *base;
 	struct xenib_ucreate_qp_resp resp = {};
 	struct xenib_ucreate_qp cmd = {};
+
+	cmd.drv_payload = *req;
+	base = &resp.ibv_resp;
+	return ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, attr, &cmd.ibv_cmd, sizeof(cmd),
+				    base, sizeof(resp));
+}
+
+/* Flags have room in this form of the command alone. */
+static int command_with_flags(struct xenib_context *ctx, struct ibv_qp_init_attr_ex *attr,
+			      const struct xenib_create_qp_req *req, struct xenib_qp *qp)
+{
+	struct ib_uverbs_ex_create_qp_resp *base;
+	struct xenib_ucreate_qp_ex_resp resp = {};
+	struct xenib_ucreate_qp_ex cmd = {};
+
+	cmd.drv_payload = *req;
+	base = &resp.ibv_resp;
+	return ibv_cmd_create_qp_ex2(&ctx->vctx.context, &qp->vqp, attr, &cmd.ibv_cmd, sizeof(cmd),
+				     base, sizeof(resp));
+}
+
+static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_attr_ex *attr,
+			    const struct xenib_qp_size *size, struct xenib_qp *qp)
+{
+	const struct xenib_create_qp_req req = {
+		.buf_addr = (uintptr_t)qp->mem.buf.buf.addr,
+		.db_addr = (uintptr_t)qp->q.dbrec,
+		.buf_shift = qp->mem.buf.buf.shift,
+		.db_shift = qp->mem.dbrec_shift,
+		.sq_wqe_count = size->sq_blocks,
+		.rq_wqe_count = size->rq_wqes,
+		.rq_wqe_shift = size->rq_shift,
+		.uidx = qp->q.uidx,
+		.uar = qp->uar->index,
+		.comp_mask = ctx->posted_rts ? XENIB_CREATE_QP_POSTED_RTS : 0,
+	};
+	struct ibv_qp_init_attr_ex plain = *attr;
 	int err;
 
-	/* Flags of 0 are as good as none, and this form of the command has no room for any. */
-	plain.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
-
-	cmd.buf_addr = (uintptr_t)qp->mem.buf.buf.addr;
-	cmd.db_addr = (uintptr_t)qp->q.dbrec;
-	cmd.buf_shift = qp->mem.buf.buf.shift;
-	cmd.db_shift = qp->mem.dbrec_shift;
-	cmd.sq_wqe_count = size->sq_blocks;
-	cmd.rq_wqe_count = size->rq_wqes;
-	cmd.rq_wqe_shift = size->rq_shift;
-	cmd.uidx = qp->q.uidx;
-	cmd.uar = qp->uar->index;
-	cmd.comp_mask = ctx->posted_rts ? XENIB_CREATE_QP_POSTED_RTS : 0;
-
-	base = &resp.ibv_resp;
-	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, &plain, &cmd.ibv_cmd, sizeof(cmd),
-				   base, sizeof(resp));
+	if (create_flags(attr)) {
+		err = command_with_flags(ctx, &plain, &req, qp);
+	} else {
+		plain.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+		err = command(ctx, &plain, &req, qp);
+	}
 	if (err)
 		return err;
 
@@ -209,12 +244,9 @@ static struct ibv_qp *target_made(struct xenib_qp *qp, int err)
 
 static struct ibv_qp *create_target(struct xenib_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
+	const struct xenib_create_qp_req req = {};
 	struct ibv_qp_init_attr_ex plain = *attr;
-	struct ib_uverbs_create_qp_resp *base;
-	struct xenib_ucreate_qp_resp resp = {};
-	struct xenib_ucreate_qp cmd = {};
 	struct xenib_qp *qp;
-	int err;
 
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD)) {
 		errno = EINVAL;
@@ -224,10 +256,7 @@ static struct ibv_qp *create_target(struct xenib_context *ctx, struct ibv_qp_ini
 	if (!qp)
 		return NULL;
 	plain.comp_mask = IBV_QP_INIT_ATTR_XRCD;
-	base = &resp.ibv_resp;
-	err = ibv_cmd_create_qp_ex(&ctx->vctx.context, &qp->vqp, &plain, &cmd.ibv_cmd, sizeof(cmd),
-				   base, sizeof(resp));
-	return target_made(qp, err);
+	return target_made(qp, command(ctx, &plain, &req, qp));
 }
 
 struct ibv_qp *xenib_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)

@@ -74,6 +74,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-cq-flags = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-labels = "1"
  * /local/domain/0/backend/vhca/5/0/feature-xrc = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-block-loopback = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -145,6 +146,9 @@
  * feature-xrc
  *      "1": CTX_XRCD, SRQs of a domain and QPs of the types XRC_INI and XRC_TGT are supported. Without it a
  *      frontend uses none of these; a backend that does not know them answers E_RESERVED or E_ARG.
+ * feature-block-loopback
+ *      "1": QP_BLOCK_LOOPBACK is supported. Without it a frontend does not use the flag; a backend that does
+ *      not know it answers E_RESERVED.
  * personality
  *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
  *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
@@ -206,6 +210,7 @@
 #define XEN_VHCA_FIELD_FEATURE_CQ_FLAGS "feature-cq-flags"
 #define XEN_VHCA_FIELD_FEATURE_CQ_LABELS "feature-cq-labels"
 #define XEN_VHCA_FIELD_FEATURE_XRC "feature-xrc"
+#define XEN_VHCA_FIELD_FEATURE_BLOCK_LOOPBACK "feature-block-loopback"
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
@@ -632,6 +637,7 @@ enum xen_vhca_qp_type {
 #define XEN_VHCA_QP_SIGNAL_ALL (1u << 0)
 #define XEN_VHCA_QP_SEND_CQ_LABEL (1u << 1) /* send_cq is a label, not a handle; with feature-cq-labels */
 #define XEN_VHCA_QP_RECV_CQ_LABEL (1u << 2)
+#define XEN_VHCA_QP_BLOCK_LOOPBACK (1u << 3) /* of type UD: it does not receive what it sends to a group itself */
 
 /*
  * QP_CREATE: the buffer (at a multiple of XEN_VHCA_QP_ALIGN) holds the receive queue at 0 and the send queue

@@ -350,7 +350,9 @@ static enum xen_vhca_status check_qp_queues(const struct xen_vhca_qp_create *q,
 	return OK;
 }
 
-#define QP_FLAGS (XEN_VHCA_QP_SIGNAL_ALL | XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL)
+#define QP_FLAGS \
+	(XEN_VHCA_QP_SIGNAL_ALL | XEN_VHCA_QP_SEND_CQ_LABEL | XEN_VHCA_QP_RECV_CQ_LABEL | \
+	 XEN_VHCA_QP_BLOCK_LOOPBACK)
 
 /* It is nothing but a way to the domain. */
 static enum xen_vhca_status check_target(const struct xen_vhca_qp_create *q)
@@ -393,6 +395,8 @@ static enum xen_vhca_status check_qp_create(const struct xen_vhca_req *req,
 	} else if (!q->recv_cq) {
 		return XEN_VHCA_E_HANDLE;
 	}
+	if (q->flags & XEN_VHCA_QP_BLOCK_LOOPBACK && q->type != XEN_VHCA_QPT_UD)
+		return XEN_VHCA_E_ARG;
 	if (q->user_index > VHCA_MAX_24)
 		return XEN_VHCA_E_ARG;
 	status = check_qp_queues(q, limits);

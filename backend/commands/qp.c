@@ -122,6 +122,7 @@ enum xen_vhca_status cmd_qp_create(struct cmd *cmd)
 		.dbr.dmabuf = -1,
 		.has_srq = a->srq,
 		.signal_all = a->flags & XEN_VHCA_QP_SIGNAL_ALL,
+		.block_loopback = a->flags & XEN_VHCA_QP_BLOCK_LOOPBACK,
 		.type = a->type,
 		.user_index = a->user_index,
 		.sq_blocks = a->sq_wqe_count,

@@ -70,7 +70,7 @@ struct hca_qp_attr {
 	uint64_t user;
 	uint32_t pd, send_cq, recv_cq, srq; /* ids, of those that its type has; */
 	uint32_t xrcd;                      /* an XRC target has this one alone */
-	bool has_srq, signal_all;
+	bool has_srq, signal_all, block_loopback;
 	uint32_t type; /* enum xen_vhca_qp_type */
 	uint32_t user_index, uar_index;
 	struct hca_place buf, dbr; /* buf may have no length */

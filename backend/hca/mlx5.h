@@ -84,8 +84,8 @@ int mlx5_cq_create_ioctl(int fd, const struct hca_cq_attr *attr,
 int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 			   const struct ib_uverbs_create_xsrq *core,
 			   const struct mlx5_ib_create_srq *driver, struct hca_obj *srq);
-int mlx5_qp_create_dmabuf(int fd, const struct hca_qp_attr *attr,
-			  const struct ib_uverbs_create_qp *core,
-			  const struct mlx5_ib_create_qp *driver, struct hca_obj *qp);
+int mlx5_qp_create_ioctl(int fd, const struct hca_qp_attr *attr,
+			 const struct ib_uverbs_create_qp *core,
+			 const struct mlx5_ib_create_qp *driver, struct hca_obj *qp);
 
 #endif

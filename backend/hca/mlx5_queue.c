@@ -213,8 +213,8 @@ int mlx5_qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct h
 	struct mlx5_ib_create_qp_resp result;
 	int err;
 
-	if (in_dmabuf(&attr->buf, &attr->dbr))
-		return mlx5_qp_create_dmabuf(fd_of(ctx), attr, &req, &driver, qp);
+	if (in_dmabuf(&attr->buf, &attr->dbr) || attr->block_loopback)
+		return mlx5_qp_create_ioctl(fd_of(ctx), attr, &req, &driver, qp);
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_CREATE_QP, MSG(req, driver),
 			   MSG(rsp, result));
 	if (err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mlx5_queue_dmabuf.c - CQs, SRQs and QPs whose buffers and doorbell records are in dma-bufs, and CQs with flags.
+ * mlx5_queue_dmabuf.c - CQs, SRQs and QPs whose buffers and doorbell records are in dma-bufs, and CQs and QPs with flags.
  *
  * Linux takes these by ioctl alone, as attributes that describe a buffer: CQs and QPs from 7.2 on, SRQs
  * from 7.3 on. The structures of the older commands say all the rest, so they are what a queue is made
@@ -152,9 +152,15 @@ int mlx5_srq_create_dmabuf(int fd, const struct hca_srq_attr *attr,
 	return err;
 }
 
-int mlx5_qp_create_dmabuf(int fd, const struct hca_qp_attr *attr,
-			  const struct ib_uverbs_create_qp *core,
-			  const struct mlx5_ib_create_qp *driver, struct hca_obj *qp)
+static uint64_t qp_flags(const struct hca_qp_attr *attr)
+{
+	return (attr->signal_all ? IB_UVERBS_QP_CREATE_SQ_SIG_ALL : 0) |
+	       (attr->block_loopback ? IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0);
+}
+
+int mlx5_qp_create_ioctl(int fd, const struct hca_qp_attr *attr,
+			 const struct ib_uverbs_create_qp *core,
+			 const struct mlx5_ib_create_qp *driver, struct hca_obj *qp)
 {
 	struct ib_uverbs_qp_cap cap = {
 		.max_send_wr = core->max_send_wr,
@@ -178,8 +184,8 @@ int mlx5_qp_create_dmabuf(int fd, const struct hca_qp_attr *attr,
 	put(&a, UVERBS_ATTR_CREATE_QP_USER_HANDLE, sizeof(core->user_handle), core->user_handle);
 	put_pointer(&a, UVERBS_ATTR_CREATE_QP_CAP, sizeof(cap), &cap);
 	put(&a, UVERBS_ATTR_CREATE_QP_TYPE, 8, core->qp_type);
-	if (core->sq_sig_all)
-		put(&a, UVERBS_ATTR_CREATE_QP_FLAGS, 8, IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
+	if (qp_flags(attr))
+		put(&a, UVERBS_ATTR_CREATE_QP_FLAGS, 8, qp_flags(attr));
 	put_pointer(&a, UVERBS_ATTR_CREATE_QP_RESP_CAP, sizeof(cap), &cap);
 	put_pointer(&a, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, sizeof(number), &number);
 	put_pointer(&a, UVERBS_ATTR_UHW_IN, sizeof(*driver), driver);

@@ -224,6 +224,10 @@ static void labels(void)
 	CHECK(!make_labelled(&fix, &cq, 2));
 	name_cqs(&qp, 2, 2);
 	CHECK(!fixture_do(&fix, &qp) && fix.fake.send_cq != hca_id(&fix, second));
+	CHECK(!fix.fake.block_loopback);
+	qp.u.qp_create.flags |= XEN_VHCA_QP_BLOCK_LOOPBACK;
+	qp.u.qp_create.type = XEN_VHCA_QPT_UD;
+	CHECK(!fixture_do(&fix, &qp) && fix.fake.block_loopback);
 	CHECK(!make_labelled(&fix, &cq, 0) && !make_labelled(&fix, &cq, 4));
 	CHECK(!fixture_do(&fix, &qp));
 	CHECK(!make_labelled(&fix, &cq, 5));

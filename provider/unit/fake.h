@@ -48,6 +48,7 @@ struct fake {
 		uint64_t buf, db;
 		uint8_t buf_shift, db_shift;
 		uint32_t cqe_size, uar, cqe, sq_blocks, rq_wqes, rq_shift, uidx, max_wr, max_sge;
+		uint32_t create_flags;
 	} last;         /* the latest creation of a queue */
 	char told[128]; /* the latest information in the log */
 };

@@ -546,19 +546,6 @@ int ibv_cmd_close_xrcd(struct verbs_xrcd *xrcd)
 	return unmake();
 }
 
-int ibv_cmd_open_qp(struct ibv_context *context, struct verbs_qp *qp, int size,
-		    struct ibv_qp_open_attr *attr, struct ibv_open_qp *cmd, size_t cmd_size,
-		    struct ib_uverbs_create_qp_resp *resp, size_t resp_size)
-{
-	(void)cmd;
-	(void)resp;
-	REQUIRE(size == sizeof(*qp) && cmd_size == sizeof(*cmd) && resp_size == sizeof(*resp));
-	qp->qp.context = context;
-	qp->qp.qp_num = attr->qp_num;
-	qp->qp.qp_type = attr->qp_type;
-	return fake_make(&qp->qp.handle);
-}
-
 int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
 		       struct ibv_modify_srq *cmd, size_t cmd_size)
 {
@@ -584,43 +571,6 @@ int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 {
 	(void)srq;
 	return unmake();
-}
-
-int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
-			 struct ibv_qp_init_attr_ex *attr, struct ibv_create_qp *cmd,
-			 size_t cmd_size, struct ib_uverbs_create_qp_resp *resp, size_t resp_size)
-{
-	struct xenib_ucreate_qp *req = (void *)cmd;
-	int err;
-
-	(void)resp;
-	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(struct xenib_ucreate_qp_resp));
-	/* As libibverbs does. */
-	if (attr->comp_mask &
-	    ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
-		return errno = EOPNOTSUPP;
-	err = fake_make(&qp->qp.handle);
-	if (err)
-		return err;
-	CHECK(req->drv_payload.comp_mask ==
-	      (fake.features & XENIB_FEATURE_POSTED_RTS ? XENIB_CREATE_QP_POSTED_RTS : 0));
-	memset(&fake.last, 0, sizeof(fake.last));
-	fake.last.buf = req->buf_addr;
-	fake.last.db = req->db_addr;
-	fake.last.buf_shift = req->buf_shift;
-	fake.last.db_shift = req->db_shift;
-	fake.last.sq_blocks = req->sq_wqe_count;
-	fake.last.rq_wqes = req->rq_wqe_count;
-	fake.last.rq_shift = req->rq_wqe_shift;
-	fake.last.uidx = req->uidx;
-	fake.last.uar = req->uar;
-	qp->qp.context = context;
-	qp->qp.qp_type = attr->qp_type;
-	qp->qp.qp_num = FAKE_QPN + fake.made;
-	qp->qp.send_cq = attr->send_cq;
-	qp->qp.recv_cq = attr->recv_cq;
-	qp->qp.srq = attr->srq;
-	return 0;
 }
 
 int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,

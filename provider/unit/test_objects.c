@@ -379,6 +379,10 @@ static void not_offered(void)
 	qp.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	qp.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
 	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EOPNOTSUPP);
+	qp.qp_type = IBV_QPT_UD;
+	qp.create_flags |= IBV_QP_CREATE_PCI_WRITE_END_PADDING;
+	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EOPNOTSUPP);
+	qp.qp_type = IBV_QPT_RC;
 	qp.comp_mask = 0;
 	CHECK(!xenib_create_qp_ex(context, &qp) && errno == EINVAL);
 	qp.comp_mask = IBV_QP_INIT_ATTR_PD;
@@ -440,8 +444,8 @@ static void ops_flags(void)
 	fake_close(context);
 }
 
-/* Flags that are asked for, and are none. */
-static void no_create_flags(void)
+/* Flags that are asked for, which are none, or those that a QP of that type has. */
+static void create_flags(void)
 {
 	struct ibv_context *context = fake_open();
 	struct ibv_pd *pd = xenib_alloc_pd(context);
@@ -459,6 +463,13 @@ static void no_create_flags(void)
 	qp = xenib_create_qp_ex(context, &attr);
 	REQUIRE(qp);
 	CHECK(attr.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS));
+	CHECK(!fake.last.create_flags);
+	CHECK(!xenib_destroy_qp(qp));
+	attr.qp_type = IBV_QPT_UD;
+	attr.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+	qp = xenib_create_qp_ex(context, &attr);
+	REQUIRE(qp);
+	CHECK(fake.last.create_flags == IBV_QP_CREATE_BLOCK_SELF_MCAST_LB && fake.last.sq_blocks);
 	CHECK(!xenib_destroy_qp(qp));
 	CHECK(!xenib_destroy_cq(cq));
 	CHECK(!xenib_dealloc_pd(pd));
@@ -646,7 +657,7 @@ int main(void)
 	RUN(sizes_refused);
 	RUN(not_offered);
 	RUN(ops_flags);
-	RUN(no_create_flags);
+	RUN(create_flags);
 	RUN(records);
 	RUN(addresses);
 	RUN(indices);

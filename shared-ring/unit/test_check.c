@@ -247,7 +247,8 @@ static void queues(void)
 	BREAK(SRQ_CREATE, srq_create.user_index, 1u << 24, E_ARG);
 	BREAK(QP_CREATE, qp_create.type, 8, E_ARG);
 	BREAK(QP_CREATE, qp_create.flags, 7, OK);
-	BREAK(QP_CREATE, qp_create.flags, 8, E_RESERVED);
+	BREAK(QP_CREATE, qp_create.flags, XEN_VHCA_QP_BLOCK_LOOPBACK, E_ARG);
+	BREAK(QP_CREATE, qp_create.flags, 16, E_RESERVED);
 	BREAK(QP_CREATE, qp_create.user_index, 1u << 24, E_ARG);
 	BREAK(QP_CREATE, qp_create.sq_wqe_count, 3, E_ARG);
 	BREAK(QP_CREATE, qp_create.sq_wqe_count, 1u << 31, E_ARG);
@@ -289,9 +290,14 @@ static void xrc(void)
 	req.u.srq_create.xrcd = req.u.srq_create.cq = 7;
 	EXPECT("XRC", checked(&req), XEN_VHCA_OK);
 
+	req = example_request(XEN_VHCA_OP_QP_CREATE);
+	req.u.qp_create.flags = XEN_VHCA_QP_BLOCK_LOOPBACK;
+	req.u.qp_create.type = XEN_VHCA_QPT_UD;
+	EXPECT("blocks its own", checked(&req), XEN_VHCA_OK);
+
 	BREAK(QP_CREATE, qp_create.type, XEN_VHCA_QPT_XRC_INI, E_ARG);
 	BREAK(QP_CREATE, qp_create.type, XEN_VHCA_QPT_XRC_TGT, E_ARG);
-	req = example_request(XEN_VHCA_OP_QP_CREATE);
+	req.u.qp_create.flags = 0;
 	req.u.qp_create.type = XEN_VHCA_QPT_XRC_INI;
 	req.u.qp_create.recv_cq = 0;
 	EXPECT("XRC", checked(&req), XEN_VHCA_E_ARG);

@@ -19,6 +19,7 @@ struct fake_hca {
 	struct fake_queue port;
 	uint32_t cq_flags;         /* of the CQ made last */
 	uint32_t send_cq, recv_cq; /* of the QP made last */
+	bool block_loopback;       /* likewise */
 	uint64_t domain;           /* the inode of the XRC domain opened last */
 	int fail_in;               /* the n-th creation (or P_Key) from now fails; 0: none */
 	unsigned int live;         /* objects */

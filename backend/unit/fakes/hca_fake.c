@@ -422,6 +422,7 @@ static int qp_create(struct hca_ctx *ctx, const struct hca_qp_attr *attr, struct
 		fake_check(C, attr->srq, SRQ);
 	fake_must(attr->uar_index, "QP without UAR");
 	C->fake->send_cq = attr->send_cq;
+	C->fake->block_loopback = attr->block_loopback;
 	C->fake->recv_cq = attr->recv_cq;
 	return make_obj(C, QP, &o, qp);
 }

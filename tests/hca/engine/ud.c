@@ -83,6 +83,13 @@ static enum recv_status place(struct qp_engine *e, const struct packet *p)
 	return status ? status : recv_place(e, GRH_BYTES, p->data, p->len);
 }
 
+/* Of a QP that is in the group to which it sends. */
+static bool is_own(const struct qp *qp, const struct packet *p)
+{
+	return p->dlid >= LID_MULTICAST && p->dlid != LID_PERMISSIVE && p->src_qpn == qp->obj.id &&
+	       p->slid == qp->obj.hca->port.lid;
+}
+
 void ud_packet(struct qp_engine *e, const struct packet *p)
 {
 	uint8_t op = p->opcode & ~BTH_TRANSPORT;
@@ -90,6 +97,8 @@ void ud_packet(struct qp_engine *e, const struct packet *p)
 	struct hca *hca = qp->obj.hca;
 	enum recv_status status;
 
+	if (qp->blocks_own && is_own(qp, p))
+		return;
 	if ((op != BTH_SEND_ONLY && op != BTH_SEND_ONLY_IMM) ||
 	    (qp->transport != QP_SMI && p->qkey != own_qkey(qp)) || recv_take(e, 0)) {
 		hca->stats.packets_dropped++;

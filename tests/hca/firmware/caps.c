@@ -66,7 +66,8 @@ static void memory(uint8_t *g)
 	GENERAL(log_max_klm_list_size, CAP_MAX_KLM_LIST);
 	GENERAL(umr_ptr_rlky, 1);
 	GENERAL(umr_extended_translation_offset, 1);
-	GENERAL(pg, 1);     /* of no transport: see CAPS_ODP */
+	GENERAL(pg, 1); /* of no transport: see CAPS_ODP */
+	GENERAL(block_lb_mc, 1);
 	GENERAL(imaicl, 1); /* memory windows, type 2 */
 }
 

@@ -176,6 +176,7 @@ static enum cmd_status fill(struct cmd *cmd, struct qp *qp, const uint8_t *qpc)
 	qp->pd = IFC_GET(qpc, qpc, pd);
 	qp->user_index = IFC_GET(qpc, qpc, user_index);
 	qp->reserved_lkey = IFC_GET(qpc, qpc, rlky);
+	qp->blocks_own = IFC_GET(qpc, qpc, block_lb_mc);
 	qp->fast_register = IFC_GET(qpc, qpc, fre);
 	qp->deth_sqpn = IFC_GET(qpc, qpc, deth_sqpn);
 	memcpy(qp->qpc, qpc, sizeof(qp->qpc));

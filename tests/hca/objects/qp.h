@@ -59,6 +59,7 @@ struct qp {
 		log_sq_size; /* stride in bytes: 1 << (log_rq_stride + 4) */
 	bool has_rq, has_sq;
 	bool reserved_lkey; /* may use MKEY_RESERVED_LKEY (kernel QPs) */
+	bool blocks_own;    /* UD: does not receive what it sends to a group (block_lb_mc) */
 	bool fast_register; /* may change keys that are not indirect by UMR (kernel QPs) */
 	uint32_t deth_sqpn; /* UD: source QPN to claim; 0: own */
 	uint8_t qpc[232]; /* struct mlx5_ifc_qpc_bits: what QUERY_QP answers with; firmware/cmd_qp.c alone */

@@ -173,6 +173,38 @@ TEST(multicast)
 	fixture_free();
 }
 
+/* A QP that is in the group that it sends to, first as it is, then with block_lb_mc; another one of the port receives both. */
+TEST(multicast_to_itself)
+{
+	struct fixture_wr wr;
+	struct fixture_qp *c;
+
+	open_ud(QP_UD);
+	c = fixture_qp(&fix.side[0], QP_UD, cq_a, NULL);
+	fixture_to_rts(c);
+	CHECK_EQ(fabric_attach(a->side->hca, mgid, a->qp.obj.id), 0);
+	CHECK_EQ(fabric_attach(a->side->hca, mgid, c->qp.obj.id), 0);
+	wr = wr_ud(100);
+	wr.dqpn = QPN_MULTICAST;
+	wr.dlid = 0xc001;
+	wr.dgid = mgid;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct fixture_sge sge = { buf_a + 4096 * i, 200, fixture_key(mr_a) };
+		unsigned int received = 0;
+		const struct mlx5_cqe64 *cqe;
+
+		a->qp.blocks_own = i;
+		fixture_recv(a, &sge, 1);
+		fixture_recv(c, &sge, 1);
+		fixture_send(a, &wr);
+		fixture_run();
+		while ((cqe = fixture_poll(cq_a)))
+			received += cqe->op_own >> 4 == MLX5_CQE_RESP_SEND;
+		CHECK_EQ(received, 2 - i);
+	}
+	fixture_free();
+}
+
 TEST(the_grh_names_the_port)
 {
 	struct hca *hca;

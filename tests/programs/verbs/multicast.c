@@ -49,13 +49,18 @@ static struct ibv_ah *group_ah(struct vp_end *end, union ibv_gid gid, uint16_t l
 	return ah;
 }
 
-static void member_make(struct crowd *c, struct vp_end *end, struct vp_dev *dev)
+static void member_move(struct vp_end *end)
 {
-	vp_end_make(end, dev, NULL, &c->conf);
 	vp_move(end, NULL, IBV_QPS_INIT);
 	vp_move(end, NULL, IBV_QPS_RTR);
 	vp_move(end, NULL, IBV_QPS_RTS);
 	end->peer = end;
+}
+
+static void member_make(struct crowd *c, struct vp_end *end, struct vp_dev *dev)
+{
+	vp_end_make(end, dev, NULL, &c->conf);
+	member_move(end);
 }
 
 static void crowd_open(struct crowd *c)
@@ -323,6 +328,59 @@ static void not_joined(const void *arg)
 	crowd_close(&c);
 }
 
+static struct ibv_qp *create_blocking(const struct vp_end *end)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = end->scq.cq,
+		.recv_cq = end->rcq.cq,
+		.cap = end->conf->cap,
+		.qp_type = IBV_QPT_UD,
+		.pd = end->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(end->dev->ctx, &attr);
+
+	if (!qp && errno == EOPNOTSUPP)
+		skip("the device does not block what a QP sends itself");
+	require(qp, "create a QP that does not receive what it sends to a group");
+	return qp;
+}
+
+/* A sender that is in the group receives what it sends, unless it is made not to; then it receives what others send. */
+static void own_datagrams(const void *arg)
+{
+	struct vp_end blocking;
+	struct ibv_ah *ah;
+	struct crowd c;
+
+	(void)arg;
+	crowd_open(&c);
+	attach(&c.sender, c.group, c.lid);
+	vp_recv(&c.sender, 9, 0, VP_GRH + LEN);
+	send_to(&c.sender, c.ah, VP_QKEY, vp_fresh());
+	vp_expect(&c.sender.rcq, 9, IBV_WC_SUCCESS, "the sender's own datagram");
+
+	vp_end_make_no_qp(&blocking, &c.dev[0], NULL, &c.conf);
+	blocking.qp = create_blocking(&blocking);
+	member_move(&blocking);
+	ah = group_ah(&blocking, c.group, c.lid);
+	attach(&blocking, c.group, c.lid);
+	vp_recv(&c.sender, 10, 0, VP_GRH + LEN);
+	vp_recv(&blocking, 11, 0, VP_GRH + LEN);
+	send_to(&blocking, ah, VP_QKEY, vp_fresh());
+	vp_expect(&c.sender.rcq, 10, IBV_WC_SUCCESS, "a datagram of a QP that blocks its own");
+	vp_expect_none(&blocking.rcq, "that QP");
+	send_to(&c.sender, c.ah, VP_QKEY, vp_fresh());
+	vp_expect(&blocking.rcq, 11, IBV_WC_SUCCESS, "what another one sends to it");
+
+	detach(&blocking, c.group, c.lid);
+	detach(&c.sender, c.group, c.lid);
+	require(!ibv_destroy_ah(ah), "destroy the address handle");
+	vp_end_free(&blocking);
+	crowd_close(&c);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("reaches-all", reaches_all,
 		   "a datagram reaches every member on both devices, once"),
@@ -332,6 +390,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE("wrong-qkey", wrong_qkey, "a datagram with a wrong Q_Key reaches nobody"),
 	CHECK_CASE("member-not-ready", member_not_ready,
 		   "a member without a receive holds up nobody"),
+	CHECK_CASE("own-datagrams", own_datagrams,
+		   "who is in a group receives its own datagrams, unless it blocks them"),
 	CHECK_CASE("bad-attach", bad_attach, "who and what cannot be in a group"),
 	CHECK_CASE("not-joined", not_joined,
 		   "a group that no manager knows ends at the switch (where there is a manager)",

@@ -16,11 +16,7 @@ MODULES = ["addr", "atomic", "cq", "cq_events", "cqex", "device", "flow", "fork"
            "rdmacm", "relaxed_ordering", "rss_traffic", "shared_pd", "srq", "tag_matching"]
 
 # What dom0 passes and a guest need not, and why, by device.
-CREATION_FLAGS = "the test chooses flags of a QP at random, of which guests have none"
-IN_BOTH = {
-    "tests.test_qp.QPTest.test_create_ud_qp_ex_with_attr": CREATION_FLAGS,
-}
-NOT_IN_GUESTS = {guest.DEVICE: IN_BOTH, guest.MLX5: IN_BOTH}
+NOT_IN_GUESTS = {guest.DEVICE: {}, guest.MLX5: {}}
 
 
 def results(where, device):
