@@ -242,6 +242,13 @@ static int get_user_memory(struct xenib_dev *dev, struct xenib_qp *qp,
 	return err;
 }
 
+/* What the process's receive queue has room for, as mlx5_ib tells when it is asked about a QP. */
+static void take_receive_caps(struct xenib_qp *qp, const struct xenib_create_qp_req *req)
+{
+	qp->cap.max_recv_wr = req->rq_wqe_count;
+	qp->cap.max_recv_sge = req->rq_wqe_count ? 1U << (req->rq_wqe_shift - RQ_MIN_SHIFT) : 0;
+}
+
 static int create_with_queues(struct xenib_dev *dev, struct xenib_qp *qp,
 			      struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -251,6 +258,8 @@ static int create_with_queues(struct xenib_dev *dev, struct xenib_qp *qp,
 	err = udata ? get_user_memory(dev, qp, init, udata, &req) : xenib_kqp_init(qp, init, &req);
 	if (err)
 		return err;
+	if (udata)
+		take_receive_caps(qp, &req);
 	err = send_create(qp, init, &req);
 	if (err) {
 		put_memory(qp);
