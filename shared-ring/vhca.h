@@ -527,7 +527,7 @@ struct xen_vhca_mr_reg {
  * MR_MODIFY: other rights for an MR, and another PD if one is named; memory and iova stay. The response is as
  * of MR_REG, with the MR's handle; its keys are those from before, unless the HCA's driver had to make
  * another MR of it. Rights that write need a umem that is not read-only (E_ARG). E_UNSUPPORTED: not this
- * change, on this HCA; MW_BIND and ZERO_BASED never change. The frontend may then register the memory anew.
+ * change, on this HCA; MW_BIND and ZERO_BASED never change. The frontend may then make another MR.
  * An older backend answers E_OP.
  */
 struct xen_vhca_mr_modify {
