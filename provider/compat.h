@@ -30,4 +30,17 @@ static inline int xenib_cmd_create_cq(struct ibv_context *context,
 #endif
 }
 
+/* From 64 on the command can have more attributes; this provider has none. */
+static inline int xenib_cmd_create_qp(struct ibv_context *context, struct verbs_qp *qp,
+				      struct ibv_qp_init_attr_ex *attr,
+				      struct ibv_create_qp_ex *cmd, size_t cmd_size,
+				      struct ib_uverbs_ex_create_qp_resp *resp, size_t resp_size)
+{
+#if IBVERBS_PABI_VERSION >= 64
+	return ibv_cmd_create_qp_ex2(context, qp, attr, cmd, cmd_size, resp, resp_size, NULL);
+#else
+	return ibv_cmd_create_qp_ex2(context, qp, attr, cmd, cmd_size, resp, resp_size);
+#endif
+}
+
 #endif

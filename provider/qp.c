@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "abi.h"
+#include "compat.h"
 #include "context.h"
 #include "pd.h"
 #include "qp.h"
@@ -171,8 +172,8 @@ static int command_with_flags(struct xenib_context *ctx, struct ibv_qp_init_attr
 
 	cmd.drv_payload = *req;
 	base = &resp.ibv_resp;
-	return ibv_cmd_create_qp_ex2(&ctx->vctx.context, &qp->vqp, attr, &cmd.ibv_cmd, sizeof(cmd),
-				     base, sizeof(resp));
+	return xenib_cmd_create_qp(&ctx->vctx.context, &qp->vqp, attr, &cmd.ibv_cmd, sizeof(cmd),
+				   base, sizeof(resp));
 }
 
 static int create_in_kernel(struct xenib_context *ctx, const struct ibv_qp_init_attr_ex *attr,

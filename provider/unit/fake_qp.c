@@ -59,10 +59,17 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 			  struct ibv_qp_init_attr_ex *attr, struct ibv_create_qp_ex *cmd,
 			  size_t cmd_size, struct ib_uverbs_ex_create_qp_resp *resp,
+#if IBVERBS_PABI_VERSION >= 64
+			  size_t resp_size, struct ibv_command_buffer *more)
+#else
 			  size_t resp_size)
+#endif
 {
 	struct xenib_ucreate_qp_ex *req = (void *)cmd;
 
+#if IBVERBS_PABI_VERSION >= 64
+	CHECK(!more);
+#endif
 	(void)resp;
 	REQUIRE(cmd_size == sizeof(*req) && resp_size == sizeof(struct xenib_ucreate_qp_ex_resp));
 	if (attr->comp_mask & ~(PLAIN | IBV_QP_INIT_ATTR_CREATE_FLAGS))
