@@ -9,14 +9,21 @@ PORT = 18800
 
 
 class UserLand:
-    """Of one name. That of guests themselves has none."""
+    """Of one name. That of guests themselves has none. With our provider, it is a copy of its own."""
 
-    def __init__(self, name=None):
+    def __init__(self, name=None, ours=False):
         self.name = name
+        self.root = f"{name}+ours" if ours else name
 
     def words(self, *command):
         """That run a command in it."""
-        return ["/lab/user-land", self.name, *command] if self.name else list(command)
+        return ["/lab/user-land", self.root, *command] if self.name else list(command)
+
+    def has_nothing_of_ours(self, *guests):
+        __tracebackhide__ = True
+        for name in guests:
+            found = lab.run(name, *self.words("find", "/usr", "/etc", "-xdev", "-iname", "*xenib*", "-o", "-iname", "xen-ib*"))
+            assert not found, (name, found)
 
     @functools.cached_property
     def package(self):
@@ -30,7 +37,7 @@ class UserLand:
         for name in guests:
             if lab.ok(name, *self.words("dpkg", "-s", "ibverbs-provider-xenib")):
                 continue
-            lab.put(name, self.package, to=f"/user/{self.name}/root")
+            lab.put(name, self.package, to=f"/user/{self.root}/root")
             lab.run(name, *self.words("dpkg", "-i", f"/root/{self.package.name}"), merge=True)
 
 

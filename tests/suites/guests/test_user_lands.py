@@ -29,14 +29,17 @@ def mlx5_devices(guests):
 @pytest.fixture(scope="module", params=list(MORE))
 def as_it_is(user_lands, request):
     """With nothing of ours."""
-    return UserLand(request.param)
+    land = UserLand(request.param)
+    land.has_nothing_of_ours("guest1", "guest2")
+    return land
 
 
 @pytest.fixture(scope="module")
 def user_land(as_it_is):
     """With the package of our provider."""
-    as_it_is.install_provider("guest1", "guest2")
-    return as_it_is
+    land = UserLand(as_it_is.name, ours=True)
+    land.install_provider("guest1", "guest2")
+    return land
 
 
 @pytest.mark.parametrize("words", [["ib_write_bw"], ["ib_send_lat"], ["ibv_srq_pingpong"], ["ibv_ud_pingpong", "-s", 2048]],
