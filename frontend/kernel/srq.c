@@ -22,6 +22,7 @@ bool xenib_ksrq_take(struct xenib_srq_queue *q, u16 index, u32 skip, u32 bytes, 
 	struct xenib_ksrq *k = ksrq_of(q);
 	bool took;
 
+	index &= q->mask; /* the backend may have written any value */
 	/* Nobody posts to that WQE before its message is copied. */
 	spin_lock(&k->lock);
 	took = xenib_srq_take(q, index, wr_id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * kernel_fixture.h - what each KUnit case of frontend/kernel begins with: that of fixture.h, and
- * the pool of a kernel that uses the device.
+ * a kernel that uses the device, with its pool.
  */
 #ifndef XENIB_KUNIT_KERNEL_FIXTURE_H
 #define XENIB_KUNIT_KERNEL_FIXTURE_H

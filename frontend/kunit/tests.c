@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tests.c - KUnit cases of the frontend: umems, arenas, the registration cache, commands, events.
- * Those of frontend/kernel are in tests_kernel.c and tests_pool.c.
+ * Those of frontend/kernel are in tests_kernel.c, tests_pool.c and tests_queues.c.
  *
  * KASAN watches. It reports memory that is used after it was freed, freed twice, or accessed beyond
  * its end; kmemleak reports what is never freed.

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tests_queues.c - KUnit cases of the kernel's queues (frontend/kernel): what the backend can write
+ * to a CQ.
+ */
+#include <kunit/test.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "kernel_fixture.h"
+
+#define CQES 16
+#define SRQ_WQES 8
+
+/* A CQ and an SRQ, and a QP on both. */
+struct queues {
+	struct xenib_pd pd;
+	struct xenib_cq cq;
+	struct xenib_srq srq;
+	struct xenib_qp qp;
+	unsigned int told; /* calls of the CQ's handler */
+};
+
+static void count_call(struct ib_cq *ibcq, void *context)
+{
+	(*(unsigned int *)context)++;
+}
+
+static struct queues *make_queues(struct kunit *test)
+{
+	static const struct ib_srq_attr attr = { .max_wr = SRQ_WQES - 1, .max_sge = 1 };
+	struct queues *queues = kunit_kzalloc(test, sizeof(*queues), GFP_KERNEL);
+	struct ib_device *ibdev = &of(test)->fixture.dev->ibdev;
+
+	KUNIT_ASSERT_NOT_NULL(test, queues);
+	queues->pd.ibpd.device = ibdev;
+	queues->pd.handle = 1;
+	queues->cq.ibcq.device = ibdev;
+	queues->cq.ibcq.comp_handler = count_call;
+	queues->cq.ibcq.cq_context = &queues->told;
+	KUNIT_ASSERT_EQ(test, xenib_kcq_init(&queues->cq, CQES), 0);
+	xenib_kcq_publish(&queues->cq);
+	queues->srq.ibsrq.device = ibdev;
+	queues->srq.ibsrq.pd = &queues->pd.ibpd;
+	KUNIT_ASSERT_EQ(test, xenib_ksrq_init(&queues->srq, &attr), 0);
+	KUNIT_ASSERT_EQ(test, queues->srq.k->q.mask, SRQ_WQES - 1);
+	return queues;
+}
+
+static void end_queues(struct kunit *test, struct queues *queues)
+{
+	xenib_ksrq_exit(&queues->srq);
+	xenib_queue_mem_put(&queues->srq.mem);
+	xenib_kcq_withdraw(&queues->cq);
+	xenib_kcq_exit(&queues->cq);
+	xenib_queue_mem_put(&queues->cq.mem);
+	xenib_pool_keys_put(of(test)->pool, &queues->pd);
+}
+
+static void make_qp(struct kunit *test, struct queues *queues)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = &queues->cq.ibcq,
+		.recv_cq = &queues->cq.ibcq,
+		.srq = &queues->srq.ibsrq,
+		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
+	};
+	struct xenib_create_qp_req req;
+
+	queues->qp = (struct xenib_qp){
+		.ibqp = {
+			.device = queues->cq.ibcq.device,
+			.pd = &queues->pd.ibpd,
+			.qp_type = IB_QPT_RC,
+		},
+	};
+	KUNIT_ASSERT_EQ(test, xenib_kqp_init(&queues->qp, &init, &req), 0);
+	xenib_kqp_publish(&queues->qp, &init);
+}
+
+static void end_qp(struct queues *queues)
+{
+	xenib_kqp_withdraw(&queues->qp);
+	xenib_kqp_exit(&queues->qp);
+	xenib_queue_mem_put(&queues->qp.mem);
+}
+
+/* SRQs (srq.c) */
+
+/* A message that the QP has received, in the first round through the CQ. */
+static void write_cqe(struct queues *queues, u32 n, u16 counter, u32 bytes)
+{
+	struct xenib_cqe *cqe = (struct xenib_cqe *)queues->cq.k->q.cqes + n;
+
+	cqe->uidx = cpu_to_be32(queues->qp.k->q.uidx);
+	cqe->wqe_counter = cpu_to_be16(counter);
+	cqe->byte_count = cpu_to_be32(bytes);
+	cqe->op_own = XENIB_CQE_RESP_SEND << 4;
+}
+
+static void post_to_srq(struct kunit *test, struct queues *queues, u64 wr_id, u64 addr)
+{
+	struct ib_sge sge = { .addr = addr, .length = GRANULE, .lkey = XENIB_POOL_LKEY };
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, xenib_post_srq_recv(&queues->srq.ibsrq, &wr, &bad), 0);
+}
+
+/* CQEs name WQEs by numbers that are larger than the SRQ: what they have is found all the same. */
+static void test_srq_index(struct kunit *test)
+{
+	static const u16 beyond[] = { 0, SRQ_WQES, 0x7ff8, 0x8000, 0xfff8 };
+	struct xenib_pool *pool = of(test)->pool;
+	u8 *data = kunit_kzalloc(test, GRANULE, GFP_KERNEL);
+	struct queues *queues = make_queues(test);
+	struct ib_wc wc[2];
+	unsigned int i;
+	u64 addr;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	make_qp(test, queues);
+	addr = xenib_pool_alloc(pool, GRANULE, 1);
+	KUNIT_ASSERT_NE(test, addr, 0ULL);
+	xenib_origin_note(pool, addr, data, GRANULE, false);
+	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+		post_to_srq(test, queues, 100 + i, addr);
+		get_random_bytes(xenib_pool_kva(pool, addr), GRANULE);
+		write_cqe(queues, i, i | beyond[i], GRANULE);
+		KUNIT_ASSERT_EQ(test, xenib_poll_cq(&queues->cq.ibcq, 2, wc), 1);
+		KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc[0].wr_id, 100ULL + i);
+		KUNIT_EXPECT_MEMEQ(test, data, (u8 *)xenib_pool_kva(pool, addr), GRANULE);
+	}
+	/* One that is not posted. */
+	write_cqe(queues, i, 0x8000, GRANULE);
+	KUNIT_EXPECT_EQ(test, xenib_poll_cq(&queues->cq.ibcq, 2, wc), 0);
+	xenib_pool_free(pool, addr, GRANULE);
+	end_qp(queues);
+	end_queues(test, queues);
+}
+
+static struct kunit_case queue_cases[] = {
+	KUNIT_CASE(test_srq_index),
+	{},
+};
+
+static struct kunit_suite queue_suite = {
+	.name = "xen-ibfront-queues",
+	.init = kernel_fixture_init,
+	.exit = kernel_fixture_exit,
+	.test_cases = queue_cases,
+};
+
+kunit_test_suite(queue_suite);
