@@ -379,6 +379,19 @@ static bool is_flushing(const struct xenib_kcq *k)
 	return false;
 }
 
+static void arm(struct xenib_kcq *k)
+{
+	k->hca_armed = true;
+	xenib_cq_arm(&k->q, k->solicited);
+}
+
+/* The consumer has asked already, and is not to hear of a QP that it does not know yet. */
+void xenib_kcq_rearm(struct xenib_kcq *k)
+{
+	if (k->armed && !k->hca_armed)
+		arm(k);
+}
+
 int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct xenib_kcq *k = to_xcq(ibcq)->k;
@@ -388,7 +401,8 @@ int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 
 	spin_lock_irqsave(&k->q.lock.spin, irqs);
 	k->armed = true;
-	xenib_cq_arm(&k->q, (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED);
+	k->solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	arm(k);
 	flushing = is_flushing(k);
 	missed = flushing || k->soft_head != k->soft_tail || xenib_next_cqe(&k->q, &own);
 	spin_unlock_irqrestore(&k->q.lock.spin, irqs);

@@ -102,6 +102,8 @@ struct xenib_kcq {
 	struct list_head senders;   /* QPs that complete here; under q.lock */
 	struct list_head receivers; /* of those, that have a receive queue */
 	bool armed;                 /* the consumer waits for an event; under q.lock */
+	bool hca_armed;             /* the HCA is to tell of one, and has not yet; under q.lock */
+	bool solicited;             /* what was asked for last; under q.lock */
 	bool has_copied;            /* what was read, as it was polled last; under q.lock */
 
 	/* Completions that we write (gsi.h): a ring with free running indices, under q.lock */
@@ -148,26 +150,42 @@ void xenib_kcq_clean_soft(struct xenib_kcq *k, const struct ib_qp *ibqp);
 int xenib_poll_cq(struct ib_cq *ibcq, int entries, struct ib_wc *wc);
 int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
+/** xenib_kcq_has_qps() - whether any completes there. With q.lock held. */
+static inline bool xenib_kcq_has_qps(const struct xenib_kcq *k)
+{
+	return !list_empty(&k->senders) || !list_empty(&k->receivers);
+}
+
 /**
  * xenib_kcq_take_event() - whether the consumer waits for an event. It does not after that. With
  * interrupts off.
  *
- * The count of events is part of how the next one is asked for. Where no QP completes there is
- * nothing to be told of, and the consumer may be about to give up the CQ: its handler must not
- * start again.
+ * The count of events is part of how the next one is asked for: the HCA ignores a request with a
+ * count that it has told of already. So each event counts, whether anybody waits for it or not.
+ *
+ * Where no QP completes there is nothing to be told of, and the consumer may be about to give up
+ * the CQ: its handler must not start again. If it is not, as the CQs that the RDMA core shares out
+ * are there for the next QP, it still waits (xenib_kcq_rearm()).
  */
 static inline bool xenib_kcq_take_event(struct xenib_kcq *k)
 {
-	bool armed;
+	bool told;
 
 	xenib_lock(&k->q.lock);
-	armed = k->armed && !(list_empty(&k->senders) && list_empty(&k->receivers));
-	if (armed)
+	k->q.arm_count += k->hca_armed;
+	k->hca_armed = false;
+	told = k->armed && xenib_kcq_has_qps(k);
+	if (told)
 		k->armed = false;
-	k->q.arm_count += armed;
 	xenib_unlock(&k->q.lock);
-	return armed;
+	return told;
 }
+
+/**
+ * xenib_kcq_rearm() - a QP completes there from now on. If the consumer waits for an event, and the
+ * HCA's came while there was no QP, the HCA is asked for another one. With q.lock held.
+ */
+void xenib_kcq_rearm(struct xenib_kcq *k);
 
 /* qp.c */
 

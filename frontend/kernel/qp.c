@@ -183,8 +183,12 @@ static void change(struct xenib_kqp *kqp, void (*how)(struct xenib_kqp *kqp))
 
 static void join_cqs(struct xenib_kqp *kqp)
 {
-	list_add(&kqp->senders, &xenib_kcq_of(kqp->q.sq.cq)->senders);
-	list_add(&kqp->receivers, &xenib_kcq_of(kqp->q.rq.cq)->receivers);
+	struct xenib_kcq *send = xenib_kcq_of(kqp->q.sq.cq), *recv = xenib_kcq_of(kqp->q.rq.cq);
+
+	list_add(&kqp->senders, &send->senders);
+	list_add(&kqp->receivers, &recv->receivers);
+	xenib_kcq_rearm(send);
+	xenib_kcq_rearm(recv);
 }
 
 static void clean_cqs(struct xenib_kqp *kqp)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tests_queues.c - KUnit cases of the kernel's queues (frontend/kernel): what the backend can write
- * to a CQ.
+ * to a CQ, and which of its events the consumer is told of.
  */
 #include <kunit/test.h>
 #include <linux/random.h>
@@ -141,8 +141,122 @@ static void test_srq_index(struct kunit *test)
 	end_queues(test, queues);
 }
 
+/* Events of CQs (cq.c) */
+
+static bool take_event(struct queues *queues)
+{
+	unsigned long flags;
+	bool told;
+
+	local_irq_save(flags);
+	told = xenib_kcq_take_event(queues->cq.k);
+	local_irq_restore(flags);
+	return told;
+}
+
+/* How the HCA was asked for an event last: two bits of the count, and the kind. */
+static u32 asked(const struct queues *queues)
+{
+	return be32_to_cpu(queues->cq.k->q.dbrec[XENIB_DBREC_ARM]) >> 24;
+}
+
+static u32 asked_for_all(u32 count)
+{
+	return count << 4;
+}
+
+static u32 asked_for_solicited(u32 count)
+{
+	return count << 4 | 1;
+}
+
+/*
+ * The last QP has gone when its event comes, and the consumer, which waits still, asks for none
+ * before the next QP completes: the HCA is asked when there is one.
+ */
+static void test_event_without_qp(struct kunit *test)
+{
+	struct queues *queues = make_queues(test);
+	struct ib_cq *ibcq = &queues->cq.ibcq;
+
+	KUNIT_EXPECT_EQ(test, xenib_req_notify_cq(ibcq, IB_CQ_NEXT_COMP), 0);
+	make_qp(test, queues);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(0));
+	end_qp(queues);
+	KUNIT_EXPECT_FALSE(test, take_event(queues));
+	KUNIT_EXPECT_FALSE(test, take_event(queues)); /* of a backend that tells it twice */
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(0));
+	make_qp(test, queues);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(1));
+	KUNIT_EXPECT_TRUE(test, take_event(queues));
+	KUNIT_EXPECT_FALSE(test, take_event(queues));
+
+	/* It has been told, so it is the one to ask. */
+	end_qp(queues);
+	make_qp(test, queues);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(1));
+	xenib_req_notify_cq(ibcq, IB_CQ_SOLICITED);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_solicited(2));
+
+	/* As before, of the kind that it has asked for; or it asks once more itself. */
+	end_qp(queues);
+	KUNIT_EXPECT_FALSE(test, take_event(queues));
+	make_qp(test, queues);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_solicited(3));
+	end_qp(queues);
+	KUNIT_EXPECT_FALSE(test, take_event(queues));
+	xenib_req_notify_cq(ibcq, IB_CQ_NEXT_COMP);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(0));
+	make_qp(test, queues);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(0));
+	KUNIT_EXPECT_TRUE(test, take_event(queues));
+	end_qp(queues);
+	end_queues(test, queues);
+}
+
+/* Completions that the kernel writes itself are told, whatever has become of the HCA's event. */
+static void test_event_soft(struct kunit *test)
+{
+	struct queues *queues = make_queues(test);
+	struct ib_cq *ibcq = &queues->cq.ibcq;
+	const struct ib_wc soft = { .wr_id = 7 };
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, xenib_kcq_add_soft(queues->cq.k, 1), 0);
+	xenib_req_notify_cq(ibcq, IB_CQ_NEXT_COMP);
+	KUNIT_EXPECT_FALSE(test, take_event(queues));
+	xenib_kcq_complete(queues->cq.k, &soft);
+	KUNIT_EXPECT_EQ(test, queues->told, 1);
+	KUNIT_EXPECT_EQ(test, xenib_poll_cq(ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 7ULL);
+	end_queues(test, queues);
+}
+
+/* The HCA's event comes when the consumer has been told of such a completion: it counts. */
+static void test_event_behind_soft(struct kunit *test)
+{
+	struct queues *queues = make_queues(test);
+	struct ib_cq *ibcq = &queues->cq.ibcq;
+	const struct ib_wc soft = { .wr_id = 7 };
+
+	KUNIT_ASSERT_EQ(test, xenib_kcq_add_soft(queues->cq.k, 1), 0);
+	make_qp(test, queues);
+	xenib_req_notify_cq(ibcq, IB_CQ_NEXT_COMP);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(0));
+	xenib_kcq_complete(queues->cq.k, &soft);
+	KUNIT_EXPECT_EQ(test, queues->told, 1);
+	KUNIT_EXPECT_FALSE(test, take_event(queues));
+	xenib_req_notify_cq(ibcq, IB_CQ_NEXT_COMP);
+	KUNIT_EXPECT_EQ(test, asked(queues), asked_for_all(1));
+	end_qp(queues);
+	end_queues(test, queues);
+}
+
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(test_srq_index),
+	KUNIT_CASE(test_event_without_qp),
+	KUNIT_CASE(test_event_soft),
+	KUNIT_CASE(test_event_behind_soft),
 	{},
 };
 
