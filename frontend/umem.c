@@ -236,8 +236,8 @@ int xenib_umem_create(struct xenib_context *ctx, struct xenib_umem *umem, u64 ad
 	return err;
 }
 
-int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length,
-			     bool only_mrs)
+static int create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length,
+			 bool only_mrs)
 {
 	int err;
 
@@ -254,5 +254,17 @@ int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem,
 	err = xenib_umem_offer(ctx, umem, only_mrs);
 	if (err)
 		xenib_umem_release(ctx->dev, umem);
+	return err;
+}
+
+/* The limit that it meets counts what processes have registered, also what is idle of that. */
+int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length,
+			     bool only_mrs)
+{
+	int err;
+
+	err = create_kernel(ctx, umem, length, only_mrs);
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
+		err = create_kernel(ctx, umem, length, only_mrs);
 	return err;
 }

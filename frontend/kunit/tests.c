@@ -261,6 +261,36 @@ static void test_queue_in_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xenib_buf_get(ctx, &at, base + 32, PAGE_SIZE, 0), -EINVAL);
 }
 
+/* A queue of the kernel's meets the limit: what processes have registered, and is idle, goes. */
+static void test_kernel_arena_refused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xenib_context *ctx = &fixture->uctx.ctx;
+	u32 *creates = &fixture->backend.requests[XEN_VHCA_OP_UMEM_CREATE];
+	struct ib_mr *mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	struct xenib_arena_addr buf = {}, dbr = {};
+	u32 before;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	dereg(test, mr);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
+	before = *creates;
+	fixture->backend.refuse[XEN_VHCA_OP_UMEM_CREATE] = XEN_VHCA_E_LIMIT;
+	KUNIT_EXPECT_EQ(test, xenib_arena_create_kernel(ctx, &buf, &dbr, PAGE_SIZE), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, *creates - before, 2);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+
+	/* Nothing is idle any more, so there is no reason to try again. */
+	KUNIT_EXPECT_EQ(test, xenib_arena_create_kernel(ctx, &buf, &dbr, PAGE_SIZE), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, *creates - before, 3);
+	fixture->backend.refuse[XEN_VHCA_OP_UMEM_CREATE] = XEN_VHCA_OK;
+	KUNIT_ASSERT_EQ(test, xenib_arena_create_kernel(ctx, &buf, &dbr, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 2);
+	xenib_arena_addr_put(ctx, &buf);
+	xenib_arena_addr_put(ctx, &dbr);
+	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+}
+
 /* The ring (ring.c, vhca_ring.c) */
 
 static void test_malformed_response(struct kunit *test)
@@ -617,6 +647,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(test_busy_grants),
 	KUNIT_CASE(test_arena),
 	KUNIT_CASE(test_queue_in_page),
+	KUNIT_CASE(test_kernel_arena_refused),
 	KUNIT_CASE(test_malformed_response),
 	KUNIT_CASE(test_posted),
 	KUNIT_CASE(test_posted_refused),
