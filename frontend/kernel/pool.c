@@ -4,8 +4,12 @@
  *
  * A segment is given out once each PD that has keys has one for it. The first comes with the first
  * PD, the others when memory gets short. None is given back before the end.
+ *
+ * Memory is mapped for each packet. So a pool that cannot grow, as the guest or the vHCA has no
+ * more for it, says so once and is left alone for some time.
  */
 #include <linux/bitmap.h>
+#include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
@@ -20,6 +24,9 @@
  * all of which it maps when it finds the device, faster than the pool grows.
  */
 #define FIRST_WITH_MADS 2
+
+/* After growth was refused, and before it is tried again. */
+#define REFUSED_PAUSE (5 * HZ)
 
 static uint dma_pool = 64;
 module_param(dma_pool, uint, 0644);
@@ -126,9 +133,8 @@ static struct xenib_segment *make_segment(struct xenib_pool *pool, size_t bytes)
 }
 
 /* With the lock held. */
-static int add_segment(struct xenib_pool *pool)
+static int add_segment(struct xenib_pool *pool, size_t bytes)
 {
-	size_t bytes = pool->count ? OTHER_SEGMENTS : FIRST_SEGMENT;
 	unsigned int index = pool->count;
 	struct xenib_segment *segment;
 	int err;
@@ -145,30 +151,64 @@ static int add_segment(struct xenib_pool *pool)
 	pool->segments[index] = segment;
 	pool->count++;
 	pool->granules += segment->granules;
+	pool->missed = false;
 	spin_unlock_irq(&pool->space);
 	return 0;
 }
 
-/* Half of it is in use, and it may grow. With the space's lock held. */
-static bool is_short(const struct xenib_pool *pool)
+/* Bytes of the segment that is next, or 0. The last one is what is left. With the space's lock. */
+static size_t next_bytes(const struct xenib_pool *pool)
 {
 	size_t bytes = pool->granules << XENIB_GRANULE_SHIFT;
+	size_t most = (size_t)READ_ONCE(dma_pool) << 20;
 
-	return pool->taken > pool->granules / 2 && pool->count < XENIB_MAX_SEGMENTS &&
-	       bytes + OTHER_SEGMENTS <= (size_t)READ_ONCE(dma_pool) << 20;
+	if (pool->count >= XENIB_MAX_SEGMENTS || bytes >= most)
+		return 0;
+	return min_t(size_t, most - bytes, OTHER_SEGMENTS);
+}
+
+/*
+ * Bytes that it is to grow by, as half of it is in use or there was no place for something; or 0.
+ * With the space's lock held.
+ */
+static size_t growth(const struct xenib_pool *pool)
+{
+	if (!pool->missed && pool->taken <= pool->granules / 2)
+		return 0;
+	if (pool->refused && time_before(jiffies, pool->retry))
+		return 0;
+	return next_bytes(pool);
+}
+
+/* Of refusals one after the other, the first is logged. */
+static void note_growth(struct xenib_pool *pool, int err)
+{
+	size_t bytes;
+	bool first;
+
+	spin_lock_irq(&pool->space);
+	first = err && !pool->refused;
+	pool->refused = err;
+	pool->retry = jiffies + REFUSED_PAUSE;
+	bytes = pool->granules << XENIB_GRANULE_SHIFT;
+	spin_unlock_irq(&pool->space);
+	if (first && !xenib_pool_is_dead(pool))
+		dev_warn(&pool->ctx->dev->xbdev->dev,
+			 "no more memory for the kernel's data than %zu MiB (dma_pool): error %d\n",
+			 bytes >> 20, err);
 }
 
 static void grow_work(struct work_struct *work)
 {
 	struct xenib_pool *pool = container_of(work, struct xenib_pool, grow);
-	bool more;
+	size_t bytes;
 
 	mutex_lock(&pool->lock);
 	spin_lock_irq(&pool->space);
-	more = is_short(pool);
+	bytes = growth(pool);
 	spin_unlock_irq(&pool->space);
-	if (more)
-		add_segment(pool);
+	if (bytes)
+		note_growth(pool, add_segment(pool, bytes));
 	mutex_unlock(&pool->lock);
 }
 
@@ -222,7 +262,7 @@ int xenib_pool_start(struct xenib_pool *pool)
 
 	mutex_lock(&pool->lock);
 	while (!err && pool->count < first)
-		err = add_segment(pool);
+		err = add_segment(pool, pool->count ? OTHER_SEGMENTS : FIRST_SEGMENT);
 	mutex_unlock(&pool->lock);
 	return err;
 }
@@ -317,7 +357,9 @@ u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align)
 		return 0;
 	spin_lock_irqsave(&pool->space, flags);
 	addr = find(pool, count, granules);
-	more = is_short(pool);
+	if (!addr)
+		pool->missed = next_bytes(pool);
+	more = growth(pool);
 	spin_unlock_irqrestore(&pool->space, flags);
 	if (more)
 		queue_work(system_unbound_wq, &pool->grow);

@@ -3,9 +3,9 @@
  * pool.h - the memory through which the kernel's data passes. The HCA reaches it, and nothing else
  * of the kernel.
  *
- * It consists of segments, each a umem. To the HCA they are at fixed addresses, one for each 16 MiB
- * from XENIB_POOL_BASE on, in each PD by a key of its own. Consumers know none of these keys: they
- * give XENIB_POOL_LKEY, which the HCA does not have.
+ * It consists of segments, each a umem of 16 MiB at most. To the HCA they are at fixed addresses,
+ * one for each 16 MiB from XENIB_POOL_BASE on, in each PD by a key of its own. Consumers know none
+ * of these keys: they give XENIB_POOL_LKEY, which the HCA does not have.
  */
 #ifndef XENIB_POOL_H
 #define XENIB_POOL_H
@@ -58,6 +58,9 @@ struct xenib_pool {
 	unsigned int count;
 	size_t granules; /* of all segments */
 	size_t taken;
+	bool missed;                /* something had no place, since there was a segment more */
+	bool refused;               /* the last try to grow */
+	unsigned long retry;        /* jiffies: if so, not before */
 	u64 hints[XENIB_SMALL + 1]; /* of each small size, where one came or went last; 0: none */
 	struct list_head users;     /* struct xenib_pool_keys */
 	struct work_struct grow;
@@ -116,7 +119,7 @@ static inline size_t xenib_pool_offset(u64 addr)
  * xenib_pool_alloc() - memory in one piece. In any context.
  * @align: of its address to the HCA, a power of two up to a segment's size
  *
- * Return: its address to the HCA; 0 if there is no room. Then the pool grows, if it may.
+ * Return: its address to the HCA; 0 if there is no place. Then the pool grows, if it may.
  */
 u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align);
 

@@ -10,7 +10,8 @@
 
 #define FIRST_BYTES SZ_4M  /* of the pool, as it begins */
 #define OTHER_BYTES SZ_16M /* of each segment that it grows by */
-#define MAX_SEGMENTS 4     /* by default: 4 + 3 * 16 of 64 MiB */
+#define LAST_BYTES (3 * SZ_4M)
+#define MAX_SEGMENTS 5 /* by default: 4 + 3 * 16 + 12 of 64 MiB */
 
 static u32 requests(struct kunit *test, u8 op)
 {
@@ -161,12 +162,12 @@ static unsigned int segments(struct xenib_pool *pool)
 	return pool->count;
 }
 
-/* Half of it in use makes it larger, with keys for each PD, up to its limit. */
+/* Half of it in use makes it larger, with keys for each PD, up to its limit and not beyond. */
 static void test_pool_grow(struct kunit *test)
 {
 	struct xenib_pool *pool = of(test)->pool;
 	struct xenib_pd pds[2] = { { .handle = 1 }, { .handle = 2 } };
-	u64 first, large[MAX_SEGMENTS - 1];
+	u64 first, last, large[MAX_SEGMENTS - 2];
 	struct xenib_pool_keys *keys[2];
 	unsigned int i, j;
 	u32 lkey;
@@ -182,14 +183,21 @@ static void test_pool_grow(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(large); i++) {
 		large[i] = xenib_pool_alloc(pool, OTHER_BYTES, 1);
 		KUNIT_EXPECT_EQ(test, large[i], XENIB_POOL_BASE + (i + 1) * OTHER_BYTES);
-		KUNIT_EXPECT_EQ(test, segments(pool), min(i + 3, MAX_SEGMENTS));
+		KUNIT_EXPECT_EQ(test, segments(pool), i + 3);
 		for (j = 0; j < 2; j++)
 			KUNIT_EXPECT_TRUE(test, xenib_pool_lkey(keys[j], large[i], &lkey));
 	}
 	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_REG), 2 * MAX_SEGMENTS);
+	KUNIT_EXPECT_EQ(test, granted_pages(&of(test)->fixture), SZ_64M / PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, OTHER_BYTES, 1), 0ULL);
+	last = xenib_pool_alloc(pool, LAST_BYTES, 1);
+	KUNIT_EXPECT_EQ(test, last, XENIB_POOL_BASE + (MAX_SEGMENTS - 1) * OTHER_BYTES);
+	KUNIT_EXPECT_TRUE(test, xenib_pool_has_place(pool, last + LAST_BYTES - 1));
+	KUNIT_EXPECT_FALSE(test, xenib_pool_has_place(pool, last + LAST_BYTES));
 	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, GRANULE, 1), 0ULL);
 	KUNIT_EXPECT_EQ(test, segments(pool), MAX_SEGMENTS);
 
+	xenib_pool_free(pool, last, LAST_BYTES);
 	for (i = 0; i < ARRAY_SIZE(large); i++)
 		xenib_pool_free(pool, large[i], OTHER_BYTES);
 	xenib_pool_free(pool, first, FIRST_BYTES / 2);
@@ -220,13 +228,67 @@ static void test_pool_grow_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, requests(test, XEN_VHCA_OP_MR_DEREG), 1);
 	KUNIT_EXPECT_EQ(test, granted_pages(&of(test)->fixture), FIRST_BYTES / PAGE_SIZE);
 
-	/* It tries again when there is no room the next time. */
+	/* It tries again when there is no place the next time, after a pause. */
 	backend->refuse[XEN_VHCA_OP_MR_REG] = XEN_VHCA_OK;
+	pool->retry = jiffies;
 	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, 1, 1), 0ULL);
 	KUNIT_EXPECT_EQ(test, segments(pool), 2);
 	xenib_pool_free(pool, addr, FIRST_BYTES);
 	for (i = 0; i < 2; i++)
 		xenib_pool_keys_put(pool, &pds[i]);
+}
+
+/* Something that has no place makes it larger, too, however little of it is in use. */
+static void test_pool_grow_missed(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	u64 addr;
+
+	addr = xenib_pool_alloc(pool, GRANULE, 1);
+	KUNIT_EXPECT_EQ(test, segments(pool), 1);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, FIRST_BYTES, 1), 0ULL);
+	KUNIT_EXPECT_EQ(test, segments(pool), 2);
+	KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, FIRST_BYTES, 1),
+			XENIB_POOL_BASE + OTHER_BYTES);
+	KUNIT_EXPECT_EQ(test, segments(pool), 2);
+	xenib_pool_free(pool, XENIB_POOL_BASE + OTHER_BYTES, FIRST_BYTES);
+	xenib_pool_free(pool, addr, GRANULE);
+}
+
+/* Growth that is refused is asked for again after a pause, and not for each packet. */
+static void test_pool_grow_pause(struct kunit *test)
+{
+	struct xenib_pool *pool = of(test)->pool;
+	struct kunit_backend *backend = &of(test)->fixture.backend;
+	u32 *creates = &backend->requests[XEN_VHCA_OP_UMEM_CREATE];
+	u32 before = *creates, i;
+	u64 addr;
+
+	backend->refuse[XEN_VHCA_OP_UMEM_CREATE] = XEN_VHCA_E_LIMIT;
+	addr = xenib_pool_alloc(pool, FIRST_BYTES, 1);
+	KUNIT_EXPECT_EQ(test, segments(pool), 1);
+	KUNIT_EXPECT_EQ(test, *creates - before, 1);
+	for (i = 0; i < 100; i++) {
+		pool->retry = jiffies + HZ; /* however long it takes to get here */
+		KUNIT_EXPECT_EQ(test, xenib_pool_alloc(pool, GRANULE, 1), 0ULL);
+		KUNIT_EXPECT_EQ(test, segments(pool), 1);
+	}
+	KUNIT_EXPECT_EQ(test, *creates - before, 1);
+
+	/* Something may have no place meanwhile, and by then half of it is free. */
+	xenib_pool_free(pool, addr, FIRST_BYTES);
+	for (i = 0; i < 3; i++) {
+		pool->retry = jiffies;
+		xenib_pool_free(pool, xenib_pool_alloc(pool, GRANULE, 1), GRANULE);
+		KUNIT_EXPECT_EQ(test, segments(pool), 1);
+		KUNIT_EXPECT_EQ(test, *creates - before, 2 + i);
+		KUNIT_EXPECT_TRUE(test, time_after(pool->retry, jiffies));
+	}
+	backend->refuse[XEN_VHCA_OP_UMEM_CREATE] = XEN_VHCA_OK;
+	pool->retry = jiffies;
+	xenib_pool_free(pool, xenib_pool_alloc(pool, GRANULE, 1), GRANULE);
+	KUNIT_EXPECT_EQ(test, segments(pool), 2);
+	KUNIT_EXPECT_EQ(test, *creates - before, 5);
 }
 
 /* Nothing is given out when the backend is gone. What was can be freed. */
@@ -250,6 +312,8 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(test_pool_keys_refused),
 	KUNIT_CASE(test_pool_grow),
 	KUNIT_CASE(test_pool_grow_refused),
+	KUNIT_CASE(test_pool_grow_missed),
+	KUNIT_CASE(test_pool_grow_pause),
 	KUNIT_CASE(test_pool_dead),
 	{},
 };
