@@ -161,14 +161,22 @@ static void fill_modify(struct xenib_cmd *cmd, struct xenib_qp *qp, const struct
 	xenib_qp_attr_to_wire(attr, mask, &cmd->req.u.qp_modify.attr);
 }
 
+/*
+ * The kernel's consumers change a QP to the error state to be rid of what is posted, and go on to
+ * free it, also in a process that has been killed. So that is not given up for want of a slot.
+ */
 int xenib_qp_modify(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct xenib_dev *dev = to_xdev(qp->ibqp.device);
 	struct xenib_cmd cmd = {};
+	int err;
 
 	xenib_events_again(dev->events, &qp->event_obj);
 	fill_modify(&cmd, qp, attr, mask);
-	return xenib_cmd_exec(dev->ring, &cmd);
+	err = xenib_cmd_send(dev->ring, &cmd, !qp->k);
+	if (err)
+		return err;
+	return xenib_cmd_wait(dev->ring, &cmd);
 }
 
 /* Whether the device is sure to let the guest use this entry of the table of P_Keys. */
