@@ -6,8 +6,8 @@
  * without. No MAD of it gets to the backend, which would refuse it: smp.c answers for the own port.
  *
  * Posting copies the MAD, as it may be done where nothing can sleep; a work item sends one after
- * the other, and their completions come in that order. Another one fetches what has come when the
- * backend tells of it.
+ * the other, and their completions come in that order. In the error state it flushes receives, too.
+ * Another one fetches what has come when the backend tells of it.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -46,13 +46,14 @@ static void put_mad(struct xenib_pool *pool, u64 addr, const struct xen_vhca_mad
 	xenib_origin_copy_out(pool, addr, RECV_SIZE);
 }
 
+/* In a state in which a QP receives; or, to flush them, in the error state. */
 static bool take_recv(struct xenib_gsi_qp *q, struct xenib_gsi_recv *recv, bool flush)
 {
 	bool any;
 
 	spin_lock_irq(&q->lock);
 	any = q->recv_tail != q->recv_head &&
-	      (flush || q->state == IB_QPS_RTR || q->state == IB_QPS_RTS);
+	      (flush ? q->state == IB_QPS_ERR : q->state == IB_QPS_RTR || q->state == IB_QPS_RTS);
 	if (any)
 		*recv = q->recvs[q->recv_tail++ & q->recv_mask];
 	spin_unlock_irq(&q->lock);
@@ -135,6 +136,20 @@ static enum ib_wc_status send_one(struct xenib_gsi_qp *q, const struct xenib_gsi
 	return q->qp->ibqp.qp_num ? send_mad(q, send) : send_smp(q, send);
 }
 
+/* With the lock: a MAD that is just being delivered completes before what was posted behind it. */
+static void flush_recvs(struct xenib_gsi_qp *q)
+{
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	struct xenib_gsi_recv recv;
+
+	mutex_lock(&q->gsi->lock);
+	while (take_recv(q, &recv, true)) {
+		wc.wr_id = recv.wr_id;
+		complete_wr(q, q->recv_cq, &wc);
+	}
+	mutex_unlock(&q->gsi->lock);
+}
+
 static void send_work(struct work_struct *work)
 {
 	struct xenib_gsi_qp *q = container_of(work, struct xenib_gsi_qp, send);
@@ -146,6 +161,8 @@ static void send_work(struct work_struct *work)
 		wc.status = send_one(q, &send);
 		complete_wr(q, q->send_cq, &wc);
 	}
+	if (READ_ONCE(q->state) == IB_QPS_ERR)
+		flush_recvs(q);
 }
 
 /* ib_mad has the header in one place and the data in another. All of it is the pool's. */
@@ -254,6 +271,8 @@ int xenib_gsi_post_recv(struct xenib_qp *qp, const struct ib_recv_wr *wr,
 		if (err)
 			*bad_wr = wr;
 	}
+	if (unlikely(q->state == IB_QPS_ERR))
+		queue_work(system_unbound_wq, &q->send);
 	spin_unlock_irqrestore(&q->lock, flags);
 	return err;
 }
@@ -304,17 +323,6 @@ static void mads_came(struct ib_cq *cq, void *context)
 
 /* The QP */
 
-static void flush_recvs(struct xenib_gsi_qp *q)
-{
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct xenib_gsi_recv recv;
-
-	while (take_recv(q, &recv, true)) {
-		wc.wr_id = recv.wr_id;
-		complete_wr(q, q->recv_cq, &wc);
-	}
-}
-
 int xenib_gsi_modify_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct xenib_gsi_qp *q = qp->gsi;
@@ -329,7 +337,7 @@ int xenib_gsi_modify_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int 
 	}
 	spin_unlock_irq(&q->lock);
 	if (attr->qp_state == IB_QPS_ERR)
-		flush_recvs(q);
+		queue_work(system_unbound_wq, &q->send);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ struct xenib_gsi_qp {
 	struct xenib_gsi_recv *recvs;
 	u32 send_mask, send_head, send_tail;
 	u32 recv_mask, recv_head, recv_tail;
-	struct work_struct send;
+	struct work_struct send; /* and flushes */
 };
 
 /* Of a device */

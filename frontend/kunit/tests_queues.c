@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tests_queues.c - KUnit cases of the kernel's queues (frontend/kernel): what the backend can write
- * to a CQ, and which of its events the consumer is told of.
+ * to a CQ, which of its events the consumer is told of, and how QP 1 is flushed.
  */
 #include <kunit/test.h>
 #include <linux/random.h>
@@ -252,11 +252,88 @@ static void test_event_behind_soft(struct kunit *test)
 	end_queues(test, queues);
 }
 
+/* QP 1 (gsi.c) */
+
+#define MAD_ROOM (sizeof(struct ib_grh) + IB_MGMT_MAD_SIZE)
+
+static void modify_gsi(struct xenib_qp *qp, enum ib_qp_state state)
+{
+	const struct ib_qp_attr attr = { .qp_state = state };
+
+	xenib_gsi_modify_qp(qp, &attr, IB_QP_STATE);
+	flush_work(&qp->gsi->send);
+}
+
+static void post_to_gsi(struct kunit *test, struct xenib_qp *qp, u64 wr_id, u64 addr)
+{
+	struct ib_sge sge = { .addr = addr, .length = MAD_ROOM, .lkey = XENIB_POOL_LKEY };
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, xenib_gsi_post_recv(qp, &wr, &bad), 0);
+	flush_work(&qp->gsi->send);
+}
+
+static void expect_flushed(struct kunit *test, struct queues *queues, u64 wr_id)
+{
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, xenib_poll_cq(&queues->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, wr_id);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_PTR_EQ(test, wc.qp, &queues->qp.ibqp);
+}
+
+static void expect_nothing(struct kunit *test, struct queues *queues)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(test, xenib_poll_cq(&queues->cq.ibcq, 1, &wc), 0);
+}
+
+/* In the error state what was posted before is flushed, and what is posted then. */
+static void test_gsi_flush(struct kunit *test)
+{
+	struct queues *queues = make_queues(test);
+	struct xenib_qp *qp = &queues->qp;
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_GSI,
+		.send_cq = &queues->cq.ibcq,
+		.recv_cq = &queues->cq.ibcq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 2 },
+	};
+	u64 addr = xenib_pool_alloc(of(test)->pool, MAD_ROOM, 1);
+
+	KUNIT_ASSERT_NE(test, addr, 0ULL);
+	of(test)->fixture.dev->kernel->gsi.open = true;
+	qp->ibqp.device = queues->cq.ibcq.device;
+	KUNIT_ASSERT_EQ(test, xenib_gsi_create_qp(qp, &init), 0);
+	modify_gsi(qp, IB_QPS_INIT);
+	post_to_gsi(test, qp, 1, addr);
+	expect_nothing(test, queues);
+	modify_gsi(qp, IB_QPS_ERR);
+	expect_flushed(test, queues, 1);
+	post_to_gsi(test, qp, 2, addr);
+	expect_flushed(test, queues, 2);
+	expect_nothing(test, queues);
+
+	modify_gsi(qp, IB_QPS_RESET);
+	modify_gsi(qp, IB_QPS_INIT);
+	post_to_gsi(test, qp, 3, addr);
+	expect_nothing(test, queues);
+	xenib_gsi_destroy_qp(qp);
+	expect_nothing(test, queues);
+	of(test)->fixture.dev->kernel->gsi.open = false;
+	xenib_pool_free(of(test)->pool, addr, MAD_ROOM);
+	end_queues(test, queues);
+}
+
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(test_srq_index),
 	KUNIT_CASE(test_event_without_qp),
 	KUNIT_CASE(test_event_soft),
 	KUNIT_CASE(test_event_behind_soft),
+	KUNIT_CASE(test_gsi_flush),
 	{},
 };
 
