@@ -312,12 +312,18 @@ err_dealloc:
 	return ERR_PTR(err);
 }
 
+/*
+ * Consumers in the kernel end their QPs while the device is unregistered. If they receive by an SRQ
+ * they wait to hear that no QP takes anything from it any more (ib_drain_qp()), so events of
+ * objects are told up to then. Each object leaves the table of these before it is freed.
+ */
 void xenib_dev_remove(struct xenib_dev *dev)
 {
-	xenib_events_stop(dev->events);
+	xenib_events_stop_port(dev->events);
 	xenib_uar_mms_revoke(&dev->uar_mms);
 	xenib_kcontext_settle(dev);
 	ib_unregister_device(&dev->ibdev);
+	xenib_events_stop(dev->events);
 	if (dev->personality->stop)
 		dev->personality->stop(dev);
 	xenib_reg_cache_exit(&dev->reg_cache);

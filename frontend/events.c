@@ -55,6 +55,8 @@ struct port_events {
 	u8 waiting[XEN_VHCA_ASYNC_TYPES];
 	unsigned int count;
 
+	struct ib_device *ibdev; /* NULL: nobody to tell */
+
 	/* Of the work item alone: */
 	struct delayed_work work;
 	unsigned int burst;  /* may be told now */
@@ -81,7 +83,7 @@ struct xenib_events {
 	struct shared_page ring;
 	u32 prod; /* of the ring, when the last interrupt saw it */
 	struct delayed_work work;
-	struct ib_device *ibdev; /* NULL: nobody to tell */
+	struct ib_device *ibdev; /* as that of the port, which is NULL earlier */
 
 	/* Of the work item alone: */
 	struct vhca_async_front async;
@@ -395,8 +397,7 @@ static unsigned int port_burst(struct port_events *port)
 static void port_work(struct work_struct *work)
 {
 	struct port_events *port = container_of(work, struct port_events, work.work);
-	struct xenib_events *events = container_of(port, struct xenib_events, port);
-	struct ib_event event = { .device = READ_ONCE(events->ibdev), .element.port_num = 1 };
+	struct ib_event event = { .device = READ_ONCE(port->ibdev), .element.port_num = 1 };
 	u8 type;
 
 	while (event.device && port_burst(port) && port_event_take(port, &type)) {
@@ -422,6 +423,8 @@ static enum xenib_events_count notify_async(struct xenib_events *events, struct 
 		return notify_obj(events, &event, from->handle, kind);
 	case VHCA_ASYNC_PORT:
 	case VHCA_ASYNC_DEVICE:
+		if (!READ_ONCE(events->port.ibdev))
+			return XENIB_EVENTS_IGNORED;
 		xenib_tables_changed(to_xdev(ibdev));
 		return port_event_add(&events->port, from->type);
 	default: /* of a protocol that is younger than we are */
@@ -474,8 +477,18 @@ void xenib_events_start(struct xenib_events *events, struct ib_device *ibdev)
 {
 	if (!events)
 		return;
+	WRITE_ONCE(events->port.ibdev, ibdev);
 	WRITE_ONCE(events->ibdev, ibdev);
 	schedule_delayed_work(&events->work, 0);
+}
+
+/* The other work item may start the port's again, but that finds nobody to tell. */
+void xenib_events_stop_port(struct xenib_events *events)
+{
+	if (!events)
+		return;
+	WRITE_ONCE(events->port.ibdev, NULL);
+	cancel_delayed_work_sync(&events->port.work);
 }
 
 /* The interrupt may start the work item again, but that finds nobody to tell. */
@@ -485,7 +498,7 @@ void xenib_events_stop(struct xenib_events *events)
 		return;
 	WRITE_ONCE(events->ibdev, NULL);
 	cancel_delayed_work_sync(&events->work);
-	cancel_delayed_work_sync(&events->port.work);
+	xenib_events_stop_port(events);
 }
 
 /* The channel */

@@ -35,8 +35,13 @@ void xenib_events_destroy(struct xenib_events *events);
 int xenib_events_publish(struct xenib_events *events, struct xenbus_device *xbdev,
 			 struct xenbus_transaction xbt);
 
-/* From start to stop, asynchronous events are told to whoever uses the device. */
+/*
+ * From start to stop, asynchronous events are told to whoever uses the device; those of the port
+ * and the device to stop_port only. That comes before the device is unregistered, and stop between
+ * that and its end: those who end their QPs as the device goes need to hear of them still.
+ */
 void xenib_events_start(struct xenib_events *events, struct ib_device *ibdev);
+void xenib_events_stop_port(struct xenib_events *events);
 void xenib_events_stop(struct xenib_events *events);
 
 /* Completion events */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tests_queues.c - KUnit cases of the kernel's queues (frontend/kernel): what the backend can write
- * to a CQ, which of its events the consumer is told of, and how QP 1 is flushed.
+ * to a CQ, which of its events the consumer is told of, also as the device goes, and how QP 1 is
+ * flushed.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -252,6 +254,58 @@ static void test_event_behind_soft(struct kunit *test)
 	end_queues(test, queues);
 }
 
+/* Events of a device that goes (events.c) */
+
+#define RING_PAGES 10 /* that are shared before those of the events */
+#define HANDLE 7
+
+static void count_event(struct ib_event *event, void *context)
+{
+	(*(unsigned int *)context)++;
+}
+
+static void put_event(struct kunit *test, unsigned int channel, u8 type)
+{
+	struct xen_vhca_async_page *page = kunit_page(RING_PAGES + 1);
+	u32 prod = page->prod;
+
+	page->ring[prod % XEN_VHCA_ASYNC_EVENTS] =
+		(struct xen_vhca_async_event){ .type = type, .handle = HANDLE };
+	smp_wmb(); /* the event, then the index */
+	WRITE_ONCE(page->prod, prod + 1);
+	kunit_interrupt(channel);
+}
+
+/* The port's are not told any more, and those of a QP are: its consumer waits for its last WQE. */
+static void test_events_stop_port(struct kunit *test)
+{
+	struct fixture *fixture = &of(test)->fixture;
+	struct ib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	unsigned int told = 0, channel, i;
+	struct xenib_events *events;
+	struct xenib_event_obj obj;
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	events = xenib_events_create(&fixture->xbdev, 1, fixture_fault, fixture);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(events));
+	channel = kunit_newest_channel();
+	qp->event_handler = count_event;
+	qp->qp_context = &told;
+	obj = (struct xenib_event_obj){ .handle = HANDLE, .kind = VHCA_ASYNC_QP, .qp = qp };
+	xenib_events_add(events, &obj);
+	xenib_events_start(events, &fixture->dev->ibdev);
+	xenib_events_stop_port(events);
+	put_event(test, channel, XEN_VHCA_ASYNC_PORT_ACTIVE);
+	put_event(test, channel, XEN_VHCA_ASYNC_QP_LAST_WQE_REACHED);
+	for (i = 0; i < 500 && !READ_ONCE(told); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, xenib_events_count(events, XENIB_EVENTS_IGNORED), 1);
+	xenib_events_remove(events, &obj);
+	xenib_events_stop(events);
+	xenib_events_destroy(events);
+}
+
 /* QP 1 (gsi.c) */
 
 #define MAD_ROOM (sizeof(struct ib_grh) + IB_MGMT_MAD_SIZE)
@@ -333,6 +387,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(test_event_without_qp),
 	KUNIT_CASE(test_event_soft),
 	KUNIT_CASE(test_event_behind_soft),
+	KUNIT_CASE(test_events_stop_port),
 	KUNIT_CASE(test_gsi_flush),
 	{},
 };
