@@ -23,6 +23,7 @@ static void fill_response(struct kunit_backend *backend, const struct xen_vhca_r
 			  struct xen_vhca_rsp *rsp)
 {
 	switch (req->op) {
+	case XEN_VHCA_OP_CTX_OPEN:
 	case XEN_VHCA_OP_UMEM_CREATE:
 		rsp->u.object.handle = ++backend->handles;
 		break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tests_mlx5.c - KUnit cases of what libmlx5 sends by the personality "mlx5"
+ * tests_mlx5.c - KUnit cases of the personality "mlx5". What libmlx5 sends
  * (personality/mlx5_udata.c): messages of any length with any bytes are taken or refused as a model
- * of them says.
+ * of them says. How a device begins (personality/mlx5.c).
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -303,14 +303,83 @@ static void test_mlx5_context_resp(struct kunit *test)
 	fixture->dev->mlx5 = NULL;
 }
 
+/* Instead of uar.c, uar_revoke.c and those of personality/ that are not compiled in. */
+
+static int uar_error;
+
+int xenib_uar_offer(struct xenib_uar *uar)
+{
+	uar->bf_size = 256;
+	return uar_error;
+}
+
+void xenib_uar_return(struct xenib_uar *uar)
+{
+}
+
+void xenib_spaces_forget(struct xenib_context *ctx)
+{
+}
+
+const struct uapi_definition xenib_mlx5_uar_defs[] = { {} };
+const struct uapi_definition xenib_mlx5_import_defs[] = { {} };
+
+int xenib_mlx5_query_context(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
+{
+	return -EOPNOTSUPP;
+}
+
+int xenib_mlx5_sysfs_add(struct xenib_mlx5 *mlx5)
+{
+	return 0;
+}
+
+void xenib_mlx5_sysfs_remove(struct xenib_mlx5 *mlx5)
+{
+}
+
+/* Of a device that begins, and ends. */
+static u32 bf_reg_size(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u32 size;
+
+	KUNIT_ASSERT_EQ(test, xenib_personality_mlx5.start(fixture->dev), 0);
+	size = fixture->dev->mlx5->bf_reg_size;
+	xenib_personality_mlx5.stop(fixture->dev);
+	fixture->dev->mlx5 = NULL;
+	return size;
+}
+
+/* Whatever the backend refuses, there is a device; if it is gone, there is none. */
+static void test_mlx5_bf_size(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct kunit_backend *backend = &fixture->backend;
+
+	uar_error = 0;
+	KUNIT_EXPECT_EQ(test, bf_reg_size(test), 512);
+	uar_error = -EOPNOTSUPP;
+	KUNIT_EXPECT_EQ(test, bf_reg_size(test), 0);
+	uar_error = -EIO;
+	KUNIT_EXPECT_EQ(test, bf_reg_size(test), 0);
+	KUNIT_EXPECT_EQ(test, backend->requests[XEN_VHCA_OP_CTX_OPEN], 3);
+	KUNIT_EXPECT_EQ(test, backend->requests[XEN_VHCA_OP_CTX_CLOSE], 3);
+
+	uar_error = 0;
+	backend->refuse[XEN_VHCA_OP_CTX_OPEN] = XEN_VHCA_E_LIMIT;
+	KUNIT_EXPECT_EQ(test, bf_reg_size(test), 0);
+	KUNIT_EXPECT_EQ(test, backend->requests[XEN_VHCA_OP_CTX_CLOSE], 3);
+
+	xenib_ring_kill(fixture->dev->ring);
+	KUNIT_EXPECT_EQ(test, xenib_personality_mlx5.start(fixture->dev), -EIO);
+}
+
 static struct kunit_case mlx5_cases[] = {
-	KUNIT_CASE(test_mlx5_context_req),
-	KUNIT_CASE(test_mlx5_cq_req),
-	KUNIT_CASE(test_mlx5_srq_req),
-	KUNIT_CASE(test_mlx5_qp_req),
-	KUNIT_CASE(test_mlx5_cqe_version),
-	KUNIT_CASE(test_mlx5_context_resp),
-	{},
+	KUNIT_CASE(test_mlx5_context_req), KUNIT_CASE(test_mlx5_cq_req),
+	KUNIT_CASE(test_mlx5_srq_req),     KUNIT_CASE(test_mlx5_qp_req),
+	KUNIT_CASE(test_mlx5_cqe_version), KUNIT_CASE(test_mlx5_context_resp),
+	KUNIT_CASE(test_mlx5_bf_size),     {},
 };
 
 static struct kunit_suite mlx5_suite = {

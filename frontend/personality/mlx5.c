@@ -9,9 +9,10 @@
 
 /*
  * libmlx5 is told the size of BlueFlame buffers before it has a doorbell page. So one is allocated
- * and given back, by a context that no process has.
+ * and given back, by a context that no process has. Where either is refused (the kernel may have the
+ * only context), libmlx5 is told that there is no BlueFlame, and rings plain doorbells.
  */
-static int find_bf_size(struct xenib_dev *dev, u32 *bf_reg_size)
+static u32 find_bf_size(struct xenib_dev *dev)
 {
 	static const char name[TASK_COMM_LEN] = "xen-ibfront";
 	struct xenib_context ctx = {};
@@ -20,14 +21,15 @@ static int find_bf_size(struct xenib_dev *dev, u32 *bf_reg_size)
 
 	err = xenib_context_open(dev, &ctx, 0, name, 0);
 	if (err)
-		return err;
+		goto out;
 	err = xenib_uar_offer(&uar);
-	if (!err) {
-		*bf_reg_size = 2 * uar.bf_size;
+	if (!err)
 		xenib_uar_return(&uar);
-	}
 	xenib_context_close(&ctx);
-	return err == -EOPNOTSUPP ? 0 : err;
+out:
+	if (err && err != -EOPNOTSUPP)
+		dev_info(&dev->xbdev->dev, "no BlueFlame for libmlx5: error %d\n", err);
+	return err ? 0 : 2 * uar.bf_size;
 }
 
 static int start(struct xenib_dev *dev)
@@ -39,9 +41,8 @@ static int start(struct xenib_dev *dev)
 	if (!mlx5)
 		return -ENOMEM;
 	mlx5->dev = dev;
-	err = find_bf_size(dev, &mlx5->bf_reg_size);
-	if (!err)
-		err = xenib_mlx5_sysfs_add(mlx5);
+	mlx5->bf_reg_size = find_bf_size(dev);
+	err = xenib_ring_is_dead(dev->ring) ? -EIO : xenib_mlx5_sysfs_add(mlx5);
 	if (err) {
 		kfree(mlx5);
 		return err;
