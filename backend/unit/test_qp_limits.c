@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * test_qp_limits.c - what is imposed on QPs: each limit alone; and a million random QP_MODIFY, of which
- * none may give a QP what its limits forbid.
+ * test_qp_limits.c - what is imposed on QPs: each limit alone; and a million random QP_MODIFY of QPs of each
+ * type, of which none may give a QP what its limits forbid, with QP_CREATE of any length between them.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,13 @@
 #include "shared-ring/vhca_check.h"
 #include "unit/fakes/fixture.h"
 
-enum { MODIFIES = 1000000, QPS = 3, RESET = 0, RTR = 2, ERROR = 6, RATES = 24 };
+enum { MODIFIES = 1000000, RESET = 0, RTR = 2, ERROR = 6, RATES = 24 };
+
+/* One of each type. XRC targets are last: they have no queues. */
+enum { RC, UC, UD, INITIATOR, TARGET, QPS };
+
+static const uint32_t types[QPS] = { XEN_VHCA_QPT_RC, XEN_VHCA_QPT_UC, XEN_VHCA_QPT_UD,
+				     XEN_VHCA_QPT_XRC_INI, XEN_VHCA_QPT_XRC_TGT };
 
 /* An HCA that has QPs, and static rates as mlx5 has them: not each, and the next number below for others. */
 static struct qp_hca {
@@ -83,8 +89,9 @@ static int qp_query(struct hca_ctx *ctx, uint32_t id, struct xen_vhca_qp_attr *a
 struct setup {
 	struct fixture fix;
 	struct fixture_process p;
-	xen_vhca_handle_t qp[QPS]; /* by type: RC, UC, UD */
-	uint32_t id[QPS];          /* the HCA's */
+	xen_vhca_handle_t domain; /* of XRC */
+	xen_vhca_handle_t qp[QPS];
+	uint32_t id[QPS]; /* the HCA's */
 };
 
 static const struct qp_limits none = { .sl = 16, .rd_atomic = 256, .wr = UINT32_MAX, .ud = 1 };
@@ -93,10 +100,14 @@ static struct xen_vhca_req create_request(const struct setup *s, uint32_t type)
 {
 	struct xen_vhca_req req = { .op = XEN_VHCA_OP_QP_CREATE };
 
+	if (type == XEN_VHCA_QPT_XRC_TGT) {
+		req.u.qp_create = (struct xen_vhca_qp_create){ .pd = s->domain, .type = type };
+		return req;
+	}
 	req.u.qp_create = (struct xen_vhca_qp_create){
 		.pd = s->p.pd,
 		.send_cq = s->p.cq,
-		.recv_cq = s->p.cq,
+		.recv_cq = type == XEN_VHCA_QPT_XRC_INI ? 0 : s->p.cq,
 		.uar = s->p.uar,
 		.type = type,
 		.buf = { .umem = s->p.umem },
@@ -118,8 +129,7 @@ static uint32_t hca_id(struct setup *s, xen_vhca_handle_t handle)
 
 static void set_up(struct setup *s, const struct qp_limits *limits)
 {
-	static const uint32_t types[QPS] = { XEN_VHCA_QPT_RC, XEN_VHCA_QPT_UC, XEN_VHCA_QPT_UD };
-	struct xen_vhca_req req;
+	struct xen_vhca_req req = { .op = XEN_VHCA_OP_CTX_OPEN };
 	unsigned int i;
 
 	memset(s, 0, sizeof(*s));
@@ -131,6 +141,9 @@ static void set_up(struct setup *s, const struct qp_limits *limits)
 	hca.ops.qp_query = qp_query;
 	s->fix.fake.hca.ops = &hca.ops;
 	CHECK(!fixture_process(&s->fix, &s->p));
+	req.u.ctx_open.flags = XEN_VHCA_CTX_XRCD;
+	CHECK(!fixture_do(&s->fix, &req));
+	s->domain = s->fix.handle;
 	for (i = 0; i < QPS; i++) {
 		req = create_request(s, types[i]);
 		CHECK(!fixture_do(&s->fix, &req));
@@ -175,11 +188,11 @@ static void nothing_is_imposed(void)
 	static struct setup s;
 
 	set_up(&s, &none);
-	qp = &hca.qp[s.id[0]];
-	CHECK(!modify(&s, 0, ALL, &greedy));
+	qp = &hca.qp[s.id[RC]];
+	CHECK(!modify(&s, RC, ALL, &greedy));
 	CHECK(qp->av.sl == 9 && !qp->av.static_rate && qp->alt_av.sl == 9 && qp->timeout == 1);
 	CHECK(qp->min_rnr_timer == 1 && qp->max_rd_atomic == 16 && qp->max_dest_rd_atomic == 4);
-	CHECK(!modify(&s, 2, VHCA_QP_STATE, &greedy));
+	CHECK(!modify(&s, UD, VHCA_QP_STATE, &greedy));
 	fixture_fini(&s.fix);
 }
 
@@ -198,30 +211,31 @@ static void each(void)
 	static struct setup s;
 
 	set_up(&s, &limits);
-	qp = &hca.qp[s.id[0]];
-	CHECK(!modify(&s, 0, ALL, &attr));
+	qp = &hca.qp[s.id[RC]];
+	CHECK(!modify(&s, RC, ALL, &attr));
 	CHECK(qp->av.sl == 3 && qp->alt_av.sl == 3 && qp->timeout == 14 && qp->alt_timeout == 14);
 	CHECK(qp->av.static_rate == rate_encode(10000) &&
 	      qp->alt_av.static_rate == rate_encode(10000));
 	/* The HCA would make 8 of 7. */
 	CHECK(qp->min_rnr_timer == 12 && qp->max_rd_atomic == 4 && qp->max_dest_rd_atomic == 4);
 	/* It is what the guest is told of the QP. */
-	CHECK(!fixture_object(&s.fix, XEN_VHCA_OP_QP_QUERY, s.qp[0]));
+	CHECK(!fixture_object(&s.fix, XEN_VHCA_OP_QP_QUERY, s.qp[RC]));
 	CHECK(!memcmp(&s.fix.cmd->rsp.u.qp.attr, qp, sizeof(*qp)));
 
 	attr.max_dest_rd_atomic = 5;
-	CHECK(modify(&s, 0, ALL, &attr) == XEN_VHCA_E_ARG && !hca.was_asked);
+	CHECK(modify(&s, RC, ALL, &attr) == XEN_VHCA_E_ARG && !hca.was_asked);
 	attr.max_dest_rd_atomic = 4;
 
 	/* What is allowed stays: longer timers, for ever included; a lower rate; fewer reads. */
 	attr.timeout = attr.alt_timeout = attr.min_rnr_timer = 0;
 	attr.max_rd_atomic = 2;
 	attr.av.static_rate = rate_encode(2500);
-	CHECK(!modify(&s, 0, ALL, &attr) && !qp->timeout && !qp->alt_timeout && !qp->min_rnr_timer);
+	CHECK(!modify(&s, RC, ALL, &attr) && !qp->timeout && !qp->alt_timeout &&
+	      !qp->min_rnr_timer);
 	CHECK(qp->max_rd_atomic == 2 && qp->av.static_rate == rate_encode(2500));
 	attr.timeout = 20;
 	attr.min_rnr_timer = 20;
-	CHECK(!modify(&s, 0, ALL, &attr) && qp->timeout == 20 && qp->min_rnr_timer == 20);
+	CHECK(!modify(&s, RC, ALL, &attr) && qp->timeout == 20 && qp->min_rnr_timer == 20);
 	fixture_fini(&s.fix);
 }
 
@@ -234,13 +248,13 @@ static void missing_rate(void)
 	limits.rate = 14000;
 	set_up(&s, &limits);
 	hca.rates = 1u << rate_encode(14000);
-	CHECK(!modify(&s, 0, ALL, &greedy) && hca.qp[s.id[0]].state == RTR);
+	CHECK(!modify(&s, RC, ALL, &greedy) && hca.qp[s.id[RC]].state == RTR);
 	hca.rates = 1u << rate_encode(120000); /* the number below */
-	CHECK(modify(&s, 0, ALL, &greedy) == XEN_VHCA_E_UNSUPPORTED &&
-	      hca.qp[s.id[0]].state == ERROR);
+	CHECK(modify(&s, RC, ALL, &greedy) == XEN_VHCA_E_UNSUPPORTED &&
+	      hca.qp[s.id[RC]].state == ERROR);
 	hca.rates = 0;
-	CHECK(modify(&s, 0, VHCA_QP_ALT_PATH, &greedy) == XEN_VHCA_E_UNSUPPORTED);
-	CHECK(!modify(&s, 0, VHCA_QP_STATE, &greedy));
+	CHECK(modify(&s, RC, VHCA_QP_ALT_PATH, &greedy) == XEN_VHCA_E_UNSUPPORTED);
+	CHECK(!modify(&s, RC, VHCA_QP_STATE, &greedy));
 	fixture_fini(&s.fix);
 }
 
@@ -252,7 +266,7 @@ static void datagrams(void)
 	static struct setup s;
 
 	set_up(&s, &none);
-	CHECK(!modify(&s, 2, VHCA_QP_STATE, &greedy));
+	CHECK(!modify(&s, UD, VHCA_QP_STATE, &greedy));
 	limits.ud = 0;
 	vhca_set_qp_limits(&s.fix.v, &limits);
 	req = create_request(&s, XEN_VHCA_QPT_UD);
@@ -260,9 +274,9 @@ static void datagrams(void)
 	req = create_request(&s, XEN_VHCA_QPT_UC);
 	CHECK(!fixture_do(&s.fix, &req));
 	/* One that there is may end, and does not begin again. */
-	CHECK(!modify(&s, 2, VHCA_QP_STATE, &end) && !modify(&s, 2, VHCA_QP_STATE, &reset));
-	CHECK(modify(&s, 2, VHCA_QP_STATE, &greedy) == XEN_VHCA_E_UNSUPPORTED && !hca.was_asked);
-	CHECK(modify(&s, 2, VHCA_QP_QKEY, &end) == XEN_VHCA_E_UNSUPPORTED && !hca.was_asked);
+	CHECK(!modify(&s, UD, VHCA_QP_STATE, &end) && !modify(&s, UD, VHCA_QP_STATE, &reset));
+	CHECK(modify(&s, UD, VHCA_QP_STATE, &greedy) == XEN_VHCA_E_UNSUPPORTED && !hca.was_asked);
+	CHECK(modify(&s, UD, VHCA_QP_QKEY, &end) == XEN_VHCA_E_UNSUPPORTED && !hca.was_asked);
 	fixture_fini(&s.fix);
 }
 
@@ -342,6 +356,8 @@ static void queues(void)
 
 /* The million */
 
+#define MOST_PLACES 256 /* in a queue, as far as the memory of the process goes */
+
 static uint64_t seed = 0x9e3779b97f4a7c15;
 
 static uint32_t rnd(uint32_t below)
@@ -363,7 +379,7 @@ static struct qp_limits random_limits(void)
 		.sl = sometimes(rnd(16), none.sl),
 		.rate = sometimes(rate_mbps(1 + rnd(RATES - 1)), 0),
 		.rd_atomic = sometimes(1 + rnd(128), none.rd_atomic),
-		.wr = none.wr,
+		.wr = sometimes(1 + rnd(MOST_PLACES), none.wr),
 		.timeout = sometimes(1 + rnd(31), 0),
 		.rnr_timer = sometimes(1 + rnd(31), 0),
 		.ud = rnd(2),
@@ -465,9 +481,48 @@ static void check_rates(const struct qp_limits *l, const struct xen_vhca_qp_attr
 		CHECK(qp->state == ERROR);
 }
 
+/* Queues may be as long as the next power of two. */
+static bool good_queue(uint32_t wr, uint32_t places, uint64_t most)
+{
+	unsigned int power = 1;
+
+	while (power < most && power < MOST_PLACES)
+		power *= 2;
+	return wr <= most && places <= power;
+}
+
+/* A QP of each type but a target, with queues of any length. It does not stay. */
+static enum xen_vhca_status create(struct setup *s, const struct qp_limits *l)
+{
+	const unsigned int k = rnd(TARGET);
+	struct xen_vhca_req req = create_request(s, types[k]);
+	struct xen_vhca_qp_create *qp = &req.u.qp_create;
+	enum xen_vhca_status status;
+	bool good;
+
+	qp->sq_wqe_count = 1u << rnd(9);
+	qp->max_send_wr = rnd(MOST_PLACES + 1);
+	if (k != INITIATOR && rnd(2)) {
+		qp->rq_wqe_count = 1u << rnd(9);
+		qp->rq_wqe_shift = 4;
+		qp->max_recv_wr = 1 + rnd(MOST_PLACES);
+	}
+	good = good_queue(qp->max_send_wr, qp->sq_wqe_count, l->wr) &&
+	       good_queue(qp->max_recv_wr, qp->rq_wqe_count, l->wr);
+	status = fixture_do(&s->fix, &req);
+	if (k == UD && !l->ud)
+		CHECK(status == XEN_VHCA_E_UNSUPPORTED);
+	else
+		CHECK(status == (good ? XEN_VHCA_OK : XEN_VHCA_E_ARG));
+	if (!status)
+		CHECK(!fixture_object(&s->fix, XEN_VHCA_OP_QP_DESTROY, s->fix.handle));
+	return status;
+}
+
 static void million(void)
 {
 	unsigned int taken = 0, refused[XEN_VHCA_STATUSES] = { 0 }, shaped = 0, n, k;
+	unsigned int created[XEN_VHCA_STATUSES] = { 0 };
 	enum xen_vhca_status status;
 	struct qp_limits limits = none;
 	struct xen_vhca_qp_attr attr;
@@ -480,6 +535,7 @@ static void million(void)
 			limits = random_limits();
 			vhca_set_qp_limits(&s.fix.v, &limits);
 			hca.rates = sometimes(~0u, rnd(1 << RATES));
+			created[create(&s, &limits)]++;
 		}
 		k = rnd(QPS);
 		attr = random_attr();
@@ -493,12 +549,13 @@ static void million(void)
 			shaped += !!memcmp(&hca.asked, &attr, sizeof(attr));
 		}
 		if (hca.was_asked) {
-			check_asked(&limits, k == 2);
+			check_asked(&limits, k == UD);
 			check_rates(&limits, &hca.qp[s.id[k]]);
 		}
 	}
 	/* It was about something. */
 	CHECK(taken > MODIFIES / 4 && shaped > MODIFIES / 8);
+	CHECK(created[XEN_VHCA_OK] > 1000 && created[XEN_VHCA_E_ARG] > 1000);
 	CHECK(refused[XEN_VHCA_E_ARG] > 1000 && refused[XEN_VHCA_E_UNSUPPORTED] > 1000);
 	CHECK(taken + refused[XEN_VHCA_E_ARG] + refused[XEN_VHCA_E_UNSUPPORTED] +
 		      refused[XEN_VHCA_E_HCA] ==
