@@ -21,8 +21,8 @@
  * Those that are imposed on the guest's QPs (vhca/qp_limits.h). Their default is not to impose any, "any"
  * in what is written, and they may change while the vHCA is in use:
  *
- *   sl                        service level of RC and UC
- *   qp-rate                   static rate of RC and UC at most
+ *   sl                        service level of RC, UC and XRC
+ *   qp-rate                   static rate of RC, UC and XRC at most
  *   max-rd-atomic             RDMA reads and atomics of a QP that are outstanding, at either end
  *   max-qp-wr                 work requests in a queue of a QP
  *   min-timeout               local ACK timeout, 4.096 us * 2^N
