@@ -43,6 +43,8 @@ def ring_on_mlx5(unrestricted, request):
         yield batch
 
 
+# Not "reload": after it, what answers the program waits for xenib0 alone, not for this device. Whose pages the daemon keeps then
+# does not depend on the personality, which the backend only writes to xenstore.
 @pytest.mark.long
 @pytest.mark.parametrize("program, case", programs.cases("isolation", "ring-on", wanted=lambda name: name != "reload"))
 def test_personality(ring_on_mlx5, program, case):
