@@ -423,8 +423,10 @@ static int mr_modify(struct hca_ctx *ctx, uint32_t mr, const struct hca_mr_attr 
 	int err;
 
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_REREG_MR, MSG_CORE(req), MSG_CORE(rsp));
+	if (err)
+		return err;
 	*is = (struct hca_mr){ .id = mr, .lkey = rsp.lkey, .rkey = rsp.rkey };
-	return err;
+	return 0;
 }
 
 static int mr_dereg(struct hca_ctx *ctx, uint32_t mr)

@@ -100,8 +100,10 @@ int mlx5_xrcd_open(struct hca_ctx *ctx, int domain, uint32_t *xrcd)
 	int err;
 
 	err = uverbs_write(fd_of(ctx), IB_USER_VERBS_CMD_OPEN_XRCD, MSG_CORE(req), MSG_CORE(rsp));
+	if (err)
+		return err;
 	*xrcd = rsp.xrcd_handle;
-	return err;
+	return 0;
 }
 
 int mlx5_xrcd_close(struct hca_ctx *ctx, uint32_t xrcd)
