@@ -63,6 +63,9 @@ int fake_command(void);
 /* The same, of one that makes an object. */
 int fake_make(uint32_t *handle);
 
+/** fake_begin_queue() - fake.last is of a queue from now on, of which this is where it is. */
+void fake_begin_queue(uint64_t buf, uint64_t db, uint8_t buf_shift, uint8_t db_shift);
+
 /** fake_open_defaults() - a device as is usual, for a test to change. */
 void fake_open_defaults(void);
 

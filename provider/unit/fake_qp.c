@@ -16,11 +16,7 @@ static int make(struct ibv_context *context, struct verbs_qp *qp,
 
 	if (err)
 		return err;
-	memset(&fake.last, 0, sizeof(fake.last));
-	fake.last.buf = req->buf_addr;
-	fake.last.db = req->db_addr;
-	fake.last.buf_shift = req->buf_shift;
-	fake.last.db_shift = req->db_shift;
+	fake_begin_queue(req->buf_addr, req->db_addr, req->buf_shift, req->db_shift);
 	fake.last.sq_blocks = req->sq_wqe_count;
 	fake.last.rq_wqes = req->rq_wqe_count;
 	fake.last.rq_shift = req->rq_wqe_shift;

@@ -48,6 +48,15 @@ int fake_make(uint32_t *handle)
 	return 0;
 }
 
+void fake_begin_queue(uint64_t buf, uint64_t db, uint8_t buf_shift, uint8_t db_shift)
+{
+	memset(&fake.last, 0, sizeof(fake.last));
+	fake.last.buf = buf;
+	fake.last.db = db;
+	fake.last.buf_shift = buf_shift;
+	fake.last.db_shift = db_shift;
+}
+
 static int unmake(void)
 {
 	int err = fake_command();
@@ -425,11 +434,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	CHECK(req->drv_payload.comp_mask ==
 	      (fake.features & XENIB_FEATURE_DEFERRED_CQ ? XENIB_CREATE_CQ_DEFERRED : 0));
 	CHECK(!req->drv_payload.reserved);
-	memset(&fake.last, 0, sizeof(fake.last));
-	fake.last.buf = req->buf_addr;
-	fake.last.db = req->db_addr;
-	fake.last.buf_shift = req->buf_shift;
-	fake.last.db_shift = req->db_shift;
+	fake_begin_queue(req->buf_addr, req->db_addr, req->buf_shift, req->db_shift);
 	fake.last.cqe_size = req->cqe_size;
 	fake.last.uar = req->uar;
 	fake.last.cqe = attr->cqe;
@@ -488,11 +493,7 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 	err = fake_make(&srq->handle);
 	if (err)
 		return err;
-	memset(&fake.last, 0, sizeof(fake.last));
-	fake.last.buf = req->buf_addr;
-	fake.last.db = req->db_addr;
-	fake.last.buf_shift = req->buf_shift;
-	fake.last.db_shift = req->db_shift;
+	fake_begin_queue(req->buf_addr, req->db_addr, req->buf_shift, req->db_shift);
 	fake.last.uidx = req->uidx;
 	fake.last.max_wr = attr->attr.max_wr;
 	fake.last.max_sge = attr->attr.max_sge;

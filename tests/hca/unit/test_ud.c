@@ -136,6 +136,16 @@ TEST(buffer_without_room_for_the_grh)
 	fixture_free();
 }
 
+static struct fixture_wr wr_group(uint32_t len)
+{
+	struct fixture_wr wr = wr_ud(len);
+
+	wr.dqpn = QPN_MULTICAST;
+	wr.dlid = 0xc001;
+	wr.dgid = mgid;
+	return wr;
+}
+
 TEST(multicast)
 {
 	struct fixture_wr wr;
@@ -148,10 +158,7 @@ TEST(multicast)
 	fixture_to_rts(c);
 	CHECK_EQ(fabric_attach(b->side->hca, mgid, b->qp.obj.id), 0);
 	CHECK_EQ(fabric_attach(c->side->hca, mgid, c->qp.obj.id), 0);
-	wr = wr_ud(100);
-	wr.dqpn = QPN_MULTICAST;
-	wr.dlid = 0xc001;
-	wr.dgid = mgid;
+	wr = wr_group(100);
 	pattern(mem(a, buf_a), 100, 1);
 	recv_b(0, 200);
 	fixture_recv(c, &(struct fixture_sge){ buf_b + 4096, 200, fixture_key(mr_b) }, 1);
@@ -184,10 +191,7 @@ TEST(multicast_to_itself)
 	fixture_to_rts(c);
 	CHECK_EQ(fabric_attach(a->side->hca, mgid, a->qp.obj.id), 0);
 	CHECK_EQ(fabric_attach(a->side->hca, mgid, c->qp.obj.id), 0);
-	wr = wr_ud(100);
-	wr.dqpn = QPN_MULTICAST;
-	wr.dlid = 0xc001;
-	wr.dgid = mgid;
+	wr = wr_group(100);
 	for (unsigned int i = 0; i < 2; i++) {
 		struct fixture_sge sge = { buf_a + 4096 * i, 200, fixture_key(mr_a) };
 		unsigned int received = 0;
