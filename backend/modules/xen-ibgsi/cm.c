@@ -18,6 +18,7 @@
 #include <rdma/ib_cm.h>
 
 #include "cm_mad.h"
+#include "cm_state.h"
 #include "gsi.h"
 
 /* Longer than any of the two has patience, after its last message */
@@ -32,13 +33,10 @@ struct gsi_conn {
 	struct gsi_endpoint *ep;
 	struct ib_cm_id *reserved; /* NULL: the guest has named no id yet */
 	u32 wire, guest;           /* the guest's id, as others see it and as it does */
-	u32 peer;                  /* the other's id; 0: not known yet */
 	u32 ipoib;                 /* the guest's QP that the other asked for; 0: for none */
-	u16 lid;                   /* of the other */
-	bool by_peer, sidr;
+	struct cm_state state;
 	bool waits; /* for the guest, that was asked */
 	bool lasts; /* until one of them ends it */
-	bool ended; /* by one of them; stays for MADs that come late */
 	unsigned long until;
 };
 
@@ -127,7 +125,7 @@ static void end_if_old(struct gsi_conn *conn)
 {
 	if (conn->lasts || !time_after(jiffies, conn->until))
 		return;
-	if (!conn->ended)
+	if (!conn->state.ended)
 		gsi_count(conn->ep, &conn->ep->stats.conns_aged);
 	end(conn);
 }
@@ -165,7 +163,7 @@ static struct gsi_conn *find_asked(struct gsi_hca *hca, u32 port, struct gsi_end
 	struct gsi_conn *conn;
 
 	hash_for_each_possible(hca->cm.asked, conn, asked, peer_key(lid, id)) {
-		if (conn->lid == lid && conn->peer == id && conn->sidr == sidr &&
+		if (conn->state.lid == lid && conn->state.peer == id && conn->state.sidr == sidr &&
 		    conn->ep->port == port && (!ep || conn->ep == ep))
 			return conn;
 	}
@@ -199,7 +197,7 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 	if (!id || !gsi_is_unicast(send->dlid))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	conn = xa_load(&ep->by_guest, id);
-	if (conn && (conn->by_peer || conn->lasts))
+	if (conn && (conn->state.by_peer || conn->lasts))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	if (!conn) {
 		conn = new_conn(ep);
@@ -211,12 +209,7 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 			return err;
 		}
 	}
-	conn->sidr = cm_is_sidr(kind);
-	conn->ended = false;
-	if (conn->lid != send->dlid) {
-		conn->lid = send->dlid;
-		conn->peer = 0;
-	}
+	cm_state_ask(&conn->state, kind, send->dlid);
 	stay(conn, WAITS_FOR);
 	*asking = conn;
 	return 0;
@@ -243,24 +236,6 @@ static int answer(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_i
 	return 0;
 }
 
-/* Whether it may come from this side, at this time. */
-static bool fits(const struct gsi_conn *conn, enum cm_kind kind, u32 peer)
-{
-	if (conn->sidr != cm_is_sidr(kind))
-		return false;
-	switch (kind) {
-	case CM_REP:
-	case CM_SIDR_REP:
-		return conn->by_peer && peer == conn->peer;
-	case CM_RTU:
-		return !conn->by_peer && conn->peer && peer == conn->peer;
-	case CM_REJ: /* of what was not answered, too */
-		return !peer || peer == conn->peer;
-	default:
-		return conn->peer && peer == conn->peer;
-	}
-}
-
 static int go_on(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgsi_send *send,
 		 struct gsi_conn **going_on)
 {
@@ -273,12 +248,12 @@ static int go_on(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ib
 		if (err)
 			return err;
 	}
-	if (!fits(conn, kind, cm_remote_id(kind, send->mad)))
+	if (!cm_state_fits(&conn->state, kind, cm_remote_id(kind, send->mad)))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	if (kind == CM_REP && conn->ipoib && cm_ipoib_own(kind, send->mad) != conn->ipoib)
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	is_answered(conn);
-	conn->ended |= cm_ends(kind);
+	cm_state_say(&conn->state, kind);
 	if (kind == CM_REP || kind == CM_RTU)
 		set_lasts(conn, true);
 	else if (cm_ends(kind))
@@ -300,7 +275,7 @@ static int prepare(struct gsi_endpoint *ep, enum cm_kind kind, struct xen_ibgsi_
 		return err;
 	if (conn->reserved)
 		cm_set_local_id(kind, send->mad, conn->wire);
-	send->dlid = conn->lid;
+	send->dlid = conn->state.lid;
 	return 0;
 }
 
@@ -357,14 +332,16 @@ static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint
 	conn = new_conn(ep);
 	if (!conn)
 		return NULL;
-	conn->lid = in->wc->slid;
-	conn->peer = id;
-	conn->by_peer = true;
-	conn->sidr = cm_is_sidr(in->kind);
+	conn->state = (struct cm_state){
+		.lid = in->wc->slid,
+		.peer = id,
+		.by_peer = true,
+		.sidr = cm_is_sidr(in->kind),
+	};
 	conn->waits = true;
 	ep->n_asked++;
 	gsi_changed(ep);
-	hash_add(in->hca->cm.asked, &conn->asked, peer_key(conn->lid, id));
+	hash_add(in->hca->cm.asked, &conn->asked, peer_key(in->wc->slid, id));
 	return conn;
 }
 
@@ -416,11 +393,7 @@ static struct gsi_conn *find_rejected(const struct incoming *in)
 
 static void hear(const struct incoming *in, struct gsi_conn *conn)
 {
-	u32 id = cm_local_id(in->kind, in->mad);
-
-	if (!conn->by_peer && !conn->peer)
-		conn->peer = id;
-	conn->ended |= cm_ends(in->kind);
+	cm_state_hear(&conn->state, in->kind, cm_local_id(in->kind, in->mad));
 	if (cm_ends(in->kind))
 		stay(conn, LATE_FOR);
 	else if (!conn->lasts)
@@ -437,8 +410,8 @@ static bool take_other(const struct incoming *in)
 	if (!conn)
 		return false;
 	/* What is not its peer's is nobody's. */
-	if (conn->lid == in->wc->slid && conn->ep->port == in->port &&
-	    conn->sidr == cm_is_sidr(in->kind))
+	if (conn->state.lid == in->wc->slid && conn->ep->port == in->port &&
+	    conn->state.sidr == cm_is_sidr(in->kind))
 		hear(in, conn);
 	else
 		gsi_count(conn->ep, &conn->ep->stats.strays);
