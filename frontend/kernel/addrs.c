@@ -13,6 +13,10 @@
 #include "vhca.h"
 #include "xenib.h"
 
+/* How long until a refused address is told again: twice as long each time. */
+#define AGAIN_FIRST (2 * HZ)
+#define AGAIN_LAST (60 * HZ)
+
 bool xenib_addrs_are_of(const struct net_device *netdev, const struct xenib_dev *dev)
 {
 	return netdev->type == ARPHRD_INFINIBAND && netdev->dev.parent == &dev->xbdev->dev;
@@ -91,7 +95,7 @@ static void collect(struct xenib_addrs *addrs)
 
 /* What is told */
 
-static bool tell(struct xenib_addrs *addrs, u8 op, const struct xenib_addr *addr)
+static int tell(struct xenib_addrs *addrs, u8 op, const struct xenib_addr *addr)
 {
 	struct xenib_cmd cmd = {
 		.req.op = op,
@@ -99,7 +103,7 @@ static bool tell(struct xenib_addrs *addrs, u8 op, const struct xenib_addr *addr
 	};
 
 	memcpy(cmd.req.u.addr.addr, addr->at, sizeof(addr->at));
-	return !xenib_cmd_exec(addrs->ctx->dev->ring, &cmd);
+	return xenib_cmd_exec(addrs->ctx->dev->ring, &cmd);
 }
 
 static struct xenib_addr *find(struct xenib_addr *in, const struct xenib_addr *addr)
@@ -127,11 +131,13 @@ static void tell_gone(struct xenib_addrs *addrs)
 	}
 }
 
-/* One that is refused is tried again when something else changes. */
-static void tell_new(struct xenib_addrs *addrs)
+/* Returns whether another guest, or the backend's domain, has one of them. */
+static bool tell_new(struct xenib_addrs *addrs)
 {
 	static const struct xenib_addr none;
+	bool is_taken = false;
 	unsigned int i;
+	int err;
 
 	for (i = 0; i < XENIB_ADDRS && addrs->now[i].family; i++) {
 		struct xenib_addr *free;
@@ -140,19 +146,28 @@ static void tell_new(struct xenib_addrs *addrs)
 			continue;
 		free = find(addrs->told, &none);
 		if (!free)
-			return;
-		if (tell(addrs, XEN_VHCA_OP_ADDR_ADD, &addrs->now[i]))
+			break;
+		err = tell(addrs, XEN_VHCA_OP_ADDR_ADD, &addrs->now[i]);
+		if (!err)
 			*free = addrs->now[i];
+		is_taken |= err == -EBUSY;
 	}
+	return is_taken;
 }
 
 static void addrs_work(struct work_struct *work)
 {
-	struct xenib_addrs *addrs = container_of(work, struct xenib_addrs, work);
+	struct xenib_addrs *addrs = container_of(work, struct xenib_addrs, work.work);
 
 	collect(addrs);
 	tell_gone(addrs);
-	tell_new(addrs);
+	if (!tell_new(addrs)) {
+		addrs->pause = 0;
+		return;
+	}
+	/* Nothing tells when the other gives it up, as it does late in a failover. */
+	addrs->pause = clamp(2 * addrs->pause, AGAIN_FIRST, AGAIN_LAST);
+	queue_delayed_work(system_unbound_wq, &addrs->work, addrs->pause);
 }
 
 static int inet_changed(struct notifier_block *nb, unsigned long event, void *data)
@@ -161,7 +176,7 @@ static int inet_changed(struct notifier_block *nb, unsigned long event, void *da
 	const struct in_ifaddr *ifa = data;
 
 	if (is_ours(addrs, ifa->ifa_dev->dev))
-		queue_work(system_unbound_wq, &addrs->work);
+		mod_delayed_work(system_unbound_wq, &addrs->work, 0);
 	return NOTIFY_DONE;
 }
 
@@ -171,14 +186,14 @@ static int inet6_changed(struct notifier_block *nb, unsigned long event, void *d
 	const struct inet6_ifaddr *ifa = data;
 
 	if (is_ours(addrs, ifa->idev->dev))
-		queue_work(system_unbound_wq, &addrs->work);
+		mod_delayed_work(system_unbound_wq, &addrs->work, 0);
 	return NOTIFY_DONE;
 }
 
 void xenib_addrs_init(struct xenib_addrs *addrs, struct xenib_context *ctx)
 {
 	addrs->ctx = ctx;
-	INIT_WORK(&addrs->work, addrs_work);
+	INIT_DELAYED_WORK(&addrs->work, addrs_work);
 	addrs->inet.notifier_call = inet_changed;
 	addrs->inet6.notifier_call = inet6_changed;
 	register_inetaddr_notifier(&addrs->inet);
@@ -189,5 +204,5 @@ void xenib_addrs_exit(struct xenib_addrs *addrs)
 {
 	unregister_inet6addr_notifier(&addrs->inet6);
 	unregister_inetaddr_notifier(&addrs->inet);
-	cancel_work_sync(&addrs->work);
+	cancel_delayed_work_sync(&addrs->work);
 }

@@ -4,6 +4,7 @@
  * finds by them for whom a connection is that somebody asks for.
  *
  * Notifiers say that something has changed; a work item compares what there is with what was told.
+ * While the backend refuses an address because it is another's, the work runs again after a pause.
  */
 #ifndef XENIB_ADDRS_H
 #define XENIB_ADDRS_H
@@ -27,8 +28,9 @@ struct xenib_addr {
 struct xenib_addrs {
 	struct xenib_context *ctx;
 	struct notifier_block inet, inet6;
-	struct work_struct work;
+	struct delayed_work work;
 	/* The work's */
+	unsigned int pause; /* in jiffies, before it runs again; 0: nothing was refused */
 	struct xenib_addr told[XENIB_ADDRS], now[XENIB_ADDRS];
 };
 

@@ -76,6 +76,10 @@ static int add(struct gsi_endpoint *ep, const struct cm_addr *addr)
 	if (one && one->ep == ep)
 		return 0;
 	if (one || is_local(addr)) {
+		/* A guest asks again and again while it is in use: once is enough. */
+		if (!memcmp(&ep->refused, addr, sizeof(*addr)))
+			return -EBUSY;
+		ep->refused = *addr;
 		pr_warn_ratelimited("domain %u has the address of %s%u: %*ph\n", ep->domid,
 				    one ? "domain " : "this domain, ", one ? one->ep->domid : 0,
 				    addr->family == 4 ? 4 : 16, addr->at);

@@ -103,6 +103,7 @@ struct gsi_endpoint {
 	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
 	struct list_head takes; /* of the HCA's takers, once the guest has sent something */
 	unsigned int n_addrs;
+	struct cm_addr refused; /* the last address that another has */
 
 	spinlock_t queue_lock; /* of what has come */
 	struct list_head queue;

@@ -60,6 +60,24 @@ def test_address_moves():
             server.finish()
 
 
+def test_address_fails_over():
+    """guest2 has an address while guest1 has it still: when guest1 gives it up, who is asked for is guest2."""
+    refused = "refused ADDR_ADD E_BUSY"
+    port = next(cm.PORTS)
+    before = daemon.status("guest2", refused) or 0
+    ping = f"ip neigh flush to {cm.OTHER}; ping -c 1 -W 1 {cm.OTHER}"
+    ask = cm.PROGRAMS["rping"][1].format(address=cm.OTHER, port=port)
+    with contextlib.ExitStack() as undo:
+        with moved_to("guest1"):
+            wait.until("guest1 has it", lambda: lab.ok("dom0", ping))
+            undo.enter_context(moved_to("guest2"))
+            wait.until("dom0 has refused guest2", lambda: (daemon.status("guest2", refused) or 0) > before)
+        wait.until("guest2 has it", lambda: lab.ok("dom0", ping))
+        with cm.server("rping", "guest2", port, cm.OTHER) as server:
+            wait.until("guest2 is connected to", lambda: lab.ok("dom0", f"{ask} || exit 1"))
+            server.finish()
+
+
 def test_many():
     """A hundred connections, one after the other: none is left in the way of the next."""
     port = next(cm.PORTS)
