@@ -2,10 +2,13 @@
 /*
  * addr.c - the IP addresses of guests, by which they are asked for: see gsi.h.
  */
+#include <linux/if_arp.h>
 #include <linux/inetdevice.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
+#include <net/net_namespace.h>
 
 #include "compat.h"
 #include "gsi.h"
@@ -16,20 +19,39 @@ struct gsi_addr {
 	struct cm_addr addr;
 };
 
-/* Of this domain's own: they are asked for here, whoever else says that they are his. */
-static bool is_local(const struct cm_addr *addr)
+/* Under RCU: the interface that has the address, or NULL. */
+static const struct net_device *find_interface(struct net *net, const struct cm_addr *addr)
 {
+	const struct net_device *netdev;
 	struct in6_addr six;
-	bool local;
 	__be32 four;
 
-	rcu_read_lock();
 	if (addr->family == 4) {
 		memcpy(&four, addr->at, sizeof(four));
-		local = __ip_dev_find(&init_net, four, false);
-	} else {
-		memcpy(&six, addr->at, sizeof(six));
-		local = !IS_ERR_OR_NULL(XENIB_IPV6_DEV_FIND(&init_net, &six, NULL));
+		return __ip_dev_find(net, four, false);
+	}
+	memcpy(&six, addr->at, sizeof(six));
+	netdev = XENIB_IPV6_DEV_FIND(net, &six, NULL);
+	return IS_ERR(netdev) ? NULL : netdev;
+}
+
+/*
+ * Of this domain's own: they are asked for here, whoever else says that they are his. Containers
+ * that have nothing to do with the fabric may have any addresses, so of a network namespace of its
+ * own an interface counts if it is of InfiniBand.
+ */
+static bool is_local(const struct cm_addr *addr)
+{
+	const struct net_device *netdev;
+	bool local = false;
+	struct net *net;
+
+	rcu_read_lock();
+	for_each_net_rcu(net) {
+		netdev = find_interface(net, addr);
+		local = netdev && (net_eq(net, &init_net) || netdev->type == ARPHRD_INFINIBAND);
+		if (local)
+			break;
 	}
 	rcu_read_unlock();
 	return local;

@@ -78,6 +78,30 @@ def test_address_fails_over():
             server.finish()
 
 
+@contextlib.contextmanager
+def namespace():
+    """dom0's interface is in a network namespace of its own."""
+    name = ipoib.interface("dom0")
+    lab.run("dom0", f"ip netns add apart && ip link set {name} netns apart")
+    inside = "nsenter --net=/run/netns/apart"
+    try:
+        lab.run("dom0", f"{inside} sh -c 'ip link set lo up; ip address add {cm.OTHER}/24 dev {name} && ip link set {name} up'")
+        yield
+    finally:
+        lab.run("dom0", f"{inside} ip link set {name} netns 1; ip netns delete apart")
+        ipoib.up("dom0")
+
+
+def test_address_in_namespace():
+    """An address of dom0's is nobody else's, in whichever of its network namespaces the interface is."""
+    refused = "refused ADDR_ADD E_BUSY"
+    before = daemon.status("guest1", refused) or 0
+    with namespace(), moved_to("guest1"):
+        wait.until("dom0 has refused guest1", lambda: (daemon.status("guest1", refused) or 0) > before)
+    for where, other in [("dom0", "guest1"), ("guest1", "dom0")]:
+        ipoib.ping(where, other)
+
+
 def test_many():
     """A hundred connections, one after the other: none is left in the way of the next."""
     port = next(cm.PORTS)
