@@ -121,7 +121,8 @@ void check_management(struct host *host)
 		check_report(CHECK_OK, "management", NULL, "xen-ibgsi is loaded");
 	else
 		check_report(CHECK_WARNING, "management",
-			     "modprobe xen-ibgsi, and attach the guest's vHCA again",
+			     "modprobe xen-ibgsi, systemctl restart xen-ibback, and attach the "
+			     "guest's vHCA again",
 			     "guest %s has kernel=on, but xen-ibgsi is not loaded: it has no IPoIB",
 			     host->managed);
 }
