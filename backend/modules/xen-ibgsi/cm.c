@@ -4,8 +4,8 @@
  *
  * All of a port have its LID, and those at other ports know one connection manager there. So a
  * guest's ids are replaced by ids that this domain's own connection manager has reserved, which
- * lead back to the guest. Who is asked for is decided by the IP address that is asked for, or, of
- * IPoIB's connected mode, by the QP.
+ * lead back to the guest. Who is asked for is decided by the GID, if it is a guest's own; else by
+ * the IP address that is asked for, or, of IPoIB's connected mode, by the QP.
  *
  * A guest answers what it was asked, and goes on with what it has begun, with that peer; all else
  * is refused. Entries end by age: those that wait for an answer, and those whose connection has
@@ -177,7 +177,7 @@ static bool claims_only(struct gsi_endpoint *ep, enum cm_kind kind, const u8 *ma
 	struct cm_own own = { .lid = ep->lid & ep->lid_mask, .lid_mask = ep->lid_mask };
 	union ib_gid gid;
 
-	if (rdma_query_gid(ep->ibdev, ep->port, 0, &gid))
+	if (gsi_own_gid(ep, &gid))
 		return false;
 	memcpy(own.gid, gid.raw, sizeof(own.gid));
 	memcpy(own.guid, &ep->node_guid, sizeof(own.guid));
@@ -345,11 +345,39 @@ static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint
 	return conn;
 }
 
+/* GIDs of guests' own; those of the port are for all. */
+static struct gsi_endpoint *find_by_gid(const struct incoming *in, const u8 *gid)
+{
+	struct gsi_endpoint *ep;
+	union ib_gid own;
+
+	list_for_each_entry(ep, &in->hca->cm.takers, takes) {
+		if (ep->port == in->port && READ_ONCE(ep->alias.index) && !gsi_own_gid(ep, &own) &&
+		    !memcmp(own.raw, gid, sizeof(own)))
+			return ep;
+	}
+	return NULL;
+}
+
+static struct gsi_endpoint *find_by_gids(const struct incoming *in)
+{
+	struct gsi_endpoint *ep = NULL;
+
+	if (in->grh && in->wc->wc_flags & IB_WC_GRH)
+		ep = find_by_gid(in, in->grh->dgid.raw);
+	if (!ep && in->kind == CM_REQ)
+		ep = find_by_gid(in, cm_asked_gid(in->mad));
+	return ep;
+}
+
 static struct gsi_endpoint *find_by_question(const struct incoming *in, u32 *ipoib)
 {
+	struct gsi_endpoint *ep = find_by_gids(in);
 	struct cm_addr to;
 
 	*ipoib = cm_ipoib_asked(in->kind, in->mad);
+	if (ep)
+		return ep;
 	if (*ipoib)
 		return gsi_qpn_find(in->hca, in->port, *ipoib);
 	if (cm_destination(in->kind, in->mad, &to))

@@ -35,6 +35,7 @@ enum {
 	/* of a path, as seen by the sender */
 	PATH_LID = 0,
 	PATH_GID = 4,
+	PATH_PEER_GID = 20,
 	/* REP */
 	REP_GUID = 52,
 	REP_DATA = 60,
@@ -133,6 +134,11 @@ __u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad)
 	if (kind != CM_REQ || memcmp(mad + SERVICE, prefix, sizeof(prefix)))
 		return 0;
 	return get_32(mad + SERVICE + 4);
+}
+
+const __u8 *cm_asked_gid(const __u8 *mad)
+{
+	return mad + REQ_PATH + PATH_PEER_GID;
 }
 
 __u32 cm_ipoib_own(enum cm_kind kind, const __u8 *mad)

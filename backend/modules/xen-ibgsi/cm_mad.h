@@ -81,6 +81,9 @@ bool cm_destination(enum cm_kind kind, const __u8 *mad, struct cm_addr *to);
  */
 __u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad);
 
+/** cm_asked_gid() - the 16 bytes of the GID to which a REQ's primary path leads. */
+const __u8 *cm_asked_gid(const __u8 *mad);
+
 /** cm_ipoib_own() - that of its sender's interface, in such a REQ, and in the REP to it. */
 __u32 cm_ipoib_own(enum cm_kind kind, const __u8 *mad);
 

@@ -126,6 +126,7 @@ void gsi_endpoint_look(struct gsi_endpoint *ep)
 		ep->lid_mask = ~((1u << attr.lmc) - 1);
 	}
 	mutex_unlock(&ep->lock);
+	gsi_alias_again(ep);
 }
 
 int gsi_endpoint_attach(struct gsi_endpoint *ep, struct gsi_hca *hca, u32 port)
@@ -172,6 +173,7 @@ void gsi_endpoint_detach(struct gsi_endpoint *ep)
 	gsi_endpoint_reset(ep);
 	ep->hca = NULL;
 	mutex_unlock(&ep->lock);
+	gsi_alias_end(ep);
 	flush_work(&ep->leave);
 	if (agent)
 		ib_unregister_mad_agent(agent);
@@ -231,8 +233,8 @@ void gsi_fill_attr(const struct gsi_endpoint *ep, const struct xen_ibgsi_send *s
 	if (!send->has_grh)
 		return;
 	memcpy(dgid.raw, send->dgid, sizeof(dgid));
-	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff, 0, send->hop_limit,
-			send->traffic_class);
+	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff,
+			READ_ONCE(ep->alias.index), send->hop_limit, send->traffic_class);
 }
 
 void gsi_fill_mad(struct xen_ibgsi_mad *to, const struct ib_wc *wc, const struct ib_grh *grh,

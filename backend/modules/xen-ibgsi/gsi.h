@@ -72,6 +72,13 @@ struct gsi_hca {
 	struct gsi_cm cm;
 };
 
+/* A GID of the guest's own (alias.c). */
+struct gsi_alias {
+	struct mutex lock;       /* outside of an endpoint's */
+	u16 index;               /* its place in the port's table; 0: none. Changes with the lock held */
+	struct delayed_work ask; /* asks the SA for it again */
+};
+
 struct gsi_endpoint {
 	struct list_head list; /* of the HCA's; under gsi_lock of main.c, as is */
 	bool closing;          /* in no list, still uses the HCA */
@@ -91,6 +98,7 @@ struct gsi_endpoint {
 	struct list_head groups; /* struct gsi_group */
 	unsigned int n_groups;
 	struct work_struct leave; /* groups that are to be left */
+	struct gsi_alias alias;
 	u64 tokens;               /* MADs that may be sent, times HZ */
 	unsigned long filled;     /* jiffies: when that was so */
 
@@ -270,6 +278,28 @@ int gsi_addr_change(struct gsi_endpoint *ep, const struct xen_ibgsi_addr *change
 /** gsi_addr_find(), gsi_addr_forget() - with the lock of the HCA's gsi_cm held. */
 struct gsi_endpoint *gsi_addr_find(struct gsi_hca *hca, u32 port, const struct cm_addr *addr);
 void gsi_addr_forget(struct gsi_endpoint *ep);
+
+/* alias.c */
+
+void gsi_alias_init(struct gsi_endpoint *ep);
+
+/** gsi_alias_claim() - a place in the port's table. With gsi_lock of main.c held. */
+int gsi_alias_claim(struct gsi_endpoint *ep);
+
+/**
+ * gsi_alias_make() - the port has the GID after that, at the place that was claimed. Sleeps for
+ * seconds. An error gives the place back.
+ */
+int gsi_alias_make(struct gsi_endpoint *ep, struct xen_ibgsi_alias *alias);
+
+/** gsi_alias_again() - the SA may have forgotten it. */
+void gsi_alias_again(struct gsi_endpoint *ep);
+
+/** gsi_alias_end() - once ep->dead is set: it is given back. Sleeps for seconds. */
+void gsi_alias_end(struct gsi_endpoint *ep);
+
+/** gsi_own_gid() - that by which the guest is known: its own, or the port's. */
+int gsi_own_gid(const struct gsi_endpoint *ep, union ib_gid *gid);
 
 /* qpn.c: UD QPs of guests, by which IPoIB's connected mode asks for them. */
 

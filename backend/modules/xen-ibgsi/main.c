@@ -148,6 +148,7 @@ static int gsi_open(struct inode *inode, struct file *file)
 	spin_lock_init(&ep->requests_lock);
 	INIT_LIST_HEAD(&ep->groups);
 	INIT_WORK(&ep->leave, gsi_mcast_work);
+	gsi_alias_init(ep);
 	INIT_LIST_HEAD(&ep->conns);
 	INIT_LIST_HEAD(&ep->takes);
 	xa_init(&ep->by_guest);
@@ -209,21 +210,48 @@ static int attach(struct gsi_endpoint *ep, const struct xen_ibgsi_attach *to)
 	return err;
 }
 
-static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg)
+static int make_alias(struct gsi_endpoint *ep, void __user *arg)
+{
+	struct xen_ibgsi_alias alias;
+	int err;
+
+	if (copy_from_user(&alias, arg, sizeof(alias)))
+		return -EFAULT;
+	mutex_lock(&gsi_lock);
+	err = list_empty(&ep->list) ? -ENODEV : gsi_alias_claim(ep);
+	mutex_unlock(&gsi_lock);
+	if (!err)
+		err = gsi_alias_make(ep, &alias);
+	if (err)
+		return err;
+	return copy_to_user(arg, &alias, sizeof(alias)) ? -EFAULT : 0;
+}
+
+static int attach_to(struct gsi_endpoint *ep, const void __user *arg)
 {
 	struct xen_ibgsi_attach to;
 	int err;
 
-	if (request != XEN_IBGSI_ATTACH)
-		return -ENOTTY;
-	if (copy_from_user(&to, (void __user *)arg, sizeof(to)))
+	if (copy_from_user(&to, arg, sizeof(to)))
 		return -EFAULT;
 	if (strnlen(to.device, sizeof(to.device)) == sizeof(to.device) || !to.node_guid)
 		return -EINVAL;
 	mutex_lock(&gsi_lock);
-	err = attach(file->private_data, &to);
+	err = attach(ep, &to);
 	mutex_unlock(&gsi_lock);
 	return err;
+}
+
+static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg)
+{
+	switch (request) {
+	case XEN_IBGSI_ATTACH:
+		return attach_to(file->private_data, (void __user *)arg);
+	case XEN_IBGSI_ALIAS:
+		return make_alias(file->private_data, (void __user *)arg);
+	default:
+		return -ENOTTY;
+	}
 }
 
 static ssize_t reset(struct gsi_endpoint *ep, const char __user *from)

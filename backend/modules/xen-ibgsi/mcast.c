@@ -15,7 +15,7 @@ struct gsi_group {
 	struct list_head list;
 	struct gsi_endpoint *ep;
 	struct ib_sa_multicast *join;
-	union ib_gid mgid;
+	union ib_gid mgid, own;
 	u8 state; /* bits of how the guest is a member */
 	u32 era;
 	bool over; /* to be left, or failed */
@@ -79,6 +79,7 @@ static void answer(struct gsi_group *group, u16 status, const struct ib_sa_mcmem
 	if (rec) {
 		from_rec(&said, rec);
 		said.state = group->state;
+		memcpy(said.port_gid, group->own.raw, sizeof(said.port_gid));
 		sa_group_write(mad, &said);
 	}
 	gsi_sa_answer(group->ep, mad, group->era);
@@ -113,25 +114,28 @@ static int joined(int err, struct ib_sa_multicast *join)
 	return 0;
 }
 
-/* Nothing is said in the name of another port, nor of a partition that is not the guest's. */
+/*
+ * Nothing is said in the name of another port, nor of a partition that is not the guest's. A guest
+ * with a GID of its own joins in the port's name, too, as all of the port do.
+ */
 static int check(struct gsi_endpoint *ep, const u8 *mad, struct ib_sa_mcmember_rec *rec,
-		 ib_sa_comp_mask *mask)
+		 ib_sa_comp_mask *mask, union ib_gid *own)
 {
 	struct sa_group group;
-	union ib_gid own;
+	union ib_gid port;
 	int err;
 
 	if (!sa_group_read(mad, &group))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	if (group.mask & SA_GROUP_PKEY && !gsi_endpoint_has_pkey(ep, group.pkey))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
-	err = rdma_query_gid(ep->ibdev, ep->port, 0, &own);
+	err = rdma_query_gid(ep->ibdev, ep->port, 0, &port) ?: gsi_own_gid(ep, own);
 	if (err)
 		return err;
-	if (group.mask & SA_GROUP_PORT_GID && memcmp(own.raw, group.port_gid, sizeof(own)))
+	if (group.mask & SA_GROUP_PORT_GID && memcmp(own->raw, group.port_gid, sizeof(*own)))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	to_rec(rec, &group);
-	rec->port_gid = own;
+	rec->port_gid = port;
 	*mask = (__force ib_sa_comp_mask)cpu_to_be64(group.mask | SA_GROUP_PORT_GID);
 	return 0;
 }
@@ -155,9 +159,10 @@ int gsi_mcast_join(struct gsi_endpoint *ep, const u8 *mad)
 	struct gsi_group *group, *before;
 	struct ib_sa_multicast *join;
 	ib_sa_comp_mask mask;
+	union ib_gid own;
 	int err;
 
-	err = check(ep, mad, &rec, &mask);
+	err = check(ep, mad, &rec, &mask, &own);
 	if (err)
 		return err;
 	if (ep->n_groups >= MAX_GROUPS)
@@ -167,6 +172,7 @@ int gsi_mcast_join(struct gsi_endpoint *ep, const u8 *mad)
 		return -ENOMEM;
 	group->ep = ep;
 	group->mgid = rec.mgid;
+	group->own = own;
 	group->state = rec.join_state;
 	group->era = READ_ONCE(ep->era);
 	memcpy(group->request, mad, sizeof(group->request));
@@ -194,9 +200,10 @@ int gsi_mcast_leave(struct gsi_endpoint *ep, const u8 *mad)
 	u8 reply[XEN_IBGSI_MAD_SIZE];
 	struct gsi_group *group;
 	ib_sa_comp_mask mask;
+	union ib_gid own;
 	int err;
 
-	err = check(ep, mad, &rec, &mask);
+	err = check(ep, mad, &rec, &mask, &own);
 	if (err)
 		return err;
 	list_for_each_entry(group, &ep->groups, list) {

@@ -43,6 +43,24 @@ struct xen_ibgsi_attach {
 
 #define XEN_IBGSI_ATTACH _IOW('X', 0x49, struct xen_ibgsi_attach)
 
+/*
+ * After that, once: the vHCA has a GID of its own, of its node GUID, until the file is closed. Asks
+ * the SA, and waits until the port has it. Errors, with which all is as before:
+ *   ENETDOWN    the port knows no SA
+ *   EADDRINUSE  the GUID is another port's
+ *   EINVAL      the SA refuses it
+ *   ENOSPC      the port's table has no place
+ *   ETIMEDOUT   the SA does not answer, or the port does not get it
+ *   EALREADY    it has one
+ */
+struct xen_ibgsi_alias {
+	__u32 wait_ms; /* in: after the SA's answer, at most */
+	__u32 index;   /* out: its place in the port's table */
+	__u8 gid[16];  /* out */
+};
+
+#define XEN_IBGSI_ALIAS _IOWR('X', 0x4a, struct xen_ibgsi_alias)
+
 /* What a write() is, is told by its size, */
 #define XEN_IBGSI_RESET 1u /* which is 4 bytes for this one */
 
