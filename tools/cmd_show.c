@@ -29,6 +29,8 @@ static void print_head(const struct listing *l)
 		printf("  node GUID: %s\n", l->node_guid);
 	if (l->personality[0])
 		printf("  personality: %s\n", l->personality);
+	if (l->gid[0])
+		printf("  GID: %s\n", l->gid);
 	if (l->imposed[0])
 		printf("  imposed on QPs: %s\n", l->imposed);
 	if (l->status && strcmp(l->imposed, l->status->imposed))

@@ -199,6 +199,7 @@ void vhca_json(const struct listing *vhca)
 	json_text("node_guid", vhca->node_guid);
 	json_text("kernel", vhca->kernel);
 	json_text("personality", vhca->personality);
+	json_text("gid", vhca->gid);
 	json_limits("imposed", vhca->imposed);
 	json_text("state", vhca_state(vhca));
 	json_text("guest", vhca->guest);

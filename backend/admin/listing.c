@@ -27,7 +27,7 @@ static const struct field {
 	FIELD("worker", NUMBER32, worker), FIELD("failures", NUMBER32, failures),
 	FIELD("error", TEXT, error),       FIELD("node-guid", TEXT, node_guid),
 	FIELD("kernel", TEXT, kernel),     FIELD("personality", TEXT, personality),
-	FIELD("imposed", TEXT, imposed),
+	FIELD("imposed", TEXT, imposed),   FIELD("gid", TEXT, gid),
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 

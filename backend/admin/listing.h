@@ -40,6 +40,7 @@ struct listing {
 	char domain[LISTING_TEXT], hca[LISTING_TEXT];
 	char state[LISTING_TEXT], guest[LISTING_TEXT];
 	char node_guid[LISTING_TEXT], kernel[LISTING_TEXT], personality[LISTING_TEXT];
+	char gid[LISTING_TEXT];
 	char imposed[LIMITS_TEXT];
 	char error[256];
 	bool online;

@@ -152,6 +152,12 @@ void cmd_umem_drop(struct cmd *cmd, struct object *obj);
 /* cmd_umem_gone - cmd_gone() of a umem that nobody needs: unmaps it, and gives back its pages. */
 void cmd_umem_gone(struct cmd *cmd, struct object *obj);
 
+/*
+ * cmd_gid_index - a guest with a GID of its own has it at index 0, and the port's where its own is in the
+ * port's table. Of an index of the guest's, the HCA's, and the other way round.
+ */
+uint32_t cmd_gid_index(const struct vhca *v, uint32_t index);
+
 /* The operations, by the files that hold them. */
 typedef enum xen_vhca_status cmd_fn(struct cmd *cmd);
 

@@ -220,6 +220,19 @@ static enum xen_vhca_status modify(struct cmd *cmd, const struct object *qp,
 	return status ?: check_rate(cmd, qp, limits, a->mask);
 }
 
+static void set_gid_index(const struct vhca *v, struct xen_vhca_av *av)
+{
+	if (av->is_global)
+		av->sgid_index = cmd_gid_index(v, av->sgid_index);
+}
+
+/* From the guest's to the HCA's, or back. */
+static void set_gid_indices(const struct vhca *v, struct xen_vhca_qp_attr *attr)
+{
+	set_gid_index(v, &attr->av);
+	set_gid_index(v, &attr->alt_av);
+}
+
 enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
 {
 	const struct qp_limits limits = vhca_qp_limits(cmd->v);
@@ -239,6 +252,7 @@ enum xen_vhca_status cmd_qp_modify(struct cmd *cmd)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG,
 				  "%u RDMA reads as responder: max-rd-atomic=%llu",
 				  a->attr.max_dest_rd_atomic, (unsigned long long)limits.rd_atomic);
+	set_gid_indices(cmd->v, &a->attr);
 	return modify(cmd, obj, &limits);
 }
 
@@ -251,8 +265,11 @@ enum xen_vhca_status cmd_qp_query(struct cmd *cmd)
 	status = cmd_use(cmd, cmd->req.u.object.handle, OBJ_QP, &obj);
 	if (status)
 		return status;
-	return cmd_hca(cmd, ops->qp_query(cmd->ctx->hca, obj->hca_id, &cmd->rsp.u.qp.attr),
-		       "querying a QP");
+	status = cmd_hca(cmd, ops->qp_query(cmd->ctx->hca, obj->hca_id, &cmd->rsp.u.qp.attr),
+			 "querying a QP");
+	if (!status)
+		set_gid_indices(cmd->v, &cmd->rsp.u.qp.attr);
+	return status;
 }
 
 enum xen_vhca_status cmd_qp_destroy(struct cmd *cmd)

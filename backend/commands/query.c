@@ -18,6 +18,13 @@ enum xen_vhca_status cmd_port_query(struct cmd *cmd)
 	return cmd_hca(cmd, hca->ops->query_port(hca, &cmd->rsp.u.port), "querying the port");
 }
 
+uint32_t cmd_gid_index(const struct vhca *v, uint32_t index)
+{
+	if (!index)
+		return v->gid_index;
+	return index == v->gid_index ? 0 : index;
+}
+
 enum xen_vhca_status cmd_gid_query(struct cmd *cmd)
 {
 	const struct xen_vhca_index *of = &cmd->req.u.index;
@@ -26,7 +33,8 @@ enum xen_vhca_status cmd_gid_query(struct cmd *cmd)
 	uint32_t i;
 
 	for (i = 0; i <= of->more && !err; i++)
-		err = hca->ops->query_gid(hca, of->index + i, cmd->rsp.u.gids.gid[i]);
+		err = hca->ops->query_gid(hca, cmd_gid_index(cmd->v, of->index + i),
+					  cmd->rsp.u.gids.gid[i]);
 	return cmd_hca(cmd, err, "querying a GID");
 }
 

@@ -175,6 +175,36 @@ static int parse_personality(struct parser *p, const char *value)
 	return refuse(p, CONFIG_PERSONALITY "=%.*s: xenib or mlx5", SHOWN, value);
 }
 
+const char *config_gid_name(enum config_gid gid)
+{
+	static const char *const names[CONFIG_GIDS] = {
+		[CONFIG_GID_PORT] = "port",
+		[CONFIG_GID_ALIAS] = "alias",
+	};
+
+	return names[gid];
+}
+
+enum config_gid config_gid_find(const char *name)
+{
+	enum config_gid gid = 0;
+
+	while (gid < CONFIG_GIDS && strcmp(name, config_gid_name(gid)))
+		gid++;
+	return gid;
+}
+
+static int parse_gid(struct parser *p, const char *value)
+{
+	if (p->config->gid_given)
+		return twice(p, CONFIG_GID);
+	p->config->gid_given = true;
+	p->config->gid = config_gid_find(value);
+	if (p->config->gid < CONFIG_GIDS)
+		return 0;
+	return refuse(p, CONFIG_GID "=%.*s: port or alias", SHOWN, value);
+}
+
 static int parse_guid(struct parser *p, const char *value)
 {
 	if (p->config->guid)
@@ -220,6 +250,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_kernel(p, value);
 	if (!strcmp(key, CONFIG_PERSONALITY))
 		return parse_personality(p, value);
+	if (!strcmp(key, CONFIG_GID))
+		return parse_gid(p, value);
 	return refuse(p, "unknown key '%.*s'", SHOWN, key);
 }
 
@@ -268,7 +300,12 @@ int config_parse_spec(const char *spec, struct vhca_config *config, char *why, s
 
 	if (parse_items(&p, spec))
 		return -EINVAL;
-	return config->hca[0] ? 0 : refuse(&p, "hca is missing");
+	if (!config->hca[0])
+		return refuse(&p, "hca is missing");
+	/* It is a part of the fabric's management. */
+	if (config->gid == CONFIG_GID_ALIAS && config->kernel != CONFIG_KERNEL_ON)
+		return refuse(&p, CONFIG_GID "=alias needs " CONFIG_KERNEL "=on");
+	return 0;
 }
 
 int config_parse_limits(const char *limits, struct vhca_config *config, char *why, size_t size)

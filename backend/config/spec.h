@@ -56,6 +56,21 @@ const char *config_personality_name(enum config_personality personality);
 /* config_personality_find - CONFIG_PERSONALITIES: it is none of these. */
 enum config_personality config_personality_find(const char *name);
 
+/* By which GID the guest is known in the fabric. */
+enum config_gid {
+	CONFIG_GID_PORT,  /* by default: that of the port, as all of it */
+	CONFIG_GID_ALIAS, /* one of its own, which the SA gives the port beside that */
+	CONFIG_GIDS
+};
+
+#define CONFIG_GID "gid" /* key, here and in the backend's xenstore directory */
+
+/* config_gid_name - of a value below CONFIG_GIDS: "port", "alias". */
+const char *config_gid_name(enum config_gid gid);
+
+/* config_gid_find - CONFIG_GIDS: it is none of these. */
+enum config_gid config_gid_find(const char *name);
+
 struct vhca_config {
 	char hca[CONFIG_NAME_MAX];
 	unsigned int port;             /* 1, unless given */
@@ -67,6 +82,8 @@ struct vhca_config {
 	enum config_kernel kernel;
 	bool personality_given;
 	enum config_personality personality;
+	bool gid_given;
+	enum config_gid gid;
 	struct {
 		bool given;
 		uint64_t value;

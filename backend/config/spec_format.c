@@ -42,6 +42,8 @@ static void put_names(struct writer *w, const struct vhca_config *config)
 		put(w, "," CONFIG_KERNEL "=%s", config_kernel_name(config->kernel));
 	if (config->personality_given)
 		put(w, "," CONFIG_PERSONALITY "=%s", config_personality_name(config->personality));
+	if (config->gid_given)
+		put(w, "," CONFIG_GID "=%s", config_gid_name(config->gid));
 }
 
 bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config)

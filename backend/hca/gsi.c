@@ -55,6 +55,16 @@ int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
 	return err;
 }
 
+int gsi_alias(int fd, unsigned int wait_ms, unsigned int *index)
+{
+	struct xen_ibgsi_alias alias = { .wait_ms = wait_ms };
+
+	if (ioctl(fd, XEN_IBGSI_ALIAS, &alias))
+		return -errno;
+	*index = alias.index;
+	return 0;
+}
+
 int gsi_send(int fd, const struct xen_vhca_mad_send *way, const void *mad)
 {
 	const struct xen_vhca_av *av = &way->av;

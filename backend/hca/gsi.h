@@ -21,6 +21,15 @@
 int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
 	     const struct pkeys *pkeys);
 
+/*
+ * gsi_alias - as root: the vHCA has a GID of its own from now on.
+ * @wait_ms: how long to wait at most for the port to have it, once the SA has agreed
+ * @index: its place in the port's table, not 0
+ *
+ * 0 or the module's -errno (xen-ibgsi.h); -ENOTTY: one that cannot do that. Then there is none.
+ */
+int gsi_alias(int fd, unsigned int wait_ms, unsigned int *index);
+
 /* gsi_send - a MAD of XEN_VHCA_MAD_SIZE octets, and its way. 0 or the module's -errno (xen-ibgsi.h). */
 int gsi_send(int fd, const struct xen_vhca_mad_send *way, const void *mad);
 

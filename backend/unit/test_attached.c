@@ -63,7 +63,7 @@ static void test_all(void)
 {
 	static const char *const specs[] = {
 		"hca=mlx5_0,port=1,devid=0,guid=02163e5a00c1f29b",
-		"hca=auto,port=2,devid=3,pkeys=0+2,kernel=off,personality=mlx5,"
+		"hca=auto,port=2,devid=3,pkeys=0+2,kernel=off,personality=mlx5,gid=port,"
 		"max-qp=7,max-mr-bytes=67108864,sl=0,qp-rate=2.5G,ud=1",
 		NULL
 	};
@@ -79,6 +79,7 @@ static void test_all(void)
 	put(VHCA, "3", "pkeys", "0+2");
 	put(VHCA, "3", "kernel", "off");
 	put(VHCA, "3", "personality", "mlx5");
+	put(VHCA, "3", "gid", "port");
 	put(VHCA, "3", "max-qp", "7");
 	put(VHCA, "3", "max-mr-bytes", "67108864");
 	put(VHCA, "3", "sl", "0");
@@ -124,6 +125,9 @@ static void test_driver(void)
 	put(DRIVER, "7", "personality", "mlx4");
 	check(none);
 	put(DRIVER, "7", "personality", "xenib");
+	put(DRIVER, "7", "gid", "own");
+	check(none);
+	put(DRIVER, "7", "gid", "port");
 	put(DRIVER, "7", "pkeys", "5-");
 	check(none);
 	put(DRIVER, "7", "pkeys", "5");

@@ -151,6 +151,17 @@ static void test_personality(void)
 	refused("hca=a,personality=mlx5,personality=mlx5", "twice");
 }
 
+static void test_gid(void)
+{
+	CHECK(!parse("hca=a").gid_given && parse("hca=a").gid == CONFIG_GID_PORT);
+	CHECK(parse("hca=a,gid=port").gid_given && parse("hca=a,gid=port").gid == CONFIG_GID_PORT);
+	CHECK(parse("gid=alias,hca=a,kernel=on").gid == CONFIG_GID_ALIAS);
+	refused("hca=a,gid=", "port or alias");
+	refused("hca=a,gid=own", "gid=own: port or alias");
+	refused("hca=a,gid=alias,gid=alias", "twice");
+	refused("kernel=verbs,hca=a,gid=alias", "gid=alias needs kernel=on");
+}
+
 static void test_numbers(void)
 {
 	CHECK(limit("hca=a,max-mr-bytes=2G", "max-mr-bytes") == 2ull << 30);
@@ -289,6 +300,7 @@ int main(void)
 	test_pkeys();
 	test_kernel();
 	test_personality();
+	test_gid();
 	test_numbers();
 	test_imposed();
 	test_wrong();

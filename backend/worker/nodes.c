@@ -24,6 +24,20 @@ enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path)
 	return CONFIG_KERNEL_OFF;
 }
 
+enum config_gid nodes_gid(struct xs_handle *xs, const char *path)
+{
+	enum config_gid gid;
+	char word[16];
+
+	if (!xb_read(xs, path, CONFIG_GID, word, sizeof(word)))
+		return CONFIG_GID_PORT;
+	gid = config_gid_find(word);
+	if (gid < CONFIG_GIDS)
+		return gid;
+	log_warning(CONFIG_GID "=%s is not known: that of the port", word);
+	return CONFIG_GID_PORT;
+}
+
 uint64_t nodes_guid(struct xs_handle *xs, const char *path, unsigned int domid, unsigned int devid)
 {
 	char text[32];

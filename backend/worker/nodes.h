@@ -12,6 +12,9 @@
 #include "config/spec.h"
 #include "vhca/quota.h"
 
+/* nodes_gid - by which GID the guest is known. */
+enum config_gid nodes_gid(struct xs_handle *xs, const char *path);
+
 /* nodes_kernel - what the guest's kernel may do. */
 enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path);
 

@@ -58,6 +58,8 @@ struct worker {
 	unsigned int port;
 	uint64_t guid; /* of the node */
 	enum config_kernel kernel;
+	enum config_gid gid;
+	unsigned int gid_index; /* of the guest's own; 0: it has none */
 	struct pkeys pkeys;
 
 	int mm_pin, signals;
@@ -150,6 +152,7 @@ static void connect_frontend(struct worker *w)
 	w->v.pkeys = w->pkeys;
 	w->v.kernel = w->kernel != CONFIG_KERNEL_OFF;
 	w->v.mads.fd = w->gsi;
+	w->v.gid_index = w->gid_index;
 	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
 		vhca_fini(&w->v);
 		return;
@@ -422,6 +425,7 @@ static void loop(struct worker *w)
 
 /* What a worker has open for itself, and three for each context; CQs have one each. */
 #define OWN_FILES 16384
+#define GID_WAIT_MS 5000
 
 /* Each umem may be a dma-buf. Where so many are not allowed, there can be fewer of either. */
 static void raise_limits(const struct quota *quota)
@@ -465,6 +469,7 @@ static bool read_nodes(struct worker *w)
 	w->port = port;
 	w->guid = nodes_guid(w->xs, w->path, w->domid, w->devid);
 	w->kernel = nodes_kernel(w->xs, w->path);
+	w->gid = nodes_gid(w->xs, w->path);
 	nodes_pkeys(w->xs, w->path, &w->pkeys);
 	w->limits_set = nodes_limits_set(w->xs, w->path);
 	quota_setup(&w->quota, nodes_limit, &(struct nodes){ w->xs, w->path });
@@ -502,10 +507,24 @@ static void open_gsi(struct worker *w)
 			"xen-ibgsi is older than this daemon, which shows some of its counters as 0");
 }
 
+/* Without it the guest has the port's, and all else works. */
+static void open_gid(struct worker *w)
+{
+	int err = w->gsi < 0 ? w->gsi : gsi_alias(w->gsi, GID_WAIT_MS, &w->gid_index);
+
+	if (err)
+		log_warning("no GID of its own for the guest, which has that of the port: %s",
+			    err == -ENOTTY ? "xen-ibgsi is older than this daemon" :
+			    err == -ENOENT ? "xen-ibgsi is not loaded" :
+					     strerror(-err));
+}
+
 static void offer_kernel(struct worker *w)
 {
 	if (w->kernel == CONFIG_KERNEL_ON)
 		open_gsi(w);
+	if (w->gid == CONFIG_GID_ALIAS)
+		open_gid(w);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_KERNEL, "%d",
 		 w->kernel != CONFIG_KERNEL_OFF);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MADS, "%d", w->gsi >= 0);

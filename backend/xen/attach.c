@@ -137,6 +137,8 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 	if (config->personality_given)
 		put(n, n->backend, CONFIG_PERSONALITY, "%s",
 		    config_personality_name(config->personality));
+	if (config->gid_given)
+		put(n, n->backend, CONFIG_GID, "%s", config_gid_name(config->gid));
 	put_limits(n, config);
 }
 

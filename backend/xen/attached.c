@@ -83,7 +83,11 @@ static bool read_config(struct search *s, const char *dir, struct vhca_config *c
 	config->personality_given = xb_read(s->xs, dir, CONFIG_PERSONALITY, text, sizeof(text));
 	if (config->personality_given)
 		config->personality = config_personality_find(text);
-	return config->kernel < CONFIG_KERNELS && config->personality < CONFIG_PERSONALITIES;
+	config->gid_given = xb_read(s->xs, dir, CONFIG_GID, text, sizeof(text));
+	if (config->gid_given)
+		config->gid = config_gid_find(text);
+	return config->kernel < CONFIG_KERNELS && config->personality < CONFIG_PERSONALITIES &&
+	       config->gid < CONFIG_GIDS;
 }
 
 /* The guest's side of it, whatever the guest has made of that. */
