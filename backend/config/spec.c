@@ -224,6 +224,16 @@ static int parse_pkeys(struct parser *p, const char *value)
 		      PKEYS_MAX);
 }
 
+static int parse_services(struct parser *p, const char *value)
+{
+	if (p->config->services.n)
+		return twice(p, CONFIG_SERVICE);
+	if (services_parse(value, &p->config->services))
+		return 0;
+	return refuse(p, CONFIG_SERVICE "=%.*s: up to %u ids, such as 0x1000000+0x1000001", SHOWN,
+		      value, SERVICES_MAX);
+}
+
 static int parse_key(struct parser *p, const char *key, const char *value)
 {
 	const enum limit limit = limit_find(key);
@@ -252,6 +262,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_personality(p, value);
 	if (!strcmp(key, CONFIG_GID))
 		return parse_gid(p, value);
+	if (!strcmp(key, CONFIG_SERVICE))
+		return parse_services(p, value);
 	return refuse(p, "unknown key '%.*s'", SHOWN, key);
 }
 
@@ -302,10 +314,12 @@ int config_parse_spec(const char *spec, struct vhca_config *config, char *why, s
 		return -EINVAL;
 	if (!config->hca[0])
 		return refuse(&p, "hca is missing");
-	/* It is a part of the fabric's management. */
-	if (config->gid == CONFIG_GID_ALIAS && config->kernel != CONFIG_KERNEL_ON)
+	/* Both are a part of the fabric's management. */
+	if (config->kernel == CONFIG_KERNEL_ON)
+		return 0;
+	if (config->gid == CONFIG_GID_ALIAS)
 		return refuse(&p, CONFIG_GID "=alias needs " CONFIG_KERNEL "=on");
-	return 0;
+	return config->services.n ? refuse(&p, CONFIG_SERVICE " needs " CONFIG_KERNEL "=on") : 0;
 }
 
 int config_parse_limits(const char *limits, struct vhca_config *config, char *why, size_t size)

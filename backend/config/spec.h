@@ -16,6 +16,7 @@
 
 #include "config/limits.h"
 #include "config/pkeys.h"
+#include "config/services.h"
 
 #define CONFIG_NAME_MAX 64   /* of an HCA or a domain, with the end */
 #define CONFIG_SPEC_MAX 1024 /* longer ones are refused */
@@ -82,6 +83,7 @@ struct vhca_config {
 	enum config_kernel kernel;
 	bool personality_given;
 	enum config_personality personality;
+	struct services services;
 	bool gid_given;
 	enum config_gid gid;
 	struct {

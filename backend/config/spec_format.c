@@ -26,7 +26,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
 
 static void put_names(struct writer *w, const struct vhca_config *config)
 {
-	char guid[GUID_TEXT], pkeys[PKEYS_TEXT];
+	char guid[GUID_TEXT], pkeys[PKEYS_TEXT], services[SERVICES_TEXT];
 
 	if (config->backend[0])
 		put(w, ",backend=%s", config->backend);
@@ -42,6 +42,10 @@ static void put_names(struct writer *w, const struct vhca_config *config)
 		put(w, "," CONFIG_KERNEL "=%s", config_kernel_name(config->kernel));
 	if (config->personality_given)
 		put(w, "," CONFIG_PERSONALITY "=%s", config_personality_name(config->personality));
+	if (config->services.n) {
+		services_format(services, &config->services);
+		put(w, "," CONFIG_SERVICE "=%s", services);
+	}
 	if (config->gid_given)
 		put(w, "," CONFIG_GID "=%s", config_gid_name(config->gid));
 }

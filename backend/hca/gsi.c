@@ -65,6 +65,13 @@ int gsi_alias(int fd, unsigned int wait_ms, unsigned int *index)
 	return 0;
 }
 
+int gsi_service(int fd, uint64_t id)
+{
+	const uint64_t to = htobe64(id);
+
+	return ioctl(fd, XEN_IBGSI_SERVICE, &to) ? -errno : 0;
+}
+
 int gsi_send(int fd, const struct xen_vhca_mad_send *way, const void *mad)
 {
 	const struct xen_vhca_av *av = &way->av;

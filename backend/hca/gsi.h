@@ -30,6 +30,9 @@ int gsi_open(const char *hca, unsigned int port, uint32_t domid, uint64_t guid,
  */
 int gsi_alias(int fd, unsigned int wait_ms, unsigned int *index);
 
+/* gsi_service - as root: who asks the port's GID for that service asks the guest. As gsi_alias(). */
+int gsi_service(int fd, uint64_t id);
+
 /* gsi_send - a MAD of XEN_VHCA_MAD_SIZE octets, and its way. 0 or the module's -errno (xen-ibgsi.h). */
 int gsi_send(int fd, const struct xen_vhca_mad_send *way, const void *mad);
 

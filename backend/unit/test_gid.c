@@ -64,10 +64,9 @@ static void path(uint8_t guests, uint8_t hcas, bool is_global)
 	a->mask = VHCA_QP_STATE | VHCA_QP_AV | VHCA_QP_ALT_PATH;
 	a->attr.state = 2;
 	a->attr.alt_port = 1;
-	a->attr.av = (struct xen_vhca_av){ .is_global = is_global,
-					   .sgid_index = guests,
-					   .dlid = 3,
-					   .port = 1 };
+	a->attr.av = (struct xen_vhca_av){
+		.is_global = is_global, .sgid_index = guests, .dlid = 3, .port = 1
+	};
 	a->attr.alt_av = a->attr.av;
 	CHECK(!fixture_do(&fix, &req));
 	CHECK(asked.av.sgid_index == hcas && asked.alt_av.sgid_index == hcas);

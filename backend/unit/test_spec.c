@@ -151,6 +151,28 @@ static void test_personality(void)
 	refused("hca=a,personality=mlx5,personality=mlx5", "twice");
 }
 
+static void test_services(void)
+{
+	struct vhca_config config = parse("hca=a,service=0x1000000+ABCdef0123456789");
+	char text[SERVICES_TEXT];
+
+	CHECK(config.services.n == 2 && config.services.id[0] == 0x1000000);
+	CHECK(config.services.id[1] == 0xabcdef0123456789);
+	services_format(text, &config.services);
+	CHECK(!strcmp(text, "0x1000000+0xabcdef0123456789"));
+	CHECK(parse("hca=a,service=1+2+3+4+5+6+7+ffffffffffffffff").services.n == SERVICES_MAX);
+	refused("hca=a,service=", "up to 8 ids");
+	refused("hca=a,service=0", "service=0: up to 8 ids");
+	refused("hca=a,service=0x", "up to 8 ids");
+	refused("hca=a,service=1+", "up to 8 ids");
+	refused("hca=a,service=1-2", "up to 8 ids");
+	refused("hca=a,service=1+2+1", "up to 8 ids");
+	refused("hca=a,service=1+2+3+4+5+6+7+8+9", "up to 8 ids");
+	refused("hca=a,service=11112222333344445", "up to 8 ids");
+	refused("hca=a,service=1,service=2", "twice");
+	refused("hca=a,service=1,kernel=verbs", "service needs kernel=on");
+}
+
 static void test_gid(void)
 {
 	CHECK(!parse("hca=a").gid_given && parse("hca=a").gid == CONFIG_GID_PORT);
@@ -301,6 +323,7 @@ int main(void)
 	test_kernel();
 	test_personality();
 	test_gid();
+	test_services();
 	test_numbers();
 	test_imposed();
 	test_wrong();

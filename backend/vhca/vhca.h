@@ -144,7 +144,7 @@ struct vhca {
 	struct watches *watches; /* of CQs, if the transport tells of completions; else NULL */
 	bool kernel;             /* the guest's kernel may have contexts */
 	struct pkeys pkeys;      /* those that the guest may use */
-	uint8_t gid_index;       /* of the guest's own GID in the port's table; 0: it has the port's */
+	uint8_t gid_index; /* of the guest's own GID in the port's table; 0: it has the port's */
 
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t idle;  /* a context has no uses any more */

@@ -63,6 +63,17 @@ void nodes_pkeys(struct xs_handle *xs, const char *path, struct pkeys *pkeys)
 	*pkeys = (struct pkeys){ .given = true };
 }
 
+void nodes_services(struct xs_handle *xs, const char *path, struct services *services)
+{
+	char text[SERVICES_TEXT];
+
+	if (!xb_read(xs, path, CONFIG_SERVICE, text, sizeof(text)) ||
+	    services_parse(text, services))
+		return;
+	log_warning(CONFIG_SERVICE "=%s is no list of ids: none", text);
+	services->n = 0;
+}
+
 bool nodes_limit(void *from, const char *key, char text[LIMIT_TEXT])
 {
 	const struct nodes *nodes = from;

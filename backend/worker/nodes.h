@@ -15,6 +15,9 @@
 /* nodes_gid - by which GID the guest is known. */
 enum config_gid nodes_gid(struct xs_handle *xs, const char *path);
 
+/* nodes_services - those that the guest offers, or none. */
+void nodes_services(struct xs_handle *xs, const char *path, struct services *services);
+
 /* nodes_kernel - what the guest's kernel may do. */
 enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path);
 

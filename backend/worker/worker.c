@@ -61,6 +61,7 @@ struct worker {
 	enum config_gid gid;
 	unsigned int gid_index; /* of the guest's own; 0: it has none */
 	struct pkeys pkeys;
+	struct services services;
 
 	int mm_pin, signals;
 	int gsi; /* hca/gsi.h, or -1 */
@@ -471,6 +472,7 @@ static bool read_nodes(struct worker *w)
 	w->kernel = nodes_kernel(w->xs, w->path);
 	w->gid = nodes_gid(w->xs, w->path);
 	nodes_pkeys(w->xs, w->path, &w->pkeys);
+	nodes_services(w->xs, w->path, &w->services);
 	w->limits_set = nodes_limits_set(w->xs, w->path);
 	quota_setup(&w->quota, nodes_limit, &(struct nodes){ w->xs, w->path });
 	return true;
@@ -507,6 +509,35 @@ static void open_gsi(struct worker *w)
 			"xen-ibgsi is older than this daemon, which shows some of its counters as 0");
 }
 
+static const char *gsi_why(int err, const char *busy)
+{
+	switch (-err) {
+	case ENOTTY:
+		return "xen-ibgsi is older than this daemon";
+	case ENOENT:
+		return "xen-ibgsi is not loaded";
+	case EBUSY:
+	case EADDRINUSE:
+		return busy;
+	default:
+		return strerror(-err);
+	}
+}
+
+static void open_services(struct worker *w)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < w->services.n; i++) {
+		err = w->gsi < 0 ? w->gsi : gsi_service(w->gsi, w->services.id[i]);
+		if (err)
+			log_warning("the guest is not asked for service 0x%llx: %s",
+				    (unsigned long long)w->services.id[i],
+				    gsi_why(err, "it is another guest's"));
+	}
+}
+
 /* Without it the guest has the port's, and all else works. */
 static void open_gid(struct worker *w)
 {
@@ -514,15 +545,14 @@ static void open_gid(struct worker *w)
 
 	if (err)
 		log_warning("no GID of its own for the guest, which has that of the port: %s",
-			    err == -ENOTTY ? "xen-ibgsi is older than this daemon" :
-			    err == -ENOENT ? "xen-ibgsi is not loaded" :
-					     strerror(-err));
+			    gsi_why(err, "it is in use"));
 }
 
 static void offer_kernel(struct worker *w)
 {
 	if (w->kernel == CONFIG_KERNEL_ON)
 		open_gsi(w);
+	open_services(w);
 	if (w->gid == CONFIG_GID_ALIAS)
 		open_gid(w);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_KERNEL, "%d",

@@ -121,7 +121,7 @@ static void put_limits(struct nodes *n, const struct vhca_config *config)
 
 static void put_config(struct nodes *n, const struct vhca_config *config)
 {
-	char pkeys[PKEYS_TEXT];
+	char pkeys[PKEYS_TEXT], services[SERVICES_TEXT];
 
 	put(n, n->backend, XEN_VHCA_FIELD_HCA, "%s", config->hca);
 	if (!strcmp(config->hca, CONFIG_HCA_AUTO))
@@ -137,6 +137,10 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 	if (config->personality_given)
 		put(n, n->backend, CONFIG_PERSONALITY, "%s",
 		    config_personality_name(config->personality));
+	if (config->services.n) {
+		services_format(services, &config->services);
+		put(n, n->backend, CONFIG_SERVICE, "%s", services);
+	}
 	if (config->gid_given)
 		put(n, n->backend, CONFIG_GID, "%s", config_gid_name(config->gid));
 	put_limits(n, config);

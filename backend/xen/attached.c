@@ -83,6 +83,9 @@ static bool read_config(struct search *s, const char *dir, struct vhca_config *c
 	config->personality_given = xb_read(s->xs, dir, CONFIG_PERSONALITY, text, sizeof(text));
 	if (config->personality_given)
 		config->personality = config_personality_find(text);
+	if (xb_read(s->xs, dir, CONFIG_SERVICE, text, sizeof(text)) &&
+	    !services_parse(text, &config->services))
+		return false;
 	config->gid_given = xb_read(s->xs, dir, CONFIG_GID, text, sizeof(text));
 	if (config->gid_given)
 		config->gid = config_gid_find(text);

@@ -359,6 +359,30 @@ static struct gsi_endpoint *find_by_gid(const struct incoming *in, const u8 *gid
 	return NULL;
 }
 
+bool gsi_cm_offers(const struct gsi_endpoint *ep, __be64 service)
+{
+	unsigned int i;
+
+	for (i = 0; i < ep->n_services; i++) {
+		if (ep->services[i] == service)
+			return true;
+	}
+	return false;
+}
+
+static struct gsi_endpoint *find_by_service(const struct incoming *in)
+{
+	struct gsi_endpoint *ep;
+	__be64 service;
+
+	memcpy(&service, cm_service(in->mad), sizeof(service));
+	list_for_each_entry(ep, &in->hca->cm.takers, takes) {
+		if (ep->port == in->port && gsi_cm_offers(ep, service))
+			return ep;
+	}
+	return NULL;
+}
+
 static struct gsi_endpoint *find_by_gids(const struct incoming *in)
 {
 	struct gsi_endpoint *ep = NULL;
@@ -382,7 +406,7 @@ static struct gsi_endpoint *find_by_question(const struct incoming *in, u32 *ipo
 		return gsi_qpn_find(in->hca, in->port, *ipoib);
 	if (cm_destination(in->kind, in->mad, &to))
 		return gsi_addr_find(in->hca, in->port, &to);
-	return NULL;
+	return find_by_service(in);
 }
 
 /* Those that ask again are heard again. */

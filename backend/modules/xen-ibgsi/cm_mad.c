@@ -136,6 +136,11 @@ __u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad)
 	return get_32(mad + SERVICE + 4);
 }
 
+const __u8 *cm_service(const __u8 *mad)
+{
+	return mad + SERVICE;
+}
+
 const __u8 *cm_asked_gid(const __u8 *mad)
 {
 	return mad + REQ_PATH + PATH_PEER_GID;

@@ -81,6 +81,9 @@ bool cm_destination(enum cm_kind kind, const __u8 *mad, struct cm_addr *to);
  */
 __u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad);
 
+/** cm_service() - the 8 bytes of the service's id that one which asks has. */
+const __u8 *cm_service(const __u8 *mad);
+
 /** cm_asked_gid() - the 16 bytes of the GID to which a REQ's primary path leads. */
 const __u8 *cm_asked_gid(const __u8 *mad);
 

@@ -233,8 +233,8 @@ void gsi_fill_attr(const struct gsi_endpoint *ep, const struct xen_ibgsi_send *s
 	if (!send->has_grh)
 		return;
 	memcpy(dgid.raw, send->dgid, sizeof(dgid));
-	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff,
-			READ_ONCE(ep->alias.index), send->hop_limit, send->traffic_class);
+	rdma_ah_set_grh(attr, &dgid, send->flow_label & 0xfffff, READ_ONCE(ep->alias.index),
+			send->hop_limit, send->traffic_class);
 }
 
 void gsi_fill_mad(struct xen_ibgsi_mad *to, const struct ib_wc *wc, const struct ib_grh *grh,

@@ -75,7 +75,7 @@ struct gsi_hca {
 /* A GID of the guest's own (alias.c). */
 struct gsi_alias {
 	struct mutex lock;       /* outside of an endpoint's */
-	u16 index;               /* its place in the port's table; 0: none. Changes with the lock held */
+	u16 index;               /* its place in the port's table; 0: none. Under the lock */
 	struct delayed_work ask; /* asks the SA for it again */
 };
 
@@ -99,8 +99,8 @@ struct gsi_endpoint {
 	unsigned int n_groups;
 	struct work_struct leave; /* groups that are to be left */
 	struct gsi_alias alias;
-	u64 tokens;               /* MADs that may be sent, times HZ */
-	unsigned long filled;     /* jiffies: when that was so */
+	u64 tokens;           /* MADs that may be sent, times HZ */
+	unsigned long filled; /* jiffies: when that was so */
 
 	spinlock_t requests_lock; /* of those that wait for an answer */
 	struct sa_table requests; /* by the lower half of a transaction's id on the wire */
@@ -111,6 +111,8 @@ struct gsi_endpoint {
 	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
 	struct list_head takes; /* of the HCA's takers, once the guest has sent something */
 	unsigned int n_addrs;
+	__be64 services[XEN_IBGSI_SERVICES];
+	unsigned int n_services;
 	struct cm_addr refused; /* the last address that another has */
 
 	spinlock_t queue_lock; /* of what has come */
@@ -263,6 +265,9 @@ int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
 /** gsi_cm_receive() - false: it is not for a guest. */
 bool gsi_cm_receive(struct gsi_hca *hca, u32 port, const struct ib_wc *wc, const struct ib_grh *grh,
 		    const u8 *mad);
+
+/** gsi_cm_offers() - whether it is asked for that service. With the lock of gsi_cm held. */
+bool gsi_cm_offers(const struct gsi_endpoint *ep, __be64 service);
 
 /** gsi_cm_take() - with ep->lock held: what others ask of its QPs is for this one from now on. */
 void gsi_cm_take(struct gsi_endpoint *ep);

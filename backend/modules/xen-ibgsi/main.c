@@ -242,6 +242,38 @@ static int attach_to(struct gsi_endpoint *ep, const void __user *arg)
 	return err;
 }
 
+/* With the lock held. */
+static int offer(struct gsi_endpoint *ep, __be64 service)
+{
+	struct gsi_endpoint *other;
+	int err = 0;
+
+	mutex_lock(&ep->hca->cm.lock);
+	list_for_each_entry(other, &ep->hca->endpoints, list) {
+		if (other->port == ep->port && gsi_cm_offers(other, service))
+			err = -EBUSY;
+	}
+	if (!err && ep->n_services == XEN_IBGSI_SERVICES)
+		err = -ENOSPC;
+	if (!err)
+		ep->services[ep->n_services++] = service;
+	mutex_unlock(&ep->hca->cm.lock);
+	return err;
+}
+
+static int offer_service(struct gsi_endpoint *ep, const void __user *arg)
+{
+	__be64 service;
+	int err;
+
+	if (copy_from_user(&service, arg, sizeof(service)))
+		return -EFAULT;
+	mutex_lock(&gsi_lock);
+	err = list_empty(&ep->list) ? -ENODEV : offer(ep, service);
+	mutex_unlock(&gsi_lock);
+	return err;
+}
+
 static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg)
 {
 	switch (request) {
@@ -249,6 +281,8 @@ static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg
 		return attach_to(file->private_data, (void __user *)arg);
 	case XEN_IBGSI_ALIAS:
 		return make_alias(file->private_data, (void __user *)arg);
+	case XEN_IBGSI_SERVICE:
+		return offer_service(file->private_data, (void __user *)arg);
 	default:
 		return -ENOTTY;
 	}

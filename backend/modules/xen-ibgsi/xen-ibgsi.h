@@ -61,6 +61,14 @@ struct xen_ibgsi_alias {
 
 #define XEN_IBGSI_ALIAS _IOWR('X', 0x4a, struct xen_ibgsi_alias)
 
+/*
+ * After XEN_IBGSI_ATTACH: the guest is asked for that service of the connection manager, if
+ * neither a GID nor an IP address says who is. EBUSY: it is another guest's of the port; ENOSPC:
+ * there are XEN_IBGSI_SERVICES.
+ */
+#define XEN_IBGSI_SERVICES 8
+#define XEN_IBGSI_SERVICE _IOW('X', 0x4b, __be64)
+
 /* What a write() is, is told by its size, */
 #define XEN_IBGSI_RESET 1u /* which is 4 bytes for this one */
 
