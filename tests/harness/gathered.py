@@ -45,3 +45,19 @@ awk '{ kib[$1] = $2 } END { print kib["MemTotal:"] - kib["MemFree:"] - kib["Buff
 def used(where):
     """KiB of a machine's memory, the least of three looks."""
     return min(int(lab.run(where, USED)) for _ in range(3))
+
+
+# Caches that a CPU has some objects of are emptied first, so that counts are of what is allocated.
+SLABS = """for file in /sys/kernel/slab/*/shrink; do echo 1 >$file; done; sync; echo 3 >/proc/sys/vm/drop_caches
+for file in /sys/kernel/slab/*/shrink; do echo 1 >$file; done
+awk 'NR > 2 { print $1, $2 }' /proc/slabinfo"""
+
+
+def slabs(where):
+    """How many objects a machine's kernel has allocated of each kind."""
+    return {name: int(count) for name, count in map(str.split, lab.run(where, SLABS).splitlines())}
+
+
+def more_slabs(before, now, least):
+    """Kinds of which there are so many more. Caches that were not there before are others' that have come."""
+    return {name: (before[name], count) for name, count in now.items() if name in before and count >= before[name] + least}

@@ -39,10 +39,14 @@ modprobe -r nvmet-rdma nvmet brd
 DISCONNECT = "for c in /sys/class/nvme/nvme*; do echo 1 >$c/delete_controller; done; modprobe -r nvme-rdma"
 
 
-def connect(where, target):
+def connect_command(target):
     to = f"transport=rdma,traddr={ipoib.ADDRESS[target]},trsvcid={PORT},nqn={NAME}"
     options = f"nr_io_queues=1,queue_size=32,reconnect_delay={RETRY_SECONDS}"
-    lab.run(where, f"modprobe nvme-rdma && echo {to},{options} >/dev/nvme-fabrics")
+    return f"modprobe nvme-rdma && echo {to},{options} >/dev/nvme-fabrics"
+
+
+def connect(where, target):
+    lab.run(where, connect_command(target))
     wait.until("there is a disk", lambda: lab.ok(where, f"test -b {DISK}"))
 
 
@@ -52,16 +56,23 @@ def serves(target):
 
 
 @contextlib.contextmanager
-def connected(where, target):
-    """The target serves the disk, and the other one has it."""
+def served(where, target):
+    """The target serves the disk, which the other one may connect."""
     ipoib.ping(where, target)
     try:
         lab.run(target, f"{SERVE}echo {ipoib.ADDRESS[target]} >addr_traddr; {LISTEN}")
-        connect(where, target)
         yield
     finally:
         lab.call(where, DISCONNECT)
         lab.call(target, END)
+
+
+@contextlib.contextmanager
+def connected(where, target):
+    """The other one has it, too."""
+    with served(where, target):
+        connect(where, target)
+        yield
 
 
 def compare(where, target):
