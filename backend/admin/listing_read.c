@@ -59,9 +59,9 @@ bool listing_read(struct listing *l, struct xs_handle *xs, const char *root, uns
 	xb_read(xs, domain, "name", l->domain, sizeof(l->domain));
 	xb_read(xs, dir, XEN_VHCA_FIELD_HCA, l->hca, sizeof(l->hca));
 	xb_read(xs, dir, XEN_VHCA_FIELD_NODE_GUID, l->node_guid, sizeof(l->node_guid));
-	xb_read(xs, dir, CONFIG_KERNEL, l->kernel, sizeof(l->kernel));
-	xb_read(xs, dir, CONFIG_PERSONALITY, l->personality, sizeof(l->personality));
-	xb_read(xs, dir, CONFIG_GID, l->gid, sizeof(l->gid));
+	xb_read(xs, dir, choice_key(CHOICE_KERNEL), l->kernel, sizeof(l->kernel));
+	xb_read(xs, dir, choice_key(CHOICE_PERSONALITY), l->personality, sizeof(l->personality));
+	xb_read(xs, dir, choice_key(CHOICE_GID), l->gid, sizeof(l->gid));
 	xb_read(xs, dir, XEN_VHCA_FIELD_ERROR, l->error, sizeof(l->error));
 	l->port = xb_read_number(xs, dir, XEN_VHCA_FIELD_PORT, UINT8_MAX, &number) ? number : 1;
 	l->online = xb_read_number(xs, dir, "online", 1, &number) && number;

@@ -114,95 +114,16 @@ static int parse_devid(struct parser *p, const char *value)
 	return 0;
 }
 
-const char *config_kernel_name(enum config_kernel kernel)
+static int parse_choice(struct parser *p, enum choice choice, const char *value)
 {
-	static const char *const names[CONFIG_KERNELS] = {
-		[CONFIG_KERNEL_OFF] = "off",
-		[CONFIG_KERNEL_VERBS] = "verbs",
-		[CONFIG_KERNEL_ON] = "on",
-	};
+	struct choices *choices = &p->config->choices;
 
-	return names[kernel];
-}
-
-enum config_kernel config_kernel_find(const char *name)
-{
-	enum config_kernel kernel = 0;
-
-	while (kernel < CONFIG_KERNELS && strcmp(name, config_kernel_name(kernel)))
-		kernel++;
-	return kernel;
-}
-
-static int parse_kernel(struct parser *p, const char *value)
-{
-	if (p->config->kernel_given)
-		return twice(p, CONFIG_KERNEL);
-	p->config->kernel_given = true;
-	p->config->kernel = config_kernel_find(value);
-	if (p->config->kernel < CONFIG_KERNELS)
+	if (choices->of[choice].given)
+		return twice(p, choice_key(choice));
+	choices->of[choice].given = true;
+	if (choice_parse(choice, value, &choices->of[choice].value))
 		return 0;
-	return refuse(p, CONFIG_KERNEL "=%.*s: off, verbs or on", SHOWN, value);
-}
-
-const char *config_personality_name(enum config_personality personality)
-{
-	static const char *const names[CONFIG_PERSONALITIES] = {
-		[CONFIG_PERSONALITY_XENIB] = "xenib",
-		[CONFIG_PERSONALITY_MLX5] = "mlx5",
-	};
-
-	return names[personality];
-}
-
-enum config_personality config_personality_find(const char *name)
-{
-	enum config_personality found = 0;
-
-	while (found < CONFIG_PERSONALITIES && strcmp(name, config_personality_name(found)))
-		found++;
-	return found;
-}
-
-static int parse_personality(struct parser *p, const char *value)
-{
-	if (p->config->personality_given)
-		return twice(p, CONFIG_PERSONALITY);
-	p->config->personality_given = true;
-	p->config->personality = config_personality_find(value);
-	if (p->config->personality < CONFIG_PERSONALITIES)
-		return 0;
-	return refuse(p, CONFIG_PERSONALITY "=%.*s: xenib or mlx5", SHOWN, value);
-}
-
-const char *config_gid_name(enum config_gid gid)
-{
-	static const char *const names[CONFIG_GIDS] = {
-		[CONFIG_GID_PORT] = "port",
-		[CONFIG_GID_ALIAS] = "alias",
-	};
-
-	return names[gid];
-}
-
-enum config_gid config_gid_find(const char *name)
-{
-	enum config_gid gid = 0;
-
-	while (gid < CONFIG_GIDS && strcmp(name, config_gid_name(gid)))
-		gid++;
-	return gid;
-}
-
-static int parse_gid(struct parser *p, const char *value)
-{
-	if (p->config->gid_given)
-		return twice(p, CONFIG_GID);
-	p->config->gid_given = true;
-	p->config->gid = config_gid_find(value);
-	if (p->config->gid < CONFIG_GIDS)
-		return 0;
-	return refuse(p, CONFIG_GID "=%.*s: port or alias", SHOWN, value);
+	return refuse(p, "%s=%.*s: %s", choice_key(choice), SHOWN, value, choice_words(choice));
 }
 
 static int parse_guid(struct parser *p, const char *value)
@@ -237,6 +158,7 @@ static int parse_services(struct parser *p, const char *value)
 static int parse_key(struct parser *p, const char *key, const char *value)
 {
 	const enum limit limit = limit_find(key);
+	const enum choice choice = choice_find(key);
 
 	if (limit < LIMITS && (limit >= LIMIT_IMPOSED || !p->only_limits))
 		return parse_limit(p, limit, value);
@@ -244,6 +166,8 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return refuse(p,
 			      "'%.*s' is none of the keys that can change while a vHCA is in use",
 			      SHOWN, key);
+	if (choice < CHOICES)
+		return parse_choice(p, choice, value);
 	if (!strcmp(key, "hca"))
 		return parse_name(p, key, value, LETTERS "0123456789_-.", p->config->hca);
 	if (!strcmp(key, "backend"))
@@ -256,12 +180,6 @@ static int parse_key(struct parser *p, const char *key, const char *value)
 		return parse_guid(p, value);
 	if (!strcmp(key, CONFIG_PKEYS))
 		return parse_pkeys(p, value);
-	if (!strcmp(key, CONFIG_KERNEL))
-		return parse_kernel(p, value);
-	if (!strcmp(key, CONFIG_PERSONALITY))
-		return parse_personality(p, value);
-	if (!strcmp(key, CONFIG_GID))
-		return parse_gid(p, value);
 	if (!strcmp(key, CONFIG_SERVICE))
 		return parse_services(p, value);
 	return refuse(p, "unknown key '%.*s'", SHOWN, key);
@@ -296,7 +214,7 @@ static int parse_items(struct parser *p, const char *spec)
 	memset(p->config, 0, sizeof(*p->config));
 	p->config->port = 1;
 	p->config->devid = -1;
-	p->config->kernel = CONFIG_KERNEL_ON;
+	choices_init(&p->config->choices);
 	if (strlen(spec) >= sizeof(copy))
 		return refuse(p, "longer than %zu characters", sizeof(copy) - 1);
 	strcpy(copy, spec);
@@ -304,6 +222,18 @@ static int parse_items(struct parser *p, const char *spec)
 		if (parse_item(p, item))
 			return -EINVAL;
 	return 0;
+}
+
+/* What is a part of the fabric's management. */
+static int check_management(struct parser *p)
+{
+	const struct choices *choices = &p->config->choices;
+
+	if (choices->of[CHOICE_KERNEL].value == KERNEL_ON)
+		return 0;
+	if (choices->of[CHOICE_GID].value == GID_ALIAS)
+		return refuse(p, "gid=alias needs kernel=on");
+	return p->config->services.n ? refuse(p, CONFIG_SERVICE " needs kernel=on") : 0;
 }
 
 int config_parse_spec(const char *spec, struct vhca_config *config, char *why, size_t size)
@@ -314,12 +244,7 @@ int config_parse_spec(const char *spec, struct vhca_config *config, char *why, s
 		return -EINVAL;
 	if (!config->hca[0])
 		return refuse(&p, "hca is missing");
-	/* Both are a part of the fabric's management. */
-	if (config->kernel == CONFIG_KERNEL_ON)
-		return 0;
-	if (config->gid == CONFIG_GID_ALIAS)
-		return refuse(&p, CONFIG_GID "=alias needs " CONFIG_KERNEL "=on");
-	return config->services.n ? refuse(&p, CONFIG_SERVICE " needs " CONFIG_KERNEL "=on") : 0;
+	return check_management(&p);
 }
 
 int config_parse_limits(const char *limits, struct vhca_config *config, char *why, size_t size)

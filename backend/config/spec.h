@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/choices.h"
 #include "config/limits.h"
 #include "config/pkeys.h"
 #include "config/services.h"
@@ -26,52 +27,6 @@
 #define CONFIG_HCA_CHOICE \
 	"hca-choice" /* node of the backend's xenstore directory: what was written, if that is "auto" */
 
-/* What the guest's kernel itself may do with the vHCA, beside what its programs do. */
-enum config_kernel {
-	CONFIG_KERNEL_OFF,
-	CONFIG_KERNEL_VERBS, /* queues and memory, but no part in the fabric's management */
-	CONFIG_KERNEL_ON,    /* by default */
-	CONFIG_KERNELS
-};
-
-#define CONFIG_KERNEL "kernel" /* key, here and in the backend's xenstore directory */
-
-/* config_kernel_name - of a value below CONFIG_KERNELS: "off", "verbs", "on". */
-const char *config_kernel_name(enum config_kernel kernel);
-
-/* config_kernel_find - CONFIG_KERNELS: it is none of these. */
-enum config_kernel config_kernel_find(const char *name);
-
-/* What the vHCA is for user space of the guest: which provider of libibverbs binds to it. */
-enum config_personality {
-	CONFIG_PERSONALITY_XENIB, /* by default */
-	CONFIG_PERSONALITY_MLX5,
-	CONFIG_PERSONALITIES
-};
-
-#define CONFIG_PERSONALITY "personality" /* key, here and in the backend's xenstore directory */
-
-/* config_personality_name - of a value below CONFIG_PERSONALITIES: "xenib", "mlx5". */
-const char *config_personality_name(enum config_personality personality);
-
-/* config_personality_find - CONFIG_PERSONALITIES: it is none of these. */
-enum config_personality config_personality_find(const char *name);
-
-/* By which GID the guest is known in the fabric. */
-enum config_gid {
-	CONFIG_GID_PORT,  /* by default: that of the port, as all of it */
-	CONFIG_GID_ALIAS, /* one of its own, which the SA gives the port beside that */
-	CONFIG_GIDS
-};
-
-#define CONFIG_GID "gid" /* key, here and in the backend's xenstore directory */
-
-/* config_gid_name - of a value below CONFIG_GIDS: "port", "alias". */
-const char *config_gid_name(enum config_gid gid);
-
-/* config_gid_find - CONFIG_GIDS: it is none of these. */
-enum config_gid config_gid_find(const char *name);
-
 struct vhca_config {
 	char hca[CONFIG_NAME_MAX];
 	unsigned int port;             /* 1, unless given */
@@ -79,13 +34,8 @@ struct vhca_config {
 	char backend[CONFIG_NAME_MAX]; /* a domain's name or number; "": this one */
 	uint64_t guid;                 /* of the node; 0: made of the domain's UUID and the devid */
 	struct pkeys pkeys;
-	bool kernel_given;
-	enum config_kernel kernel;
-	bool personality_given;
-	enum config_personality personality;
 	struct services services;
-	bool gid_given;
-	enum config_gid gid;
+	struct choices choices;
 	struct {
 		bool given;
 		uint64_t value;

@@ -27,6 +27,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
 static void put_names(struct writer *w, const struct vhca_config *config)
 {
 	char guid[GUID_TEXT], pkeys[PKEYS_TEXT], services[SERVICES_TEXT];
+	enum choice choice;
 
 	if (config->backend[0])
 		put(w, ",backend=%s", config->backend);
@@ -38,16 +39,16 @@ static void put_names(struct writer *w, const struct vhca_config *config)
 		pkeys_format(pkeys, &config->pkeys);
 		put(w, "," CONFIG_PKEYS "=%s", pkeys);
 	}
-	if (config->kernel_given)
-		put(w, "," CONFIG_KERNEL "=%s", config_kernel_name(config->kernel));
-	if (config->personality_given)
-		put(w, "," CONFIG_PERSONALITY "=%s", config_personality_name(config->personality));
 	if (config->services.n) {
 		services_format(services, &config->services);
 		put(w, "," CONFIG_SERVICE "=%s", services);
 	}
-	if (config->gid_given)
-		put(w, "," CONFIG_GID "=%s", config_gid_name(config->gid));
+	for (choice = 0; choice < CHOICES; choice++) {
+		if (!config->choices.of[choice].given)
+			continue;
+		put(w, ",%s=%s", choice_key(choice),
+		    choice_word(choice, config->choices.of[choice].value));
+	}
 }
 
 bool config_format_spec(char spec[CONFIG_SPEC_MAX], const struct vhca_config *config)

@@ -126,13 +126,23 @@ static void test_pkeys(void)
 	refused("hca=a,pkeys=1,pkeys=1", "twice");
 }
 
+static bool given(const char *spec, enum choice choice)
+{
+	return parse(spec).choices.of[choice].given;
+}
+
+static unsigned int chosen(const char *spec, enum choice choice)
+{
+	return parse(spec).choices.of[choice].value;
+}
+
 static void test_kernel(void)
 {
-	CHECK(!parse("hca=a").kernel_given && parse("hca=a").kernel == CONFIG_KERNEL_ON);
-	CHECK(parse("hca=a,kernel=on").kernel == CONFIG_KERNEL_ON);
-	CHECK(parse("kernel=verbs,hca=a").kernel == CONFIG_KERNEL_VERBS);
-	CHECK(parse("kernel=off,hca=a").kernel_given &&
-	      parse("kernel=off,hca=a").kernel == CONFIG_KERNEL_OFF);
+	CHECK(!given("hca=a", CHOICE_KERNEL) && chosen("hca=a", CHOICE_KERNEL) == KERNEL_ON);
+	CHECK(chosen("hca=a,kernel=on", CHOICE_KERNEL) == KERNEL_ON);
+	CHECK(chosen("kernel=verbs,hca=a", CHOICE_KERNEL) == KERNEL_VERBS);
+	CHECK(given("kernel=off,hca=a", CHOICE_KERNEL));
+	CHECK(chosen("kernel=off,hca=a", CHOICE_KERNEL) == KERNEL_OFF);
 	refused("hca=a,kernel=", "off, verbs or on");
 	refused("hca=a,kernel=1", "kernel=1: off, verbs or on");
 	refused("hca=a,kernel=on,kernel=on", "twice");
@@ -140,12 +150,11 @@ static void test_kernel(void)
 
 static void test_personality(void)
 {
-	CHECK(!parse("hca=a").personality_given &&
-	      parse("hca=a").personality == CONFIG_PERSONALITY_XENIB);
-	CHECK(parse("hca=a,personality=xenib").personality_given &&
-	      parse("hca=a,personality=xenib").personality == CONFIG_PERSONALITY_XENIB);
-	CHECK(parse("personality=mlx5,hca=a").personality_given &&
-	      parse("personality=mlx5,hca=a").personality == CONFIG_PERSONALITY_MLX5);
+	CHECK(!given("hca=a", CHOICE_PERSONALITY));
+	CHECK(chosen("hca=a", CHOICE_PERSONALITY) == PERSONALITY_XENIB);
+	CHECK(given("hca=a,personality=xenib", CHOICE_PERSONALITY));
+	CHECK(chosen("hca=a,personality=xenib", CHOICE_PERSONALITY) == PERSONALITY_XENIB);
+	CHECK(chosen("personality=mlx5,hca=a", CHOICE_PERSONALITY) == PERSONALITY_MLX5);
 	refused("hca=a,personality=", "xenib or mlx5");
 	refused("hca=a,personality=mlx", "personality=mlx: xenib or mlx5");
 	refused("hca=a,personality=mlx5,personality=mlx5", "twice");
@@ -175,9 +184,10 @@ static void test_services(void)
 
 static void test_gid(void)
 {
-	CHECK(!parse("hca=a").gid_given && parse("hca=a").gid == CONFIG_GID_PORT);
-	CHECK(parse("hca=a,gid=port").gid_given && parse("hca=a,gid=port").gid == CONFIG_GID_PORT);
-	CHECK(parse("gid=alias,hca=a,kernel=on").gid == CONFIG_GID_ALIAS);
+	CHECK(!given("hca=a", CHOICE_GID) && chosen("hca=a", CHOICE_GID) == GID_PORT);
+	CHECK(given("hca=a,gid=port", CHOICE_GID));
+	CHECK(chosen("hca=a,gid=port", CHOICE_GID) == GID_PORT);
+	CHECK(chosen("gid=alias,hca=a,kernel=on", CHOICE_GID) == GID_ALIAS);
 	refused("hca=a,gid=", "port or alias");
 	refused("hca=a,gid=own", "gid=own: port or alias");
 	refused("hca=a,gid=alias,gid=alias", "twice");

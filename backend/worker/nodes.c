@@ -9,33 +9,18 @@
 #include "xen/attach.h"
 #include "xen/xenbus.h"
 
-/* What is none of the words switches it off: whoever wrote it meant to restrict something. */
-enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path)
+/* What is none of the words is the first one, which allows the least: whoever wrote it meant to restrict something. */
+unsigned int nodes_choice(struct xs_handle *xs, const char *path, enum choice choice)
 {
-	enum config_kernel kernel;
+	const char *key = choice_key(choice);
+	unsigned int value = 0;
 	char word[16];
 
-	if (!xb_read(xs, path, CONFIG_KERNEL, word, sizeof(word)))
-		return CONFIG_KERNEL_ON;
-	kernel = config_kernel_find(word);
-	if (kernel < CONFIG_KERNELS)
-		return kernel;
-	log_warning(CONFIG_KERNEL "=%s is not known: off", word);
-	return CONFIG_KERNEL_OFF;
-}
-
-enum config_gid nodes_gid(struct xs_handle *xs, const char *path)
-{
-	enum config_gid gid;
-	char word[16];
-
-	if (!xb_read(xs, path, CONFIG_GID, word, sizeof(word)))
-		return CONFIG_GID_PORT;
-	gid = config_gid_find(word);
-	if (gid < CONFIG_GIDS)
-		return gid;
-	log_warning(CONFIG_GID "=%s is not known: that of the port", word);
-	return CONFIG_GID_PORT;
+	if (!xb_read(xs, path, key, word, sizeof(word)))
+		return choice_default(choice);
+	if (!choice_parse(choice, word, &value))
+		log_warning("%s=%s is not known: %s", key, word, choice_word(choice, value));
+	return value;
 }
 
 uint64_t nodes_guid(struct xs_handle *xs, const char *path, unsigned int domid, unsigned int devid)

@@ -8,18 +8,16 @@
 #include <stdint.h>
 #include <xenstore.h>
 
+#include "config/choices.h"
 #include "config/pkeys.h"
 #include "config/spec.h"
 #include "vhca/quota.h"
 
-/* nodes_gid - by which GID the guest is known. */
-enum config_gid nodes_gid(struct xs_handle *xs, const char *path);
+/* nodes_choice - its value. */
+unsigned int nodes_choice(struct xs_handle *xs, const char *path, enum choice choice);
 
 /* nodes_services - those that the guest offers, or none. */
 void nodes_services(struct xs_handle *xs, const char *path, struct services *services);
-
-/* nodes_kernel - what the guest's kernel may do. */
-enum config_kernel nodes_kernel(struct xs_handle *xs, const char *path);
 
 /* nodes_guid - the vHCA's node GUID. Who has made the nodes by hand may have left it to us: it is written then. */
 uint64_t nodes_guid(struct xs_handle *xs, const char *path, unsigned int domid, unsigned int devid);

@@ -57,8 +57,8 @@ struct worker {
 	char hca_name[UVERBS_NAME_MAX], uverbs[PATH_MAX]; /* its device */
 	unsigned int port;
 	uint64_t guid; /* of the node */
-	enum config_kernel kernel;
-	enum config_gid gid;
+	enum choice_kernel kernel;
+	enum choice_gid gid;
 	unsigned int gid_index; /* of the guest's own; 0: it has none */
 	struct pkeys pkeys;
 	struct services services;
@@ -151,7 +151,7 @@ static void connect_frontend(struct worker *w)
 	}
 	w->v.attr.node_guid = htobe64(w->guid);
 	w->v.pkeys = w->pkeys;
-	w->v.kernel = w->kernel != CONFIG_KERNEL_OFF;
+	w->v.kernel = w->kernel != KERNEL_OFF;
 	w->v.mads.fd = w->gsi;
 	w->v.gid_index = w->gid_index;
 	if (!start_ring(w, &params, wants_events ? &events : NULL)) {
@@ -469,8 +469,8 @@ static bool read_nodes(struct worker *w)
 		port = 1;
 	w->port = port;
 	w->guid = nodes_guid(w->xs, w->path, w->domid, w->devid);
-	w->kernel = nodes_kernel(w->xs, w->path);
-	w->gid = nodes_gid(w->xs, w->path);
+	w->kernel = nodes_choice(w->xs, w->path, CHOICE_KERNEL);
+	w->gid = nodes_choice(w->xs, w->path, CHOICE_GID);
 	nodes_pkeys(w->xs, w->path, &w->pkeys);
 	nodes_services(w->xs, w->path, &w->services);
 	w->limits_set = nodes_limits_set(w->xs, w->path);
@@ -550,13 +550,12 @@ static void open_gid(struct worker *w)
 
 static void offer_kernel(struct worker *w)
 {
-	if (w->kernel == CONFIG_KERNEL_ON)
+	if (w->kernel == KERNEL_ON)
 		open_gsi(w);
 	open_services(w);
-	if (w->gid == CONFIG_GID_ALIAS)
+	if (w->gid == GID_ALIAS)
 		open_gid(w);
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_KERNEL, "%d",
-		 w->kernel != CONFIG_KERNEL_OFF);
+	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_KERNEL, "%d", w->kernel != KERNEL_OFF);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MADS, "%d", w->gsi >= 0);
 }
 

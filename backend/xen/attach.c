@@ -106,6 +106,18 @@ static void put_guid(struct nodes *n, uint64_t guid)
 	put(n, n->backend, XEN_VHCA_FIELD_NODE_GUID, "%s", text);
 }
 
+static void put_choices(struct nodes *n, const struct choices *choices)
+{
+	enum choice choice;
+
+	for (choice = 0; choice < CHOICES; choice++) {
+		if (!choices->of[choice].given)
+			continue;
+		put(n, n->backend, choice_key(choice), "%s",
+		    choice_word(choice, choices->of[choice].value));
+	}
+}
+
 static void put_limits(struct nodes *n, const struct vhca_config *config)
 {
 	char value[LIMIT_TEXT];
@@ -132,17 +144,11 @@ static void put_config(struct nodes *n, const struct vhca_config *config)
 		pkeys_format(pkeys, &config->pkeys);
 		put(n, n->backend, CONFIG_PKEYS, "%s", pkeys);
 	}
-	if (config->kernel_given)
-		put(n, n->backend, CONFIG_KERNEL, "%s", config_kernel_name(config->kernel));
-	if (config->personality_given)
-		put(n, n->backend, CONFIG_PERSONALITY, "%s",
-		    config_personality_name(config->personality));
 	if (config->services.n) {
 		services_format(services, &config->services);
 		put(n, n->backend, CONFIG_SERVICE, "%s", services);
 	}
-	if (config->gid_given)
-		put(n, n->backend, CONFIG_GID, "%s", config_gid_name(config->gid));
+	put_choices(n, &config->choices);
 	put_limits(n, config);
 }
 

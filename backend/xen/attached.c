@@ -58,6 +58,22 @@ static bool read_limits(struct search *s, const char *dir, struct vhca_config *c
 	return true;
 }
 
+static bool read_choices(struct search *s, const char *dir, struct choices *choices)
+{
+	enum choice choice;
+	char word[16];
+
+	choices_init(choices);
+	for (choice = 0; choice < CHOICES; choice++) {
+		if (!xb_read(s->xs, dir, choice_key(choice), word, sizeof(word)))
+			continue;
+		choices->of[choice].given = true;
+		if (!choice_parse(choice, word, &choices->of[choice].value))
+			return false;
+	}
+	return true;
+}
+
 /* False: it has values that nobody writes there. */
 static bool read_config(struct search *s, const char *dir, struct vhca_config *config)
 {
@@ -65,7 +81,6 @@ static bool read_config(struct search *s, const char *dir, struct vhca_config *c
 	uint64_t port;
 
 	memset(config, 0, sizeof(*config));
-	config->kernel = CONFIG_KERNEL_ON;
 	read_name(s, dir, CONFIG_HCA_CHOICE, config->hca);
 	if (!config->hca[0])
 		read_name(s, dir, XEN_VHCA_FIELD_HCA, config->hca);
@@ -77,20 +92,10 @@ static bool read_config(struct search *s, const char *dir, struct vhca_config *c
 	if (xb_read(s->xs, dir, CONFIG_PKEYS, text, sizeof(text)) &&
 	    !pkeys_parse(text, &config->pkeys))
 		return false;
-	config->kernel_given = xb_read(s->xs, dir, CONFIG_KERNEL, text, sizeof(text));
-	if (config->kernel_given)
-		config->kernel = config_kernel_find(text);
-	config->personality_given = xb_read(s->xs, dir, CONFIG_PERSONALITY, text, sizeof(text));
-	if (config->personality_given)
-		config->personality = config_personality_find(text);
 	if (xb_read(s->xs, dir, CONFIG_SERVICE, text, sizeof(text)) &&
 	    !services_parse(text, &config->services))
 		return false;
-	config->gid_given = xb_read(s->xs, dir, CONFIG_GID, text, sizeof(text));
-	if (config->gid_given)
-		config->gid = config_gid_find(text);
-	return config->kernel < CONFIG_KERNELS && config->personality < CONFIG_PERSONALITIES &&
-	       config->gid < CONFIG_GIDS;
+	return read_choices(s, dir, &config->choices);
 }
 
 /* The guest's side of it, whatever the guest has made of that. */
