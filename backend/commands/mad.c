@@ -35,6 +35,7 @@ enum xen_vhca_status cmd_gsi_open(struct cmd *cmd)
 		mads->ctx = a->ctx;
 		mads->event_bit = a->event_bit;
 		mads->told = false;
+		gsi_start(mads->fd);
 	}
 	pthread_mutex_unlock(&cmd->v->lock);
 	return taken ? cmd_refuse(cmd, XEN_VHCA_E_BUSY, "another context has the GSI") :

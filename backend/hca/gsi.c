@@ -123,9 +123,17 @@ int gsi_stats(int fd, struct xen_ibgsi_stats *stats)
 	return got < 0 ? -errno : -EPROTO;
 }
 
+static int tell(int fd, uint32_t command)
+{
+	return write(fd, &command, sizeof(command)) < 0 ? -errno : 0;
+}
+
+int gsi_start(int fd)
+{
+	return tell(fd, XEN_IBGSI_START);
+}
+
 int gsi_reset(int fd)
 {
-	const uint32_t command = XEN_IBGSI_RESET;
-
-	return write(fd, &command, sizeof(command)) < 0 ? -errno : 0;
+	return tell(fd, XEN_IBGSI_RESET);
 }

@@ -50,6 +50,12 @@ struct xen_ibgsi_stats;
  */
 int gsi_stats(int fd, struct xen_ibgsi_stats *stats);
 
+/*
+ * gsi_start - the guest has a part in the fabric's management from now on. 0 or -errno; -EINVAL: the module
+ * is older, and sees that by the first MAD that the guest sends.
+ */
+int gsi_start(int fd);
+
 /* gsi_reset - the guest has no part in the fabric's management any more. 0 or -errno. */
 int gsi_reset(int fd);
 

@@ -163,15 +163,13 @@ void vhca_leave(struct vhca *v, struct context *ctx)
 
 void vhca_end_mads(struct vhca *v, xen_vhca_handle_t ctx)
 {
-	bool has;
-
+	/* What the next one starts is not reset: hence both with the lock. */
 	pthread_mutex_lock(&v->lock);
-	has = v->mads.ctx == ctx;
-	if (has)
+	if (v->mads.ctx == ctx) {
 		v->mads.ctx = XEN_VHCA_NO_HANDLE;
-	pthread_mutex_unlock(&v->lock);
-	if (has)
 		gsi_reset(v->mads.fd);
+	}
+	pthread_mutex_unlock(&v->lock);
 }
 
 /* A guest that has removed the mapping itself makes this fail; it has lost nothing but its own. */

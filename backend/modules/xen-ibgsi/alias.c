@@ -76,8 +76,9 @@ static void ask_work(struct work_struct *work)
 	mutex_unlock(&ep->alias.lock);
 	if (!err)
 		return;
-	pr_warn_ratelimited("domain %u: the SA does not take its GUID again: error %d\n", ep->domid,
-			    err);
+	if (err != -EAGAIN) /* the core does not know the new SA's address yet */
+		pr_warn_ratelimited("domain %u: the SA does not take its GUID again: error %d\n",
+				    ep->domid, err);
 	queue_delayed_work(system_unbound_wq, &ep->alias.ask, AGAIN_AFTER);
 }
 

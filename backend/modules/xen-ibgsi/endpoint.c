@@ -149,6 +149,14 @@ int gsi_endpoint_attach(struct gsi_endpoint *ep, struct gsi_hca *hca, u32 port)
 	return 0;
 }
 
+int gsi_endpoint_start(struct gsi_endpoint *ep)
+{
+	if (ep->dead || !ep->agent)
+		return -ENODEV;
+	gsi_cm_take(ep);
+	return 0;
+}
+
 void gsi_endpoint_reset(struct gsi_endpoint *ep)
 {
 	if (ep->hca)
@@ -292,7 +300,6 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_RATE, -EAGAIN);
 	if (mad[MAD_BASE_VERSION] != IB_MGMT_BASE_VERSION)
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EINVAL);
-	gsi_cm_take(ep);
 	switch (mad[MAD_CLASS]) {
 	case IB_MGMT_CLASS_SUBN_ADM:
 		return gsi_sa_send(ep, mad);

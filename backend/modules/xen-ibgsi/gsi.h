@@ -109,7 +109,7 @@ struct gsi_endpoint {
 	struct list_head conns; /* struct gsi_conn */
 	unsigned int n_conns, n_open, n_asked;
 	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
-	struct list_head takes; /* of the HCA's takers, once the guest has sent something */
+	struct list_head takes; /* of the HCA's takers, since the guest has a part */
 	unsigned int n_addrs;
 	__be64 services[XEN_IBGSI_SERVICES];
 	unsigned int n_services;
@@ -134,6 +134,9 @@ int gsi_endpoint_attach(struct gsi_endpoint *ep, struct gsi_hca *hca, u32 port);
 
 /** gsi_endpoint_detach() - nothing of it is in use of the HCA any more. May sleep for seconds. */
 void gsi_endpoint_detach(struct gsi_endpoint *ep);
+
+/** gsi_endpoint_start() - what others ask is for it from now on. With ep->lock held. -ENODEV. */
+int gsi_endpoint_start(struct gsi_endpoint *ep);
 
 /** gsi_endpoint_reset() - with ep->lock held. */
 void gsi_endpoint_reset(struct gsi_endpoint *ep);

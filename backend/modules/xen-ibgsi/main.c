@@ -288,18 +288,26 @@ static long gsi_ioctl(struct file *file, unsigned int request, unsigned long arg
 	}
 }
 
-static ssize_t reset(struct gsi_endpoint *ep, const char __user *from)
+static ssize_t start_or_reset(struct gsi_endpoint *ep, const char __user *from)
 {
 	u32 command;
+	int err = 0;
 
 	if (copy_from_user(&command, from, sizeof(command)))
 		return -EFAULT;
-	if (command != XEN_IBGSI_RESET)
-		return -EINVAL;
 	mutex_lock(&ep->lock);
-	gsi_endpoint_reset(ep);
+	switch (command) {
+	case XEN_IBGSI_START:
+		err = gsi_endpoint_start(ep);
+		break;
+	case XEN_IBGSI_RESET:
+		gsi_endpoint_reset(ep);
+		break;
+	default:
+		err = -EINVAL;
+	}
 	mutex_unlock(&ep->lock);
-	return sizeof(command);
+	return err ? err : sizeof(command);
 }
 
 static ssize_t change_addr(struct gsi_endpoint *ep, const char __user *from)
@@ -339,7 +347,7 @@ static ssize_t gsi_write(struct file *file, const char __user *from, size_t size
 
 	switch (size) {
 	case sizeof(u32):
-		return reset(ep, from);
+		return start_or_reset(ep, from);
 	case sizeof(struct xen_ibgsi_addr):
 		return change_addr(ep, from);
 	case sizeof(struct xen_ibgsi_send):

@@ -13,8 +13,10 @@
  *            ENODEV      the HCA is gone
  *   write()  of a struct xen_ibgsi_addr: the guest has an IP address, by which others ask for
  *            it, or has it no more. EBUSY: it is another's; EAGAIN: there are too many
- *   write()  of XEN_IBGSI_RESET: the guest's kernel starts over. Its groups are left, its
- *            connections and addresses forgotten, answers that are under way are dropped.
+ *   write()  of XEN_IBGSI_START: the guest's kernel has a part in the fabric's management: what
+ *            others ask of it is for it from now on
+ *   write()  of XEN_IBGSI_RESET: it has none any more. Its groups are left, its connections and
+ *            addresses forgotten, answers that are under way are dropped.
  *   read()   of one struct xen_ibgsi_mad: what has come. EAGAIN: nothing has.
  *   read()   of any other number of u64: how much that was, by the first of struct
  *            xen_ibgsi_stats; as many of it as there are.
@@ -70,7 +72,8 @@ struct xen_ibgsi_alias {
 #define XEN_IBGSI_SERVICE _IOW('X', 0x4b, __be64)
 
 /* What a write() is, is told by its size, */
-#define XEN_IBGSI_RESET 1u /* which is 4 bytes for this one */
+#define XEN_IBGSI_RESET 1u /* which is 4 bytes for these two */
+#define XEN_IBGSI_START 4u
 
 #define XEN_IBGSI_ADDR_ADD 2u
 #define XEN_IBGSI_ADDR_DEL 3u
