@@ -76,6 +76,36 @@ def connect_all(*pairs):
             process.finish()
 
 
+# ---- by GIDs, without IP addresses ----
+
+
+def ids(where):
+    """How many it has. rdma does not show by what address an id listens that has a GID."""
+    return sum(map(int, re.findall(r"cm_id (\d+)", lab.run(where, "rdma resource"))))
+
+
+@contextlib.contextmanager
+def gid_server(where, port):
+    """Of one connection, that listens to the GID of its device."""
+    before = ids(where)
+    with lab.running(where, f"ucmatose -f gid -b {ipoib.gid(where)} -p {port}") as process:
+        wait.until(f"ucmatose listens in {where}", lambda: ids(where) > before)
+        yield process
+
+
+def gid_client(where, gid, port):
+    """It connects, and succeeds."""
+    __tracebackhide__ = True
+    lab.run(where, f"ucmatose -f gid -s {gid} -p {port} -b {ipoib.gid(where)}", merge=True)
+
+
+def gid_service(port):
+    """Which service's id a server at the port has."""
+    return 0x1060000 + port
+
+
+# ---- groups ----
+
 GROUPS = (f"239.9.7.{n}" for n in itertools.count(1))
 
 

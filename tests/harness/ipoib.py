@@ -18,6 +18,11 @@ def device(where):
     return f"/sys/class/infiniband/{HCA.get(where, guest.DEVICE)}"
 
 
+def gid(where, index=0):
+    """The device's."""
+    return lab.run(where, f"cat {device(where)}/ports/1/gids/{index}")
+
+
 def interfaces(where):
     return f"{device(where)}/device/net"
 

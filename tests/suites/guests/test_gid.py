@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A guest that has a GID of its own (gid=alias), beside one that has the port's: who asks for it by that GID reaches this guest, and no other;
-the SA knows it again after another manager has started, and not any more when the vHCA is gone."""
+the SA knows it again after another manager has started, and not any more when the vHCA is gone. The other one is asked by the port's GID,
+as dom0 is, for a service (service=)."""
 
+import contextlib
 import re
 
 import pytest
 
-from harness import cm, daemon, guest, ipoib, lab, rdma, wait
+from harness import BUILD, cm, daemon, guest, ipoib, lab, rdma, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("alias"), pytest.mark.timeout(300)]
 
 GUEST, OTHER = "guest1", "guest2"
+PROGRAM = BUILD / "tests" / "programs" / "verbs" / "guids"
 PAIRS = [("dom0", GUEST), (OTHER, GUEST), (GUEST, OTHER)]
-
-
-def gid(where, index=0):
-    return lab.run(where, f"cat {ipoib.device(where)}/ports/1/gids/{index}")
 
 
 def known():
     """The GUIDs of the port, as the SA has them."""
-    said = lab.run("dom0", f"{lab.THERE}/guids", "mlx5_0", merge=True)
+    said = lab.run("dom0", f"{lab.THERE}/{PROGRAM.name}", "mlx5_0", merge=True)
     return [int(value, 16) for value in re.findall(r"^\d: (\w+)", said, re.MULTILINE)]
 
 
@@ -30,7 +29,6 @@ def guid():
 
 
 def attach(*options):
-    lab.lab("detach", GUEST)
     lab.lab("attach", GUEST, *options)
     guest.until_active(GUEST)
     ipoib.up(GUEST)
@@ -38,7 +36,10 @@ def attach(*options):
 
 @pytest.fixture(scope="module")
 def alias(guests):
+    lab.run("dom0", "mkdir", "-p", lab.THERE)
+    lab.put("dom0", PROGRAM, to=lab.THERE)
     with ipoib.reaching(PAIRS[:1]):
+        lab.lab("detach", GUEST)
         attach("gid=alias")
         yield
         lab.lab("detach", GUEST)
@@ -47,10 +48,10 @@ def alias(guests):
 
 def test_table():
     """At index 0, and the port's is where it is in the port's table."""
-    own = gid(GUEST)
+    own = ipoib.gid(GUEST)
     assert int(own.replace(":", ""), 16) & ((1 << 64) - 1) == guid()
-    assert gid(OTHER) == gid("dom0") != own
-    assert gid("dom0", 1) == own and gid(GUEST, 1) == gid("dom0")
+    assert ipoib.gid(OTHER) == ipoib.gid("dom0") != own
+    assert ipoib.gid("dom0", 1) == own and ipoib.gid(GUEST, 1) == ipoib.gid("dom0")
     assert known()[1] == guid()
 
 
@@ -64,12 +65,34 @@ def test_ip(program, where, other):
 def test_gid():
     """At one port number dom0, and that guest, listen to GIDs: each hears who asks for its own."""
     port = next(cm.PORTS)
-    for server in (GUEST, "dom0"):
-        address = lab.run(server, f"cat {ipoib.device(server)}/ports/1/gids/0")
-        with lab.running(server, f"ucmatose -f gid -b {address} -p {port}") as process:
-            wait.until(f"{server} listens", cm.listens(server, port))
-            lab.run(OTHER, f"ucmatose -f gid -s {address} -p {port} -b {gid(OTHER)}", merge=True)
-            process.finish()
+    with contextlib.ExitStack() as stack:
+        servers = {where: stack.enter_context(cm.gid_server(where, port)) for where in (GUEST, "dom0")}
+        for where, server in servers.items():
+            cm.gid_client(OTHER, ipoib.gid(where), port)
+            server.finish()
+
+
+@pytest.fixture
+def service():
+    """The other guest's is a port number's, which dom0 listens at, too. Others are dom0's."""
+    port = next(cm.PORTS)
+    lab.lab("detach", OTHER)
+    lab.lab("attach", OTHER, f"service=0x1+{cm.gid_service(port):#x}")
+    guest.until_active(OTHER)
+    yield port
+    lab.lab("detach", OTHER)
+    lab.lab("attach", OTHER)
+    ipoib.up(OTHER)
+
+
+@pytest.mark.parametrize("where", [GUEST, "dom0"])
+def test_service(where, service):
+    port, other_port = service, next(cm.PORTS)
+    with cm.gid_server(OTHER, port) as server, cm.gid_server("dom0", other_port) as other:
+        cm.gid_client(where, ipoib.gid("dom0"), port)
+        server.finish()
+        cm.gid_client(where, ipoib.gid("dom0"), other_port)
+        other.finish()
 
 
 def test_rc_with_grh():
@@ -91,11 +114,11 @@ def test_manager_starts_again():
 
 def test_worker_is_killed():
     """The next one has the same GID."""
-    before = gid(GUEST)
+    before = ipoib.gid(GUEST)
     worker = daemon.status(GUEST, "pid")
     lab.run("dom0", f"kill -9 {worker}")
     guest.until_new_worker(GUEST, worker)
-    assert gid(GUEST) == before
+    assert ipoib.gid(GUEST) == before
     ipoib.up(GUEST)
     ipoib.ping(OTHER, GUEST)
 
