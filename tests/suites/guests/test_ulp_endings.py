@@ -126,7 +126,7 @@ def kill_workers(count):
 
 MACHINES = ["dom0", GUEST, TARGET]
 ROOM = 4096  # KiB of a machine's memory; the smallest piece of a kernel's pool has as much
-OBJECTS = max(KILLS, 64)  # of a kind that a kernel allocates: one for each kill, or what comes and goes
+OBJECTS = max(KILLS, 256)  # of a kind that a kernel allocates: one for each kill, or what comes and goes
 
 
 def at_rest():
