@@ -34,6 +34,7 @@
 #include "util/ratelimit.h"
 #include "vhca/events.h"
 #include "worker/frontend.h"
+#include "worker/management.h"
 #include "worker/mm_pin.h"
 #include "worker/nodes.h"
 #include "worker/ring.h"
@@ -426,7 +427,6 @@ static void loop(struct worker *w)
 
 /* What a worker has open for itself, and three for each context; CQs have one each. */
 #define OWN_FILES 16384
-#define GID_WAIT_MS 5000
 
 /* Each umem may be a dma-buf. Where so many are not allowed, there can be fewer of either. */
 static void raise_limits(const struct quota *quota)
@@ -496,65 +496,20 @@ static bool set_watches(struct worker *w)
 	return false;
 }
 
-/* While it is root. Where dom0 has no such module, guests have no management. */
-static void open_gsi(struct worker *w)
-{
-	struct xen_ibgsi_stats stats;
-
-	w->gsi = gsi_open(w->hca_name, w->port, w->domid, w->guid, &w->pkeys);
-	if (w->gsi < 0 && w->gsi != -ENOENT)
-		log_warning("no management for the guest's kernel: %s", strerror(-w->gsi));
-	if (w->gsi >= 0 && gsi_stats(w->gsi, &stats))
-		log_warning(
-			"xen-ibgsi is older than this daemon, which shows some of its counters as 0");
-}
-
-static const char *gsi_why(int err, const char *busy)
-{
-	switch (-err) {
-	case ENOTTY:
-		return "xen-ibgsi is older than this daemon";
-	case ENOENT:
-		return "xen-ibgsi is not loaded";
-	case EBUSY:
-	case EADDRINUSE:
-		return busy;
-	default:
-		return strerror(-err);
-	}
-}
-
-static void open_services(struct worker *w)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < w->services.n; i++) {
-		err = w->gsi < 0 ? w->gsi : gsi_service(w->gsi, w->services.id[i]);
-		if (err)
-			log_warning("the guest is not asked for service 0x%llx: %s",
-				    (unsigned long long)w->services.id[i],
-				    gsi_why(err, "it is another guest's"));
-	}
-}
-
-/* Without it the guest has the port's, and all else works. */
-static void open_gid(struct worker *w)
-{
-	int err = w->gsi < 0 ? w->gsi : gsi_alias(w->gsi, GID_WAIT_MS, &w->gid_index);
-
-	if (err)
-		log_warning("no GID of its own for the guest, which has that of the port: %s",
-			    gsi_why(err, "it is in use"));
-}
-
 static void offer_kernel(struct worker *w)
 {
+	const struct management_of of = {
+		.hca = w->hca_name,
+		.port = w->port,
+		.domid = w->domid,
+		.guid = w->guid,
+		.pkeys = &w->pkeys,
+		.services = &w->services,
+		.own_gid = w->gid == GID_ALIAS,
+	};
+
 	if (w->kernel == KERNEL_ON)
-		open_gsi(w);
-	open_services(w);
-	if (w->gid == GID_ALIAS)
-		open_gid(w);
+		w->gsi = management_open(&of, &w->gid_index);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_KERNEL, "%d", w->kernel != KERNEL_OFF);
 	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_MADS, "%d", w->gsi >= 0);
 }

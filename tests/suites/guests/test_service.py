@@ -2,11 +2,10 @@
 """The daemon as a service of systemd, by the unit that is installed."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from harness import BUILD, TOP, daemon, guest, hca, ipoib, lab, pairs, process, rdma, wait
+from harness import BUILD, TESTS, TOP, daemon, guest, hca, ipoib, lab, pairs, process, rdma, wait
 from harness.traffic import between_guests
 
 pytestmark = pytest.mark.timeout(240)
@@ -23,7 +22,7 @@ def service(machine, guests):
 
     def start():
         lab.run("dom0", "mkdir", "-p", lab.THERE)
-        files = [Path(__file__).with_name("service-init"), stage / "systemd" / "system" / UNIT, stage / "xen-ib" / "end-workers"]
+        files = [TESTS / "programs" / "service" / "service-init", stage / "systemd" / "system" / UNIT, stage / "xen-ib" / "end-workers"]
         lab.put("dom0", *files, to=lab.THERE)
         for name in GUESTS:
             lab.lab("detach", name)
