@@ -52,21 +52,13 @@ static bool is_told(void)
 	return told;
 }
 
-static void expect(uint32_t expected)
-{
-	uint32_t command = 0;
-
-	CHECK(read(module_end, &command, sizeof(command)) == sizeof(command));
-	CHECK(command == expected);
-}
-
 static void begin(xen_vhca_handle_t *ctx)
 {
 	fixture_init(&fix, false, NULL);
 	fixture_events(&fix);
 	module_end = fixture_mads(&fix);
 	CHECK(!open_ctx(ctx) && !gsi(*ctx));
-	expect(XEN_IBGSI_START);
+	fixture_mads_told(&fix, XEN_IBGSI_START);
 }
 
 /* It needs the module and events, and is one context's at a time. */
@@ -88,12 +80,12 @@ static void who(void)
 	CHECK(fixture_object(&fix, XEN_VHCA_OP_MAD_RECV, b) == XEN_VHCA_E_STATE);
 	CHECK(fixture_object(&fix, XEN_VHCA_OP_GSI_CLOSE, b) == XEN_VHCA_E_STATE);
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_GSI_CLOSE, a));
-	expect(XEN_IBGSI_RESET);
+	fixture_mads_told(&fix, XEN_IBGSI_RESET);
 	CHECK(!gsi(b));
-	expect(XEN_IBGSI_START);
+	fixture_mads_told(&fix, XEN_IBGSI_START);
 	/* It ends with the context. */
 	CHECK(!fixture_object(&fix, XEN_VHCA_OP_CTX_CLOSE, b));
-	expect(XEN_IBGSI_RESET);
+	fixture_mads_told(&fix, XEN_IBGSI_RESET);
 	CHECK(!gsi(a));
 	fixture_fini(&fix);
 }

@@ -300,6 +300,7 @@ static void management(void)
 	req = example_request(XEN_VHCA_OP_GSI_OPEN);
 	req.u.gsi_open.ctx = ctx;
 	CHECK(!fixture_do(&s.fix, &req));
+	fixture_mads_told(&s.fix, XEN_IBGSI_START);
 	req = example_request(XEN_VHCA_OP_MAD_SEND);
 	req.u.mad_send.ctx = ctx;
 	CHECK(!fixture_do(&s.fix, &req));

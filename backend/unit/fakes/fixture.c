@@ -92,6 +92,14 @@ int fixture_mads(struct fixture *fix)
 	return fix->mads;
 }
 
+void fixture_mads_told(const struct fixture *fix, uint32_t expected)
+{
+	uint32_t command = 0;
+
+	CHECK(read(fix->mads, &command, sizeof(command)) == sizeof(command));
+	CHECK(command == expected);
+}
+
 void fixture_fini(struct fixture *fix)
 {
 	events_free(fix->v.events);

@@ -68,6 +68,9 @@ void fixture_events(struct fixture *fix);
  */
 int fixture_mads(struct fixture *fix);
 
+/* fixture_mads_told - the module was told this command, XEN_IBGSI_START or _RESET, next. */
+void fixture_mads_told(const struct fixture *fix, uint32_t expected);
+
 /* fixture_do - one command, in this thread. Its response: fix->cmd->rsp, its handle: fix->handle. */
 enum xen_vhca_status fixture_do(struct fixture *fix, const struct xen_vhca_req *req);
 
