@@ -4,33 +4,24 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/services.h"
 
 #define DIGITS 16
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 'a' ^ 'A';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static const char *take_id(const char *text, uint64_t *id)
 {
-	unsigned int n;
+	size_t n;
 
 	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
 		text += 2;
-	*id = 0;
-	for (n = 0; digit(*text) >= 0; n++, text++) {
-		if (n == DIGITS)
-			return NULL;
-		*id = *id << 4 | (uint64_t)digit(*text);
-	}
-	return *id ? text : NULL;
+	n = strspn(text, "0123456789abcdefABCDEF");
+	if (!n || n > DIGITS)
+		return NULL;
+	*id = strtoull(text, NULL, 16);
+	return *id ? text + n : NULL;
 }
 
 static bool has(const struct services *services, uint64_t id)

@@ -102,7 +102,7 @@ done"""
 
 @contextlib.contextmanager
 def target_ends_too():
-    """It has another vHCA as well, and listens again before the other one connects."""
+    """It has another vHCA, too, and listens again before the other one connects."""
     index = lab.run(TARGET, f"cat {ipoib.interfaces(TARGET)}/*/ifindex")
     lab.run(GUEST, "touch /tmp/wait")
     yield
@@ -111,7 +111,7 @@ def target_ends_too():
 
 
 def kill_workers(count):
-    """So many times, and each tenth time that of the target as well."""
+    """So many times, and each tenth time that of the target, too."""
     with ipoib.reaching([(GUEST, TARGET)]), nvme.served(GUEST, TARGET), pinging(), lab.running(GUEST, LIFE) as life:
         for n in range(count):
             life.until_says(f"round {n} flows")
