@@ -3,6 +3,7 @@
  * addrs.c - see addrs.h.
  */
 #include <linux/if_arp.h>
+#include <linux/if_infiniband.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -17,14 +18,47 @@
 #define AGAIN_FIRST (2 * HZ)
 #define AGAIN_LAST (60 * HZ)
 
-bool xenib_addrs_are_of(const struct net_device *netdev, const struct xenib_dev *dev)
+/* Interfaces */
+
+#define QPN_SIZE 4 /* what is before the GID in a hardware address */
+
+static bool is_main(const struct net_device *netdev, const struct xenib_dev *dev)
 {
 	return netdev->type == ARPHRD_INFINIBAND && netdev->dev.parent == &dev->xbdev->dev;
 }
 
-static bool is_ours(const struct xenib_addrs *addrs, const struct net_device *netdev)
+/*
+ * Those of other partitions have no device, but a link to the main one, which may be in another
+ * namespace by now.
+ */
+static bool is_child(const struct net_device *netdev, const struct xenib_dev *dev)
 {
-	return xenib_addrs_are_of(netdev, addrs->ctx->dev);
+	int link = dev_get_iflink(netdev);
+	struct net *net;
+
+	for_each_net(net) {
+		const struct net_device *main = __dev_get_by_index(net, link);
+
+		if (main && is_main(main, dev) &&
+		    !memcmp(main->dev_addr + QPN_SIZE, netdev->dev_addr + QPN_SIZE,
+			    INFINIBAND_ALEN - QPN_SIZE))
+			return true;
+	}
+	return false;
+}
+
+bool xenib_addrs_are_of(const struct net_device *netdev, const struct xenib_dev *dev)
+{
+	if (netdev->type != ARPHRD_INFINIBAND)
+		return false;
+	return netdev->dev.parent ? is_main(netdev, dev) : is_child(netdev, dev);
+}
+
+/* In a notifier, which may not look further */
+static bool may_be_ours(const struct xenib_addrs *addrs, const struct net_device *netdev)
+{
+	return netdev->type == ARPHRD_INFINIBAND &&
+	       (!netdev->dev.parent || is_main(netdev, addrs->ctx->dev));
 }
 
 /* What is there */
@@ -83,7 +117,7 @@ static void collect(struct xenib_addrs *addrs)
 	down_read(&net_rwsem);
 	for_each_net(net) {
 		for_each_netdev(net, netdev) {
-			if (!is_ours(addrs, netdev))
+			if (!xenib_addrs_are_of(netdev, addrs->ctx->dev))
 				continue;
 			add_inet(&list, netdev);
 			add_inet6(&list, netdev);
@@ -175,7 +209,7 @@ static int inet_changed(struct notifier_block *nb, unsigned long event, void *da
 	struct xenib_addrs *addrs = container_of(nb, struct xenib_addrs, inet);
 	const struct in_ifaddr *ifa = data;
 
-	if (is_ours(addrs, ifa->ifa_dev->dev))
+	if (may_be_ours(addrs, ifa->ifa_dev->dev))
 		mod_delayed_work(system_unbound_wq, &addrs->work, 0);
 	return NOTIFY_DONE;
 }
@@ -185,7 +219,7 @@ static int inet6_changed(struct notifier_block *nb, unsigned long event, void *d
 	struct xenib_addrs *addrs = container_of(nb, struct xenib_addrs, inet6);
 	const struct inet6_ifaddr *ifa = data;
 
-	if (is_ours(addrs, ifa->idev->dev))
+	if (may_be_ours(addrs, ifa->idev->dev))
 		mod_delayed_work(system_unbound_wq, &addrs->work, 0);
 	return NOTIFY_DONE;
 }

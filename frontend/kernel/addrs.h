@@ -34,7 +34,10 @@ struct xenib_addrs {
 	struct xenib_addr told[XENIB_ADDRS], now[XENIB_ADDRS];
 };
 
-/** xenib_addrs_are_of() - whether the interface is one that the device has. */
+/**
+ * xenib_addrs_are_of() - whether the interface is one that the device has, of whatever partition.
+ * With the RTNL, and net_rwsem.
+ */
 bool xenib_addrs_are_of(const struct net_device *netdev, const struct xenib_dev *dev);
 
 /** xenib_addrs_init() - before the device has interfaces. */

@@ -4,6 +4,7 @@
  */
 #include <linux/netdevice.h>
 #include <linux/random.h>
+#include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 
 #include "kernel/addrs.h"
@@ -40,8 +41,12 @@ static int netdev_changed(struct notifier_block *nb, unsigned long event, void *
 	struct xenib_inet6 *inet6 = container_of(nb, struct xenib_inet6, netdevs);
 	struct net_device *netdev = netdev_notifier_info_to_dev(data);
 
-	if (event == NETDEV_REGISTER && xenib_addrs_are_of(netdev, inet6->dev))
+	if (event != NETDEV_REGISTER)
+		return NOTIFY_DONE;
+	down_read(&net_rwsem);
+	if (xenib_addrs_are_of(netdev, inet6->dev))
 		choose(netdev);
+	up_read(&net_rwsem);
 	return NOTIFY_DONE;
 }
 

@@ -151,3 +151,55 @@ def test_nvme(event):
             lab.run(CLIENT, "touch /tmp/enough")
             program.finish()
         nvme.compare(CLIENT, SERVER)
+
+
+# ---- partitions ----
+
+PARTITIONS = "Default=0x7fff, ipoib: ALL=full; other=0x1, ipoib: ALL=full;"
+PARTITIONS_OF_OPENSM = "/etc/opensm/partitions.conf"
+KEY, INDEX = "0x8001", 1  # of the other one, in the port's table
+IN_PARTITION = {where: address.replace("10.9.0.", "10.9.1.") for where, address in ipoib.ADDRESS.items()}
+
+
+@pytest.fixture(scope="module")
+def partition(interfaces):
+    """All of the fabric are in another partition, too, but CLIENT, which is in no more than that one; and have interfaces in it."""
+    manager = "/lab/subnet-manager stop; {}; /lab/subnet-manager start"
+    lab.run("dom0", manager.format(f"mkdir -p /etc/opensm; echo '{PARTITIONS}' >{PARTITIONS_OF_OPENSM}"))
+    try:
+        lab.lab("detach", CLIENT)
+        lab.lab("attach", CLIENT, f"pkeys={INDEX}")
+        lab.run(CLIENT, f"modprobe ib_ipoib; until ls {ipoib.interfaces(CLIENT)}/*; do sleep 0.1; done")
+        for where in ("dom0", CLIENT, SERVER):
+            key = f"{ipoib.device(where)}/ports/1/pkeys/{INDEX}"
+            wait.until(f"{where} has the key", lambda: lab.run(where, f"cat {key}") == KEY)
+            interface_in_partition(where)
+        yield
+    finally:
+        for where in ("dom0", SERVER):
+            name = ipoib.interface(where)
+            lab.call(where, f"echo {KEY} >/sys/class/net/{name}/delete_child")
+        lab.run("dom0", manager.format(f"rm {PARTITIONS_OF_OPENSM}"))
+        lab.lab("detach", CLIENT)
+        lab.lab("attach", CLIENT)
+        ipoib.up(CLIENT)
+
+
+def interface_in_partition(where):
+    """Beside that of the default partition, which does not run if the machine is not in that."""
+    parent = ipoib.interface(where)
+    name = f"{parent}.{KEY[2:]}"
+    lab.run(where, f"ip link set {parent} up; echo {KEY} >/sys/class/net/{parent}/create_child")
+    lab.run(where, f"ip address add {IN_PARTITION[where]}/24 dev {name} && ip link set {name} up")
+    wait.until(f"{where} has joined", lambda: lab.ok(where, f"ip -o link show {name} | grep -q LOWER_UP"))
+
+
+@pytest.mark.parametrize("where, other", [("dom0", CLIENT), (SERVER, CLIENT), (CLIENT, SERVER)])
+def test_partition(partition, where, other):
+    """IPoIB, and rdma_cm by its addresses."""
+    wait.until(f"{other} answers {where}", ipoib.answers(where, other, IN_PARTITION))
+    port = next(cm.PORTS)
+    with cm.server("rping", other, port, IN_PARTITION[other]) as server:
+        assert cm.client("rping", where, IN_PARTITION[other], port).count("ping data") == 10
+        server.finish()
+    assert not lab.ok(CLIENT, f"ip -o link show {ipoib.interface(CLIENT)} | grep -q LOWER_UP")
