@@ -100,6 +100,11 @@ static bool take_send(struct xenib_gsi_qp *q, struct xenib_gsi_send *send)
 	return any;
 }
 
+/*
+ * Without a backend a MAD has an error of its own, too: it is neither flushed, nor refused when it
+ * is posted. Of such a request or disconnection ib_cm does not tell who waits for its end, as NFS
+ * does while the device is to go.
+ */
 static enum ib_wc_status send_mad(struct xenib_gsi_qp *q, const struct xenib_gsi_send *send)
 {
 	struct xenib_context *ctx = &q->gsi->kernel->ctx;
@@ -112,9 +117,7 @@ static enum ib_wc_status send_mad(struct xenib_gsi_qp *q, const struct xenib_gsi
 
 	cmd.req.u.mad_send.ctx = ctx->handle;
 	xenib_cmd_send(ctx->dev->ring, &cmd, false);
-	if (!xenib_cmd_wait(ctx->dev->ring, &cmd))
-		return IB_WC_SUCCESS;
-	return xenib_ring_is_dead(ctx->dev->ring) ? IB_WC_WR_FLUSH_ERR : IB_WC_LOC_QP_OP_ERR;
+	return xenib_cmd_wait(ctx->dev->ring, &cmd) ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
 }
 
 /* By QP 0, which nothing leaves: what is asked of the own port is received again as an answer. */
@@ -165,20 +168,32 @@ static void send_work(struct work_struct *work)
 		flush_recvs(q);
 }
 
+/* What was mapped without a backend is nowhere, and goes nowhere. */
+static int copy_out(struct xenib_pool *pool, const struct ib_sge *sge, u8 *to)
+{
+	if (xenib_pool_is_nowhere(sge->addr))
+		return 0;
+	if (!xenib_pool_has(sge->addr))
+		return -EINVAL;
+	memcpy(to, xenib_pool_kva(pool, sge->addr), sge->length);
+	return 0;
+}
+
 /* ib_mad has the header in one place and the data in another. All of it is the pool's. */
 static int gather(struct xenib_gsi_qp *q, const struct ib_send_wr *wr, u8 *mad)
 {
 	struct xenib_pool *pool = &q->gsi->kernel->pool;
 	u32 used = 0;
-	int i;
+	int err, i;
 
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
-		if (sge->lkey != XENIB_POOL_LKEY || !xenib_pool_has(sge->addr) ||
-		    sge->length > XEN_VHCA_MAD_SIZE - used)
+		if (sge->lkey != XENIB_POOL_LKEY || sge->length > XEN_VHCA_MAD_SIZE - used)
 			return -EINVAL;
-		memcpy(mad + used, xenib_pool_kva(pool, sge->addr), sge->length);
+		err = copy_out(pool, sge, mad + used);
+		if (err)
+			return err;
 		used += sge->length;
 	}
 	return used == XEN_VHCA_MAD_SIZE ? 0 : -EINVAL;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What Linux does over a port of InfiniBand, over vHCAs, between guests, and between a guest and dom0. NVMe is in test_nvme.py, programs of
-rdma_cm in test_cm.py."""
+"""What Linux does over a port of InfiniBand, over vHCAs, between guests, and between a guest and dom0; and when a vHCA goes and comes back
+meanwhile. NVMe is in test_nvme.py and test_ulp_endings.py, programs of rdma_cm in test_cm.py."""
+
+import contextlib
 
 import pytest
 
-from harness import cm, ipoib, lab, mpi, scsi, ulps, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, scsi, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -34,7 +36,7 @@ def test_nfs(where, other):
 
 
 @pytest.mark.parametrize("where, other", PAIRS)
-@pytest.mark.parametrize("protocol", scsi.PROTOCOLS)
+@pytest.mark.parametrize("protocol", [pytest.param(name, marks=ulps.NOT_ON_DEBUG if name in ulps.REPORTED else []) for name in scsi.PROTOCOLS])
 def test_disk(protocol, where, other):
     ulps.scsi_disk(protocol, where, other)
 
@@ -45,6 +47,7 @@ def rds(interfaces):
         yield
 
 
+@ulps.NOT_ON_DEBUG
 @pytest.mark.parametrize("where, other", PAIRS)
 def test_rds(rds, where, other):
     ulps.rds_echo(where, other)
@@ -66,3 +69,124 @@ def test_mpi(interfaces, machine):
     with machine.prepared(mpi.make_hosts), ulps.sending(2 * 65536):
         said = lab.run("guest1", f"{mpi.RUN} {options} {lab.THERE}/all-to-all --most 65536", merge=True)
     assert "all-to-all: passed" in said, said
+
+
+# ---- a vHCA is reset, as a card, while one of these is used ----
+
+# Linux's targets of disks do not listen again by themselves, so those who serve disks keep their vHCA here.
+USER, SERVER = PAIRS[1]
+
+
+class Files:
+    """A write waits until it can be sent, whatever becomes of the connection."""
+
+    PIECE = f"dd if=/dev/urandom of={nfs.MOUNTED}/large bs=64k count=16 conv=fsync status=none"
+
+    @contextlib.contextmanager
+    def used(self):
+        with nfs.served(SERVER), nfs.mounted(USER, SERVER):
+            yield
+
+    def again(self):
+        """Nothing to do."""
+
+    def compare(self):
+        nfs.mount(USER, SERVER)
+        assert nfs.hashes(USER, nfs.MOUNTED) == nfs.hashes(SERVER, nfs.SERVED)
+
+
+class Disk:
+    """By iSER a write waits for another session, as long as the initiator has been told to. By SRP it fails when the user's device goes, and
+    the disk with it; it is there again when somebody asks for it."""
+
+    PIECE = "disk=$(ls /dev/sd?) && dd if=/dev/urandom of=$disk bs=64k count=16 oflag=direct conv=nocreat status=none"
+
+    def __init__(self, protocol):
+        self.protocol = protocol
+
+    @contextlib.contextmanager
+    def used(self):
+        with scsi.served(self.protocol, SERVER), scsi.disk(self.protocol, USER, SERVER):
+            yield
+
+    def again(self):
+        if self.protocol == "srp" and not lab.ok(USER, "ls /dev/sd?"):
+            lab.run(USER, scsi.PROTOCOLS["srp"].connect(USER, SERVER))
+
+    def compare(self):
+        read = "dd bs=64k count=16 iflag=direct status=none if="
+        sums = [lab.run(where, f"{read}{disk} | sha256sum") for where, disk in ((USER, "$(ls /dev/sd?)"), (SERVER, scsi.BEHIND))]
+        assert sums[0] == sums[1], sums
+
+
+class Messages:
+    """What RDS has taken it sends until it has come."""
+
+    PIECE = f"{lab.THERE}/rds-echo {ipoib.ADDRESS[USER]} 4001 {ipoib.ADDRESS[SERVER]} 4000 >/dev/null"
+
+    @contextlib.contextmanager
+    def used(self):
+        with ulps.rds(USER, SERVER), lab.running(SERVER, f"{lab.THERE}/rds-echo {ipoib.ADDRESS[SERVER]} 4000") as echo:
+            echo.until_says("ready")
+            yield
+
+    def again(self):
+        """Nothing to do."""
+
+    def compare(self):
+        """The program does."""
+
+
+ULPS = {"nfs": Files(), "iser": Disk("iser"), "srp": Disk("srp"), "rds": Messages()}
+ENDS = {"nfs": [USER, SERVER], "iser": [USER], "srp": [USER], "rds": [USER, SERVER]}  # who loses its vHCA
+
+
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=ulps.NOT_ON_DEBUG if name in ulps.REPORTED else []) for name in ULPS])
+def used(request, interfaces):
+    with ULPS[request.param].used():
+        yield request.param
+
+
+def killed(where):
+    worker = daemon.status(where, "pid")
+    lab.run("dom0", f"kill -9 {worker}")
+    guest.until_new_worker(where, worker)
+
+
+def detached(where):
+    lab.lab("detach", where)
+    lab.lab("attach", where)
+    guest.until_active(where)
+
+
+def unloaded(where):
+    ktest.reload(where, "kverbs=1")
+
+
+@contextlib.contextmanager
+def using(ulp):
+    """Piece after piece, until this ends; a piece that fails is tried again."""
+    pieces = f"rm -f /tmp/enough; until [ -e /tmp/enough ]; do if {ulp.PIECE}; then echo done; else sleep 0.5; fi; done 2>/dev/null"
+    with lab.running(USER, pieces) as program:
+        until_more(program)
+        yield program
+        until_more(program)
+        lab.run(USER, "touch /tmp/enough")
+        program.finish()
+
+
+def until_more(program):
+    __tracebackhide__ = True
+    before = program.said().count("done")
+    wait.until("it goes on", lambda: program.said().count("done") >= before + 3)
+
+
+@pytest.mark.parametrize("goes", [killed, detached, unloaded], ids=lambda goes: goes.__name__)
+def test_reset(used, goes):
+    ulp = ULPS[used]
+    for where in ENDS[used]:
+        with using(ulp):
+            goes(where)
+            ipoib.up(where)
+            ulp.again()
+        ulp.compare()
