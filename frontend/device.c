@@ -75,8 +75,13 @@ static int query_backend(struct xenib_dev *dev)
 		dev_err(&dev->xbdev->dev, "the backend's device attributes are invalid\n");
 		return err;
 	}
+	/* Not of backends as old as that */
 	if (!dev->cq_flags)
-		dev->attr.core_clock_khz = 0; /* not of a backend as old as that */
+		dev->attr.core_clock_khz = 0;
+	if (!xenbus_read_unsigned(dev->xbdev->otherend, XEN_VHCA_FIELD_FEATURE_CQ_MODERATION, 0)) {
+		dev->attr.max_cq_count = 0;
+		dev->attr.max_cq_period_us = 0;
+	}
 	bound_attr(&dev->attr);
 	bound_mr_size(&dev->attr);
 	dev->gid_tbl_len = dev->attr.gids;

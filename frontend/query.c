@@ -70,6 +70,8 @@ int xenib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, str
 	attr->max_recv_sge = from->max_sge;
 	attr->max_sge_rd = from->max_sge_rd;
 	attr->max_cq = from->max_cq;
+	attr->cq_caps.max_cq_moderation_count = from->max_cq_count;
+	attr->cq_caps.max_cq_moderation_period = from->max_cq_period_us;
 	attr->max_cqe = from->max_cqe;
 	attr->max_mr = from->max_mr;
 	attr->max_mw = from->max_mw;

@@ -75,6 +75,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-cq-labels = "1"
  * /local/domain/0/backend/vhca/5/0/feature-xrc = "1"
  * /local/domain/0/backend/vhca/5/0/feature-block-loopback = "1"
+ * /local/domain/0/backend/vhca/5/0/feature-cq-moderation = "1"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -149,6 +150,9 @@
  * feature-block-loopback
  *      "1": QP_BLOCK_LOOPBACK is supported. Without it a frontend does not use the flag; a backend that does
  *      not know it answers E_RESERVED.
+ * feature-cq-moderation
+ *      "1": the answer to DEVICE_QUERY has max_cq_count and max_cq_period_us. Without it a frontend takes
+ *      them for 0, and CQ_MODIFY may be supported all the same.
  * personality
  *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
  *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
@@ -211,6 +215,7 @@
 #define XEN_VHCA_FIELD_FEATURE_CQ_LABELS "feature-cq-labels"
 #define XEN_VHCA_FIELD_FEATURE_XRC "feature-xrc"
 #define XEN_VHCA_FIELD_FEATURE_BLOCK_LOOPBACK "feature-block-loopback"
+#define XEN_VHCA_FIELD_FEATURE_CQ_MODERATION "feature-cq-moderation"
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */
@@ -580,7 +585,10 @@ struct xen_vhca_cq_create {
 };
 #define XEN_VHCA_NO_EVENT 0xffffffffu
 
-/* CQ_MODIFY: moderation. */
+/*
+ * CQ_MODIFY: moderation. An event waits until as many completions have come, or for so long; 0: not for that. For HCAs
+ * that have none it is refused by the HCA.
+ */
 struct xen_vhca_cq_modify {
 	xen_vhca_handle_t cq;
 	uint16_t count;
@@ -940,6 +948,8 @@ struct xen_vhca_device_attr {
 	uint32_t port_type;  /* 0: InfiniBand */
 	uint32_t pkeys, gids;
 	uint32_t core_clock_khz; /* 0: not known; with feature-cq-flags alone */
+	uint16_t max_cq_count, max_cq_period_us; /* of CQ_MODIFY; with feature-cq-moderation alone */
+	uint32_t reserved;
 };
 
 enum xen_vhca_family { XEN_VHCA_FAMILY_MLX5 = 1 };

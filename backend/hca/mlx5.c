@@ -86,12 +86,16 @@ static int query_device_ex(int fd, struct ib_uverbs_ex_query_device_resp *r)
 			       sizeof(*r));
 }
 
-/* In kHz; 0: not known. */
-static uint32_t query_clock(int fd)
+/* What is in the longer answer alone. 0: not known, or not there. */
+static void query_more(int fd, struct xen_vhca_device_attr *attr)
 {
 	struct ib_uverbs_ex_query_device_resp r;
 
-	return query_device_ex(fd, &r) || r.hca_core_clock > UINT32_MAX ? 0 : r.hca_core_clock;
+	if (query_device_ex(fd, &r))
+		return;
+	attr->core_clock_khz = r.hca_core_clock > UINT32_MAX ? 0 : r.hca_core_clock;
+	attr->max_cq_count = r.cq_moderation_caps.max_cq_moderation_count;
+	attr->max_cq_period_us = r.cq_moderation_caps.max_cq_moderation_period;
 }
 
 static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
@@ -123,9 +127,9 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 		.max_sq_desc = m->info.max_sq_desc_sz, .max_rq_desc = m->info.max_rq_desc_sz,
 		.max_send_blocks = m->info.max_send_wqebb, .max_recv_wqes = m->info.max_recv_wr,
 		.max_srq_wqes = m->info.max_srq_recv_wr, .cqe_version = m->info.cqe_version,
-		.core_clock_khz = query_clock(m->queries),
 	};
 	/* clang-format on */
+	query_more(m->queries, attr);
 	return 0;
 }
 

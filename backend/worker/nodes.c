@@ -87,5 +87,6 @@ void nodes_write(struct xs_handle *xs, const char *path)
 	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_CQ_FLAGS, "1");
 	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_CQ_LABELS, "1");
 	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_BLOCK_LOOPBACK, "1");
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_CQ_MODERATION, "1");
 	xb_write(xs, path, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, "%u", XEN_VHCA_MAX_EVENT_VECTORS);
 }

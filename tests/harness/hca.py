@@ -90,14 +90,24 @@ def has_odp(function=0):
 
 
 @contextlib.contextmanager
-def without_odp():
-    """The second HCA has no on-demand paging, for which its driver asks when it is bound."""
+def bound_with(*words):
+    """The second HCA has a fault, for which its driver asks when it is bound, for as long as this lasts."""
     try:
-        with faulty("odp", "off", "--function", 1):
+        with faulty(*words, "--function", 1):
             bind_again("mlx5_1")
             yield
     finally:
         bind_again("mlx5_1")
+
+
+def without_odp():
+    """It has no on-demand paging."""
+    return bound_with("odp", "off")
+
+
+def moderating():
+    """It moderates CQs."""
+    return bound_with("moderation", "on")
 
 
 @contextlib.contextmanager

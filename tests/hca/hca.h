@@ -62,6 +62,7 @@ struct hca_faults {
 	bool link_down;
 	bool fatal;  /* the device is dead until cleared */
 	bool no_odp; /* a device without on-demand paging, which its driver asks for when it comes */
+	bool moderation; /* no fault: one with moderation of CQs */
 };
 
 struct hca {

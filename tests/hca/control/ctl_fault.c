@@ -124,14 +124,15 @@ static void show_faults(struct fabric *fabric, const struct ctl_request *request
 	unsigned int index = 0;
 	struct hca *hca;
 
-	ctl_print(out, "table faults\nfunction:d\tlink:s\tfatal:d\todp:s\tdrop:d\t"
+	ctl_print(out, "table faults\nfunction:d\tlink:s\tfatal:d\todp:s\tmoderation:s\tdrop:d\t"
 		       "drop_permille:d\tdelay_us:d\tfail_commands:s\n");
 	while ((hca = ctl_next_function(fabric, request, &index))) {
 		const struct hca_faults *f = &hca->faults;
 
-		ctl_print(out, "%u\t%s\t%u\t%s\t%u\t%u\t%llu\t", hca->index,
+		ctl_print(out, "%u\t%s\t%u\t%s\t%s\t%u\t%u\t%llu\t", hca->index,
 			  f->link_down ? "down" : "up", f->fatal, hca_has_odp(hca) ? "on" : "off",
-			  f->drop_next, f->drop_permille, (unsigned long long)(f->delay_ns / 1000));
+			  f->moderation ? "on" : "off", f->drop_next, f->drop_permille,
+			  (unsigned long long)(f->delay_ns / 1000));
 		show_commands(out, f);
 		ctl_print(out, "\n");
 	}
@@ -198,6 +199,15 @@ static const char *fault_odp(struct hca *hca, const char *value, const struct ct
 	return NULL;
 }
 
+static const char *fault_moderation(struct hca *hca, const char *value, const struct ctl_request *r)
+{
+	(void)r;
+	if (!value || (strcmp(value, "on") && strcmp(value, "off")))
+		return "moderation is either on or off";
+	hca->faults.moderation = !strcmp(value, "on");
+	return NULL;
+}
+
 /* Where the opcode is, or may go; HCA_FAULT_COMMANDS if there is no room. */
 static unsigned int command_slot(const struct hca *hca, uint16_t opcode)
 {
@@ -239,6 +249,7 @@ static const char *fault_clear(struct hca *hca, const char *value, const struct 
 	hca->faults.drop_permille = 0;
 	hca->faults.delay_ns = 0;
 	hca->faults.no_odp = false;
+	hca->faults.moderation = false;
 	memset(hca->faults.command, 0, sizeof(hca->faults.command));
 	if (hca->faults.link_down)
 		hca_set_link(hca, true);
@@ -253,7 +264,8 @@ static const struct {
 	{ "drop", fault_drop },   { "drop-rate", fault_drop_rate },
 	{ "delay", fault_delay }, { "link", fault_link },
 	{ "fatal", fault_fatal }, { "fail-command", fault_fail_command },
-	{ "odp", fault_odp },     { "clear", fault_clear },
+	{ "odp", fault_odp },     { "moderation", fault_moderation },
+	{ "clear", fault_clear },
 };
 
 const char *ctl_fault(struct fabric *fabric, const struct ctl_request *request, struct ctl_out *out)
@@ -281,5 +293,5 @@ const char *ctl_fault(struct fabric *fabric, const struct ctl_request *request, 
 		}
 		return error;
 	}
-	return "there is no such fault (drop, drop-rate, delay, link, fatal, fail-command, odp, clear, show)";
+	return "there is no such fault (drop, drop-rate, delay, link, fatal, fail-command, odp, moderation, clear, show)";
 }

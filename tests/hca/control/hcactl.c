@@ -57,6 +57,7 @@ static void usage(FILE *to)
 	      "                              takes it back\n"
 	      "  fault fatal on|off          crash the firmware; let it start again\n"
 	      "  fault odp on|off            a driver that comes finds on-demand paging, or none\n"
+	      "  fault moderation on|off     the same of moderation of CQs, of which there is none\n"
 	      "  fault clear                 no more faults\n"
 	      "  sm external|built-in        leave LIDs and port states to a subnet manager, for\n"
 	      "                              which there is a managed switch then; or give them\n"

@@ -16,9 +16,10 @@
 #define CQE_SZ_PADDED 2u /* the largest known value of cqe_sz: 128 bytes, of which 64 are used */
 #define OFFSET_SHIFT 6u  /* page_offset counts page_size / 64 */
 
-/* Of MODIFY_CQ: another buffer, and all that says where it is (linux/mlx5/cq.h). */
-#define OP_MOD_RESIZE 1u
+/* Of MODIFY_CQ: another buffer, and all that says where it is; or moderation (linux/mlx5/cq.h). */
+enum { OP_MOD_MODERATE = 0, OP_MOD_RESIZE = 1 };
 #define RESIZE_FIELDS 7u /* size, page offset, page size */
+enum { MODERATE_PERIOD = 1, MODERATE_COUNT = 2 };
 
 /* Status and state in the CQ context. */
 enum { STATUS_OK = 0x0, STATUS_OVERFLOW = 0x9 };
@@ -32,7 +33,7 @@ static enum cmd_status check(struct cmd *cmd, const uint8_t *cqc)
 		return cmd_fail(cmd, CMD_BAD_PARAM,
 				"collapsed, compressed and APU CQs are not there");
 	if (IFC_GET(cqc, cqc, cq_period) || IFC_GET(cqc, cqc, cq_max_count))
-		return cmd_fail(cmd, CMD_BAD_PARAM, "moderation is not there");
+		return cmd_fail(cmd, CMD_BAD_PARAM, "moderation from the start is not there");
 	if (IFC_GET(cqc, cqc, cqe_sz) > CQE_SZ_PADDED)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "CQE size %u",
 				(unsigned int)IFC_GET(cqc, cqc, cqe_sz));
@@ -113,6 +114,8 @@ static enum cmd_status query_cq(struct cmd *cmd)
 						ST_FIRED);
 	IFC_SET(cqc, cqc, cqe_sz, cq->cqe_size_shift - CQE_SHIFT_64);
 	IFC_SET(cqc, cqc, oi, cq->ignore_overrun);
+	IFC_SET(cqc, cqc, cq_max_count, cq->max_count);
+	IFC_SET(cqc, cqc, cq_period, cq->period_us);
 	IFC_SET(cqc, cqc, log_cq_size, cq->log_size);
 	IFC_SET(cqc, cqc, uar_page, cq->uar->obj.id);
 	IFC_SET(cqc, cqc, c_eqn_or_apu_element, cq->eq->obj.id);
@@ -129,8 +132,6 @@ static enum cmd_status check_resize(struct cmd *cmd, const struct cq *cq, const 
 				  modify_field_select_resize_field_select.resize_field_select
 					  .resize_field_select);
 
-	if (cmd->op_mod != OP_MOD_RESIZE)
-		return cmd_fail(cmd, CMD_BAD_PARAM, "moderation is not there");
 	if (fields != RESIZE_FIELDS)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "fields 0x%x of a new buffer, not 0x%x", fields,
 				RESIZE_FIELDS);
@@ -158,18 +159,14 @@ static enum cmd_status resized(struct cmd *cmd, enum cq_resized result)
 	}
 }
 
-static enum cmd_status modify_cq(struct cmd *cmd)
+static enum cmd_status resize(struct cmd *cmd, struct cq *cq)
 {
 	const uint8_t *cqc = IFC_ADDR(modify_cq_in, cmd->in, cq_context);
 	uint8_t page_shift = (uint8_t)(CAP_LOG_PAGE + IFC_GET(cqc, cqc, log_page_size));
 	uint8_t log_size = (uint8_t)IFC_GET(cqc, cqc, log_cq_size);
 	enum cmd_status status;
 	struct wqbuf buf;
-	struct cq *cq;
 
-	cq = (struct cq *)cmd_obj(cmd, OBJ_CQ, IFC_GET(modify_cq_in, cmd->in, cqn), &status);
-	if (!cq)
-		return status;
 	status = check_resize(cmd, cq, cqc);
 	if (status)
 		return status;
@@ -183,6 +180,43 @@ static enum cmd_status modify_cq(struct cmd *cmd)
 	return status;
 }
 
+static enum cmd_status moderate(struct cmd *cmd, struct cq *cq)
+{
+	const uint8_t *cqc = IFC_ADDR(modify_cq_in, cmd->in, cq_context);
+	uint32_t fields = IFC_GET(modify_cq_in, cmd->in,
+				  modify_field_select_resize_field_select.modify_field_select
+					  .modify_field_select);
+
+	if (!cmd->hca->faults.moderation)
+		return cmd_fail(cmd, CMD_BAD_PARAM, "moderation is not there");
+	if (!fields || fields & ~(uint32_t)(MODERATE_PERIOD | MODERATE_COUNT))
+		return cmd_fail(cmd, CMD_BAD_PARAM, "fields 0x%x of moderation", fields);
+	cq_moderate(cq,
+		    fields & MODERATE_COUNT ? (uint16_t)IFC_GET(cqc, cqc, cq_max_count) :
+					      cq->max_count,
+		    fields & MODERATE_PERIOD ? (uint16_t)IFC_GET(cqc, cqc, cq_period) :
+					       cq->period_us);
+	return CMD_OK;
+}
+
+static enum cmd_status modify_cq(struct cmd *cmd)
+{
+	enum cmd_status status;
+	struct cq *cq;
+
+	cq = (struct cq *)cmd_obj(cmd, OBJ_CQ, IFC_GET(modify_cq_in, cmd->in, cqn), &status);
+	if (!cq)
+		return status;
+	switch (cmd->op_mod) {
+	case OP_MOD_MODERATE:
+		return moderate(cmd, cq);
+	case OP_MOD_RESIZE:
+		return resize(cmd, cq);
+	default:
+		return cmd_fail(cmd, CMD_BAD_OP, "op_mod %u", cmd->op_mod);
+	}
+}
+
 static enum cmd_status destroy_cq(struct cmd *cmd)
 {
 	return cmd_destroy(cmd, OBJ_CQ, IFC_GET(destroy_cq_in, cmd->in, cqn));
@@ -190,6 +224,7 @@ static enum cmd_status destroy_cq(struct cmd *cmd)
 
 void cq_destroy(struct cq *cq)
 {
+	loop_timer_cancel(cq->obj.hca->loop, &cq->late);
 	cq->eq->obj.refs--;
 	cq->uar->obj.refs--;
 	obj_del(cq->obj.hca->objs[OBJ_CQ], &cq->obj);

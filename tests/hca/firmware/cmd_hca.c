@@ -188,6 +188,8 @@ static enum cmd_status query_hca_cap(struct cmd *cmd)
 		return cmd_fail(cmd, CMD_BAD_PARAM, "no capabilities of type %u", type);
 	if (type == CAPS_GENERAL && no_odp)
 		IFC_SET(cmd_hca_cap, cmd->out + at, pg, 0);
+	if (type == CAPS_GENERAL)
+		IFC_SET(cmd_hca_cap, cmd->out + at, cq_moderation, cmd->hca->faults.moderation);
 	return CMD_OK;
 }
 

@@ -91,10 +91,36 @@ static void cq_fire(struct cq *cq)
 	uint8_t data[28] = { 0 };
 
 	put_be32(data + EVENT_CQN, cq->obj.id);
+	loop_timer_cancel(cq->obj.hca->loop, &cq->late);
+	cq->due = false;
 	cq->arm = CQ_UNARMED;
 	cq->notified_pi = cq->pi;
 	cq->events = (cq->events + 1) & 3;
 	eq_post(cq->eq, EVENT_COMP, 0, data, sizeof(data));
+}
+
+static void cq_late(struct loop_timer *timer)
+{
+	struct cq *cq = container_of(timer, struct cq, late);
+
+	if (!cq->error)
+		cq_fire(cq);
+}
+
+/* The driver is to be told of a CQE: now, or with more of them. */
+static void cq_due(struct cq *cq)
+{
+	bool enough = cq->max_count && ((cq->pi - cq->notified_pi) & CI_MASK) >= cq->max_count;
+
+	if (enough || (!cq->max_count && !cq->period_us)) {
+		cq_fire(cq);
+		return;
+	}
+	cq->due = true;
+	if (!cq->period_us || loop_timer_pending(&cq->late))
+		return;
+	cq->late.handler = cq_late;
+	loop_timer_set(cq->obj.hca->loop, &cq->late, cq->period_us * 1000ull);
 }
 
 /* Writes the next CQE. */
@@ -132,8 +158,17 @@ bool cq_post(struct cq *cq, const struct completion *c)
 	hca->stats.cqes++;
 	hca->stats.cqe_errors += is_error(c);
 	if (cq->arm == CQ_ARMED || (cq->arm == CQ_ARMED_SOLICITED && solicited))
-		cq_fire(cq);
+		cq_due(cq);
 	return true;
+}
+
+void cq_moderate(struct cq *cq, uint16_t max_count, uint16_t period_us)
+{
+	loop_timer_cancel(cq->obj.hca->loop, &cq->late);
+	cq->max_count = max_count;
+	cq->period_us = period_us;
+	if (cq->due)
+		cq_due(cq);
 }
 
 enum cq_resized cq_resize(struct cq *cq, struct wqbuf *buf, uint8_t log_size)
@@ -185,6 +220,6 @@ bool cq_doorbell(struct hca *hca, uint32_t uar, uint32_t cmd, uint32_t cqn)
 	/* CQEs that came since the last event and have not been polled are not waited for. */
 	newest = solicited ? cq->solicited_pi : cq->pi;
 	if (past(newest, cq->arm_ci) && past(newest, cq->notified_pi & CI_MASK))
-		cq_fire(cq);
+		cq_due(cq);
 	return true;
 }

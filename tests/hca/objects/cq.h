@@ -3,6 +3,7 @@
 #ifndef HCA_CQ_H
 #define HCA_CQ_H
 
+#include "loop.h"
 #include "objects/obj.h"
 #include "objects/wqbuf.h"
 
@@ -24,6 +25,14 @@ struct cq {
 	uint32_t arm_ci;       /* consumer index of the arm: a CQE beyond it fires at once */
 	uint32_t solicited_pi; /* pi after the last solicited (or error) CQE */
 	uint32_t notified_pi;  /* pi at the last event */
+
+	/*
+	 * Moderation: an event that is due waits until this many CQEs have come since the last one,
+	 * or for so long. 0: it does not wait for that; both 0: there is none.
+	 */
+	uint16_t max_count, period_us;
+	bool due; /* an event waits */
+	struct loop_timer late;
 };
 
 /* What a CQE says; cq_post() lays it out (struct mlx5_cqe64, mlx5_err_cqe). */
@@ -62,6 +71,9 @@ enum cq_resized {
 	CQ_RESIZE_ERROR, /* the CQ is, or comes, in error */
 };
 enum cq_resized cq_resize(struct cq *cq, struct wqbuf *buf, uint8_t log_size);
+
+/* Sets max_count and period_us. An event that waits is due by these from now on. */
+void cq_moderate(struct cq *cq, uint16_t max_count, uint16_t period_us);
 
 /*
  * An arm doorbell (UAR + 0x20): sn << 28 | solicited << 24 | ci, cqn. False if there is no such CQ

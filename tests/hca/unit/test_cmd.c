@@ -161,8 +161,8 @@ TEST(capabilities)
 	drv_stop();
 }
 
-/* Claimed, but for no transport; or, by a fault, not claimed at all. */
-TEST(on_demand_paging_is_claimed_or_not)
+/* On-demand paging, but for no transport; or, by a fault, not at all. Moderation if that is asked for. */
+TEST(capabilities_that_can_be_chosen)
 {
 	const uint8_t *got = IFC_ADDR(query_hca_cap_out, drv.out, capability);
 
@@ -184,6 +184,9 @@ TEST(on_demand_paging_is_claimed_or_not)
 	CHECK_EQ(IFC_GET(cmd_hca_cap, got, pg), 0);
 	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_BAD_PARAM);
 	drv.hca->faults.no_odp = false;
+	drv.hca->faults.moderation = true;
+	CHECK_EQ(query_caps(1), CMD_OK);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, cq_moderation), 1);
 	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_OK);
 	drv.hca->never_odp = true;
 	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_BAD_PARAM);

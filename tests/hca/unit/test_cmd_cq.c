@@ -73,7 +73,7 @@ TEST(resized_completion_queues)
 	cq = drv_cq(uar, drv_eq(uar, 0));
 	obj = (const struct cq *)obj_find(drv.hca->objs[OBJ_CQ], cq);
 	pages = drv.hca->queue_pages;
-	REFUSED_RESIZE(op_mod, 0, CMD_BAD_PARAM);
+	REFUSED_RESIZE(op_mod, 2, CMD_BAD_OP);
 	REFUSED_RESIZE(cqn, cq + 1, CMD_BAD_RES);
 	REFUSED_RESIZE(modify_field_select_resize_field_select.resize_field_select
 			       .resize_field_select,
@@ -88,6 +88,41 @@ TEST(resized_completion_queues)
 	CHECK_EQ(drv_run(), CMD_OK);
 	CHECK_EQ(obj->log_size, DRV_LOG_CQ + 2);
 	CHECK_EQ(drv.hca->queue_pages, pages - 1 + obj->buf.count);
+	drv_stop();
+}
+
+static enum cmd_status drv_moderate(uint32_t cq, uint32_t fields, uint32_t max_count,
+				    uint32_t period)
+{
+	drv_begin(modify_cq, MODIFY_CQ);
+	IN(modify_cq, cqn, cq);
+	IN(modify_cq,
+	   modify_field_select_resize_field_select.modify_field_select.modify_field_select, fields);
+	IN(modify_cq, cq_context.cq_max_count, max_count);
+	IN(modify_cq, cq_context.cq_period, period);
+	return drv_run();
+}
+
+TEST(moderated_completion_queues)
+{
+	const uint8_t *cqc = IFC_ADDR(query_cq_out, drv.out, cq_context);
+	uint32_t uar, cq;
+
+	drv_start();
+	uar = drv_uar(0);
+	cq = drv_cq(uar, drv_eq(uar, 0));
+	CHECK_EQ(drv_moderate(cq, 3, 8, 100), CMD_BAD_PARAM);
+	drv.hca->faults.moderation = true;
+	CHECK_EQ(drv_moderate(cq, 0, 8, 100), CMD_BAD_PARAM);
+	CHECK_EQ(drv_moderate(cq, 7, 8, 100), CMD_BAD_PARAM);
+	CHECK_EQ(drv_moderate(cq + 1, 3, 8, 100), CMD_BAD_RES);
+	CHECK_EQ(drv_moderate(cq, 3, 8, 100), CMD_OK);
+	CHECK_EQ(drv_moderate(cq, 2, 9, 50), CMD_OK);
+	drv_begin(query_cq, QUERY_CQ);
+	IN(query_cq, cqn, cq);
+	CHECK_EQ(drv_run(), CMD_OK);
+	CHECK_EQ(IFC_GET(cqc, cqc, cq_max_count), 9);
+	CHECK_EQ(IFC_GET(cqc, cqc, cq_period), 100);
 	drv_stop();
 }
 

@@ -127,6 +127,50 @@ TEST(solicited_only)
 	fixture_free();
 }
 
+/* Three at a time, or those that have come when the first is so old. */
+TEST(moderated_events)
+{
+	open_cq();
+	cq_moderate(&cq->cq, 3, 100);
+	fixture_arm(cq, 0, false);
+	CHECK(post(0, false));
+	CHECK(post(1, false));
+	CHECK_EQ(events(), 0);
+	CHECK(post(2, false));
+	CHECK_EQ(events(), 1);
+	while (fixture_poll(cq))
+		;
+
+	fixture_arm(cq, 1, false);
+	CHECK(post(3, false));
+	loop_clock_advance(fix.loop, 99000);
+	CHECK(loop_turn(fix.loop, 0) >= 0);
+	CHECK_EQ(events(), 1);
+	loop_clock_advance(fix.loop, 1000);
+	CHECK(loop_turn(fix.loop, 0) >= 0);
+	CHECK_EQ(events(), 2);
+
+	/* What is there before the arm is waited for, too; and no longer when there is no moderation any more. */
+	CHECK(post(4, false));
+	fixture_arm(cq, 2, false);
+	CHECK_EQ(events(), 2);
+	cq_moderate(&cq->cq, 0, 0);
+	CHECK_EQ(events(), 3);
+	while (fixture_poll(cq))
+		;
+
+	/* By count alone. */
+	cq_moderate(&cq->cq, 2, 0);
+	fixture_arm(cq, 3, false);
+	CHECK(post(5, false));
+	loop_clock_advance(fix.loop, 1000000000);
+	CHECK(loop_turn(fix.loop, 0) >= 0);
+	CHECK_EQ(events(), 3);
+	CHECK(post(6, false));
+	CHECK_EQ(events(), 4);
+	fixture_free();
+}
+
 TEST(doorbells_of_others)
 {
 	struct hca *hca;

@@ -348,10 +348,12 @@ TEST(faults_are_set_shown_and_cleared)
 	CHECK_EQ(hcas[0].faults.command[1].count, 1);
 	ANSWERS("fault odp off --function 0", "ok\n");
 	CHECK(hcas[0].faults.no_odp && !hcas[1].faults.no_odp);
+	ANSWERS("fault moderation on --function 0", "ok\n");
+	CHECK(hcas[0].faults.moderation && !hcas[1].faults.moderation);
 	ANSWERS("fault show --function 0",
-		"ok\ntable faults\nfunction:d\tlink:s\tfatal:d\todp:s\tdrop:d\tdrop_permille:d\t"
+		"ok\ntable faults\nfunction:d\tlink:s\tfatal:d\todp:s\tmoderation:s\tdrop:d\tdrop_permille:d\t"
 		"delay_us:d\tfail_commands:s\n"
-		"0\tdown\t1\toff\t0\t100\t250\tCREATE_QP:0xf*3,?:0x1*1\n");
+		"0\tdown\t1\toff\ton\t0\t100\t250\tCREATE_QP:0xf*3,?:0x1*1\n");
 	ANSWERS("fault fail-command CREATE_QP --count 0 --function 0", "ok\n");
 	CHECK_EQ(hcas[0].faults.command[0].opcode, 0);
 	ANSWERS("fault fail-command 0x400 --count 9 --function 0", "ok\n"); /* where it was */
@@ -363,7 +365,7 @@ TEST(faults_are_set_shown_and_cleared)
 	CHECK_EQ(hcas[0].faults.delay_ns + hcas[0].faults.drop_permille + hcas[1].faults.drop_next +
 			 hcas[0].faults.command[1].opcode,
 		 0);
-	CHECK(!hcas[0].faults.no_odp);
+	CHECK(!hcas[0].faults.no_odp && !hcas[0].faults.moderation);
 
 	REFUSES("fault drop");
 	REFUSES("fault drop many");
@@ -374,6 +376,7 @@ TEST(faults_are_set_shown_and_cleared)
 	REFUSES("fault fatal");
 	REFUSES("fault odp");
 	REFUSES("fault odp maybe");
+	REFUSES("fault moderation");
 	REFUSES("fault fail-command BREW_COFFEE");
 	REFUSES("fault fail-command 0");
 	REFUSES("fault fail-command 0x10000");

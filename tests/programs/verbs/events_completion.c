@@ -309,6 +309,82 @@ static void destroyed_with_event(const void *arg)
 	vp_both_free(&bell);
 }
 
+static void moderate(struct vp_cq *cq, uint16_t count, uint16_t period_us)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = period_us },
+	};
+
+	errno = ibv_modify_cq(cq->cq, &attr);
+	require(!errno, "moderate a CQ: %u completions, %u us", count, period_us);
+}
+
+static void receive(struct vp_cq *cq, int count)
+{
+	while (count-- > 0)
+		vp_expect(cq, 1, IBV_WC_SUCCESS, "a receive");
+}
+
+/* An event waits for more completions, or for some time. */
+static void moderated(const void *arg)
+{
+	struct ibv_device_attr_ex device;
+	struct vp_both bell;
+	struct vp_end *b = &bell.pair.b;
+
+	(void)arg;
+	bell_make(&bell);
+	require(!ibv_query_device_ex(b->dev->ctx, NULL, &device), "query the device");
+	if (!device.cq_mod_caps.max_cq_count)
+		skip("the device does not moderate CQs");
+
+	moderate(&b->rcq, 3, 0);
+	arm(&b->rcq, 0);
+	send_one(&bell, 0);
+	send_one(&bell, 0);
+	expect_no_event(b, "two messages of three");
+	send_one(&bell, 0);
+	expect_event(b, &b->rcq, "the third one");
+	receive(&b->rcq, 3);
+
+	moderate(&b->rcq, device.cq_mod_caps.max_cq_count, device.cq_mod_caps.max_cq_period);
+	arm(&b->rcq, 0);
+	send_one(&bell, 0);
+	expect_event(b, &b->rcq, "one message, and its time");
+	receive(&b->rcq, 1);
+
+	moderate(&b->rcq, 0, 0);
+	arm(&b->rcq, 0);
+	send_one(&bell, 0);
+	expect_event(b, &b->rcq, "moderated no more");
+	receive(&b->rcq, 1);
+	vp_both_free(&bell);
+}
+
+/* A period that is longer than the device says, or moderation if it has none. */
+static void moderated_too_much(const void *arg)
+{
+	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE };
+	struct ibv_device_attr_ex device;
+	struct vp_both bell;
+	struct vp_end *b = &bell.pair.b;
+
+	(void)arg;
+	bell_make(&bell);
+	require(!ibv_query_device_ex(b->dev->ctx, NULL, &device), "query the device");
+	require(device.cq_mod_caps.max_cq_period < UINT16_MAX, "periods have a limit");
+	attr.moderate.cq_count = 1;
+	attr.moderate.cq_period = device.cq_mod_caps.max_cq_period + 1;
+	check(ibv_modify_cq(b->rcq.cq, &attr), "longer than %u us is refused",
+	      device.cq_mod_caps.max_cq_period);
+	arm(&b->rcq, 0);
+	send_one(&bell, 0);
+	expect_event(b, &b->rcq, "as before");
+	receive(&b->rcq, 1);
+	vp_both_free(&bell);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("cq-arm-then-arrive", arm_then_arrive,
 		   "an armed CQ rings for the next completion"),
@@ -325,6 +401,9 @@ static const struct check_case cases[] = {
 	CHECK_CASE("cq-every-vector", every_vector, "each completion vector delivers"),
 	CHECK_CASE("cq-destroyed-with-event", destroyed_with_event,
 		   "a CQ takes its unread events with it"),
+	CHECK_CASE("cq-moderated", moderated, "an event waits for more completions, or its time"),
+	CHECK_CASE("cq-moderated-too-much", moderated_too_much,
+		   "what the device does not moderate"),
 };
 
 const struct check_table events_completion = { .cases = cases, .count = ARRAY_SIZE(cases) };

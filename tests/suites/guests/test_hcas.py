@@ -321,3 +321,17 @@ def test_without_odp():
             pairs.run("guest2")
             daemon.until_counted("guest1", "dma-bufs")
     pairs.run("guest2")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("personality, device", [("xenib", "xenib1"), ("mlx5", guest.MLX5)])
+def test_moderation(personality, device):
+    """Of completion events, by an HCA that has it; the guest is told what it may ask for."""
+    with hca.moderating():
+        try:
+            lab.call("dom0", f"xen-ib attach guest1 hca=mlx5_1,devid=1,personality={personality}")
+            wait.until("guest1 has its second device", lambda: rdma.active("guest1", device))
+            said = lab.run("guest1", f"{lab.THERE}/events", "-d", device, "-D", device, "cq-*", merge=True)
+            assert " 0 skipped" in said, said
+        finally:
+            lab.lab("detach", "guest1", "--dev", 1)

@@ -63,6 +63,14 @@ def test_without_odp():
 
 
 @pytest.mark.long
+def test_moderation():
+    """An HCA that moderates completion events."""
+    with hca.moderating():
+        said = lab.run("dom0", f"{lab.THERE}/events", "-d", HCAS[1], "-D", HCAS[1], "cq-*", merge=True)
+        assert " 0 skipped" in said, said
+
+
+@pytest.mark.long
 def test_in_use():
     """The driver goes while a program holds its objects: the program is told, and nothing hangs."""
     with loaded_again(), lab.running("dom0", "stdbuf", "-oL", "ibv_asyncwatch", "-d", HCAS[0]) as watch:
