@@ -189,9 +189,10 @@ def again_and_again(where, command):
 
 
 def test_detached_meanwhile():
-    """A vHCA goes, and comes back, while connections are made to it, by the hundred. The module stays as long as anybody uses it."""
+    """A vHCA goes, and comes back, while connections are made to it, by the hundred. The module stays as long as anybody uses it. Of a
+    connection that one end has lost without a word the other hears nothing, and rping waits for its message for ever."""
     port = next(cm.PORTS)
-    command = f"rping %s -a {ipoib.ADDRESS['guest2']} -p {port} -C 2"
+    command = f"timeout -s KILL 20 rping %s -a {ipoib.ADDRESS['guest2']} -p {port} -C 2"
     with again_and_again("guest2", command % "-s"), again_and_again("guest1", command % "-c"):
         for _ in range(3):
             before = daemon.counted("guest2", "mads-received")
