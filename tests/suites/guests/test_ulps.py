@@ -120,9 +120,9 @@ class Disk:
 
 
 class Messages:
-    """What RDS has taken it sends until it has come."""
+    """Linux's RDS connects again, and goes on; but a message that was under way, or its answer, may not come. Who waits for it asks again."""
 
-    PIECE = f"{lab.THERE}/rds-echo {ipoib.ADDRESS[USER]} 4001 {ipoib.ADDRESS[SERVER]} 4000 >/dev/null"
+    PIECE = f"timeout 20 {lab.THERE}/rds-echo {ipoib.ADDRESS[USER]} 4001 {ipoib.ADDRESS[SERVER]} 4000 >/dev/null"
 
     @contextlib.contextmanager
     def used(self):
