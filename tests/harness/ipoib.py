@@ -31,13 +31,23 @@ def interface(where):
     return lab.run(where, f"ls {interfaces(where)} | head -n 1")
 
 
-def up(where):
-    """It has an interface with its address, which has joined the broadcast group."""
+def load(where):
+    """It has an interface. Returns its name."""
     lab.run(where, "modprobe ib_ipoib")
     wait.until(f"{where} has an IPoIB interface", lambda: lab.ok(where, f"ls {interfaces(where)}/*"))
-    name = interface(where)
+    return interface(where)
+
+
+def joined(where, name):
+    """Has an interface joined its broadcast group?"""
+    return lab.ok(where, f"ip -o link show {name} | grep -q LOWER_UP")
+
+
+def up(where):
+    """It has an interface with its address, which has joined the broadcast group."""
+    name = load(where)
     lab.run(where, f"ip address replace {ADDRESS[where]}/24 dev {name} && ip address replace {ADDRESS_6[where]}/64 dev {name} && ip link set {name} up")
-    wait.until(f"{where} has joined", lambda: lab.ok(where, f"ip -o link show {name} | grep -q LOWER_UP"))
+    wait.until(f"{where} has joined", lambda: joined(where, name))
 
 
 def set_mode(where, mode):

@@ -169,7 +169,7 @@ def partition(interfaces):
     try:
         lab.lab("detach", CLIENT)
         lab.lab("attach", CLIENT, f"pkeys={INDEX}")
-        lab.run(CLIENT, f"modprobe ib_ipoib; until ls {ipoib.interfaces(CLIENT)}/*; do sleep 0.1; done")
+        ipoib.load(CLIENT)
         for where in ("dom0", CLIENT, SERVER):
             key = f"{ipoib.device(where)}/ports/1/pkeys/{INDEX}"
             wait.until(f"{where} has the key", lambda: lab.run(where, f"cat {key}") == KEY)
@@ -191,7 +191,7 @@ def interface_in_partition(where):
     name = f"{parent}.{KEY[2:]}"
     lab.run(where, f"ip link set {parent} up; echo {KEY} >/sys/class/net/{parent}/create_child")
     lab.run(where, f"ip address add {IN_PARTITION[where]}/24 dev {name} && ip link set {name} up")
-    wait.until(f"{where} has joined", lambda: lab.ok(where, f"ip -o link show {name} | grep -q LOWER_UP"))
+    wait.until(f"{where} has joined", lambda: ipoib.joined(where, name))
 
 
 @pytest.mark.parametrize("where, other", [("dom0", CLIENT), (SERVER, CLIENT), (CLIENT, SERVER)])
@@ -202,4 +202,4 @@ def test_partition(partition, where, other):
     with cm.server("rping", other, port, IN_PARTITION[other]) as server:
         assert cm.client("rping", where, IN_PARTITION[other], port).count("ping data") == 10
         server.finish()
-    assert not lab.ok(CLIENT, f"ip -o link show {ipoib.interface(CLIENT)} | grep -q LOWER_UP")
+    assert not ipoib.joined(CLIENT, ipoib.interface(CLIENT))
