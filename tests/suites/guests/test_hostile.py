@@ -16,9 +16,12 @@ IMPOSED = "sl=3,min-timeout=18,min-rnr-timer=20,max-rd-atomic=2,max-qp-wr=256,ud
 
 @pytest.fixture(scope="module")
 def neighbour(machine, guests):
-    """guest2 has no frontend of its own, and a second vHCA, with a small quota, whose QPs have limits; in guest1 an honest program works."""
+    """guest2 has no frontend of its own, one P_Key, and a second vHCA, with a small quota, whose QPs have limits; in guest1 an honest program
+    works."""
 
     def take_frontend():
+        lab.lab("detach", "guest2")
+        lab.lab("attach", "guest2", "pkeys=0")
         lab.lab("attach", "guest2", "--dev", 1, "max-mem-bytes=64M", IMPOSED)
         ipoib.load_gsi()
         lab.run("guest2", "rmmod xen-ibfront")
@@ -29,6 +32,9 @@ def neighbour(machine, guests):
             yield neighbour
         guest.restore_device("guest2")
         lab.lab("detach", "guest2", "--dev", 1)
+        lab.lab("detach", "guest2")
+        lab.lab("attach", "guest2")
+        guest.until_active("guest2")
         ipoib.unload_gsi("guest2")
 
 
@@ -42,7 +48,7 @@ def hostile(neighbour, request):
         yield batch
 
 
-LONG = ["limits-create", "event-connect", "connect-nothing", "connect-number", "mad-sm", "mad-perf", "mad-ping"]
+LONG = ["cm-many", "limits-create", "event-connect", "connect-nothing", "connect-number", "mad-sm", "mad-perf", "mad-ping"]
 
 
 # The flood is for test_cm.py.

@@ -14,7 +14,9 @@
 
 #define WORDS (XEN_VHCA_MAD_SIZE / 4)
 #define LID_UNICAST_END 0xc000
-#define ADDRESSES 64 /* that a guest may have */
+#define ADDRESSES 64     /* that a guest may have */
+#define CONNECTIONS 4096 /* that it may have at a time */
+#define NOBODYS_LID 0xbfff
 
 /* How many messages it may send at once, and a second; and how many it tries. */
 #define SEND_BURST 2000
@@ -156,9 +158,22 @@ static void claim(struct caller *c, unsigned int at, const char *what)
 	refused(c, c->lid, mad, XEN_VHCA_E_ARG, what);
 }
 
+/* The vHCA may use the first entry of the port's table alone. */
+static void refused_by_key(struct caller *c, uint16_t index, const uint8_t *mad)
+{
+	struct xen_vhca_req req = to(c, c->lid);
+	uint32_t words[WORDS];
+
+	req.u.mad_send.pkey_index = index;
+	memcpy(words, mad, sizeof(words));
+	hostile_refused_at(__FILE__, __LINE__, &c->h.v, &req, words, WORDS, XEN_VHCA_E_ARG,
+			   "by another's P_Key");
+}
+
 static void run_claims(const void *arg)
 {
 	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	unsigned int i;
 	struct caller c;
 
 	(void)arg;
@@ -177,6 +192,8 @@ static void run_claims(const void *arg)
 	refused(&c, 0, mad, XEN_VHCA_E_ARG, "to nowhere");
 	refused(&c, LID_UNICAST_END, mad, XEN_VHCA_E_ARG, "to a group");
 	refused(&c, 0xffff, mad, XEN_VHCA_E_ARG, "to whoever hears it");
+	for (i = 1; i < 1 << 16; i = i * 2 + 1)
+		refused_by_key(&c, i, mad);
 	end(&c);
 }
 
@@ -350,6 +367,43 @@ static void run_flood(const void *arg)
 	end(&c);
 }
 
+/* Does it ask until it is refused something else than to ask so often? */
+static bool asks(struct caller *c, uint32_t id, uint64_t limits)
+{
+	uint64_t until = now_ms() + opt.deadline_ms;
+	uint8_t mad[XEN_VHCA_MAD_SIZE];
+	enum xen_vhca_status status;
+
+	fill(c, mad, REQ, id, 0);
+	do {
+		status = send(c, NOBODYS_LID, mad);
+		if (status != XEN_VHCA_E_LIMIT)
+			return check(status == XEN_VHCA_OK, "what it may ask");
+	} while (hostile_number(&c->h.v, "mads-refused-limit") == limits && now_ms() < until);
+	return false;
+}
+
+/* More at a time than it may, of somebody who never answers; afterwards others find it well, and it may ask again. */
+static void run_many(const void *arg)
+{
+	uint64_t limits;
+	struct caller c;
+	uint32_t id;
+
+	(void)arg;
+	begin(&c);
+	limits = hostile_number(&c.h.v, "mads-refused-limit");
+	for (id = 1; id <= CONNECTIONS && asks(&c, id, limits); id++)
+		;
+	check(id == CONNECTIONS + 1, "%u connections", id - 1);
+	check(!asks(&c, id, limits), "one more");
+	check(hostile_number(&c.h.v, "mads-refused-limit") > limits, "that are too many");
+	end(&c);
+	begin(&c);
+	call(&c, REQ, 1);
+	end(&c);
+}
+
 static struct xen_vhca_req address(const struct caller *c, unsigned int op, uint32_t value)
 {
 	struct xen_vhca_req req = { .op = op, .u.addr = { .ctx = c->ctx, .family = 4 } };
@@ -397,6 +451,8 @@ static const struct check_case cases[] = {
 		   .together = true),
 	CHECK_CASE("cm-ipoib", run_ipoib, "connected mode in the name of another's QP",
 		   .together = true),
+	CHECK_CASE("cm-many", run_many, "more connections at a time than it may have",
+		   .seconds = 120, .together = true),
 	CHECK_CASE("cm-flood", run_flood, "more requests for connections than it may send",
 		   .seconds = 600, .on_demand = true),
 	CHECK_CASE("cm-addresses", run_addresses, "IP addresses that a guest cannot have",
