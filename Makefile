@@ -8,7 +8,7 @@ PYTEST ?= $(firstword $(shell command -v pytest-3 pytest) pytest-3)
 IN_ROOT := $(LAB) root tools --
 
 # Folders with a Makefile of their own.
-ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/programs/verbs tests/programs/isolation tests/programs/hardware tests/programs/ktest tests/programs/mpi benchmarks/programs benchmarks/counter
+ROOMS := shared-ring frontend provider backend tools tests/hca tests/lab/qemu tests/programs/verbs tests/programs/isolation tests/programs/hardware tests/programs/ktest tests/programs/mpi tests/programs/ulps benchmarks/programs benchmarks/counter
 # Those of which something is installed.
 SHIPPED := backend tools frontend provider
 PREFIX ?= /usr/local

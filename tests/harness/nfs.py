@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""NFS 4.2 over RDMA: the kernel of one machine serves a folder of its memory, which another one mounts."""
+"""NFS 4.2 over RDMA: the kernel of one machine serves a folder of its memory (shares.py)."""
 
 import contextlib
 
@@ -7,7 +7,9 @@ from harness import ipoib, lab
 
 SERVED, MOUNTED = "/srv/nfs", "/mnt/nfs"
 PORT = 20049
+MODULES = "nfsv4 rpcrdma"
 LARGEST = 1 << 20  # that one request reads or writes: also of machines with little memory, for which the server would choose less
+SEEN = ["proto=rdma", f"rsize={LARGEST},wsize={LARGEST}"]  # of a mount
 
 # Nobody has had files open, so nobody need wait until he has said so.
 SERVE = f"""set -e
@@ -39,27 +41,6 @@ def served(where):
         lab.call(where, END)
 
 
-@contextlib.contextmanager
-def mounted(where, other):
-    lab.run(where, "modprobe -a nfsv4 rpcrdma")
-    try:
-        mount(where, other)
-        yield
-    finally:
-        lab.call(where, f"umount {MOUNTED}; modprobe -r nfsv4 rpcrdma")
-
-
-def mount(where, other):
-    """It has nothing of the files in its memory."""
-    lab.run(
-        where,
-        f"mkdir -p {MOUNTED} && {{ ! mountpoint -q {MOUNTED} || umount {MOUNTED}; }} &&"
-        f" mount -t nfs4 -o proto=rdma,port={PORT},sec=sys,rsize={LARGEST},wsize={LARGEST} {ipoib.ADDRESS[other]}:/ {MOUNTED}",
-    )
-    options = lab.run(where, f"grep ' {MOUNTED} ' /proc/mounts")
-    assert "proto=rdma" in options and f"rsize={LARGEST},wsize={LARGEST}" in options, options
-
-
-def hashes(where, folder):
-    """Of each file."""
-    return lab.run(where, f"cd {folder} && find . -type f | sort | xargs sha256sum")
+def mount_words(address):
+    """Of mount: all but where to."""
+    return f"-t nfs4 -o proto=rdma,port={PORT},sec=sys,rsize={LARGEST},wsize={LARGEST} {address}:/"

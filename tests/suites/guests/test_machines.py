@@ -4,7 +4,7 @@ administration. It is in the first machine's dom0."""
 
 import pytest
 
-from harness import cm, ipoib, ktest, lab, leftovers, nvme, scsi, ulps, wait
+from harness import cm, ipoib, ktest, lab, leftovers, nvme, scsi, shares, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(300)]
 
@@ -90,8 +90,9 @@ def test_nvme():
         nvme.compare(*GUESTS)
 
 
-def test_nfs():
-    ulps.files(*GUESTS)
+@pytest.mark.parametrize("protocol", shares.SHARES)
+def test_files(protocol):
+    ulps.files(protocol, *GUESTS)
 
 
 @pytest.mark.parametrize("protocol", scsi.PROTOCOLS)

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, nvme, pairs, process, save, scsi, ulps, wait
+from harness import cm, daemon, guest, hca, ipoib, ktest, lab, leftovers, liar, nvme, pairs, process, save, scsi, shares, ulps, wait
 from harness.pvh import GUEST, stop, with_guest
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(480)]
@@ -133,12 +133,13 @@ def test_connections():
 @pytest.mark.long
 @with_guest
 def test_network():
-    """Over IPoIB, files by NFS, and RDS."""
+    """Over IPoIB, files by NFS and 9P, and RDS."""
     with ipoib.reaching([BOTH_WAYS[0]], "guest1", GUEST), ulps.rds("guest1", GUEST):
         for where, other in BOTH_WAYS:
             ulps.iperf3(where, other)
             ulps.netperf(where, other)
-            ulps.files(where, other)
+            for protocol in shares.SHARES:
+                ulps.files(protocol, where, other)
             ulps.rds_echo(where, other)
 
 

@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, scsi, ulps, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, ninep, scsi, shares, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -31,12 +31,13 @@ def test_netperf(where, other):
 
 
 @pytest.mark.parametrize("where, other", PAIRS)
-def test_nfs(where, other):
-    ulps.files(where, other)
+@pytest.mark.parametrize("protocol", shares.SHARES)
+def test_files(protocol, where, other):
+    ulps.files(protocol, where, other)
 
 
 @pytest.mark.parametrize("where, other", PAIRS)
-@pytest.mark.parametrize("protocol", [pytest.param(name, marks=ulps.NOT_ON_DEBUG if name in ulps.REPORTED else []) for name in scsi.PROTOCOLS])
+@pytest.mark.parametrize("protocol", ulps.on_debug(scsi.PROTOCOLS, ulps.REPORTED))
 def test_disk(protocol, where, other):
     ulps.scsi_disk(protocol, where, other)
 
@@ -71,6 +72,14 @@ def test_mpi(interfaces, machine):
     assert "all-to-all: passed" in said, said
 
 
+def test_mpich(interfaces, machine):
+    """By UCX's TCP over IPoIB: as MPICH uses UCX, that connects by rdma_cm in none of its transports."""
+    ucx = f"UCX_TLS=tcp,self UCX_NET_DEVICES={ipoib.interface('guest1')}"
+    with machine.prepared(mpi.make_hosts), ulps.sending(2 * 65536):
+        said = lab.run("guest1", f"{ucx} {mpi.RUN_MPICH} {mpi.MPICH}/all-to-all --most 65536", merge=True)
+    assert "all-to-all: passed" in said, said
+
+
 # ---- a vHCA is reset, as a card, while one of these is used ----
 
 # Linux's targets of disks do not listen again by themselves, so those who serve disks keep their vHCA here.
@@ -84,15 +93,15 @@ class Files:
 
     @contextlib.contextmanager
     def used(self):
-        with nfs.served(SERVER), nfs.mounted(USER, SERVER):
+        with nfs.served(SERVER), shares.mounted(nfs, USER, SERVER):
             yield
 
     def again(self):
         """Nothing to do."""
 
     def compare(self):
-        nfs.mount(USER, SERVER)
-        assert nfs.hashes(USER, nfs.MOUNTED) == nfs.hashes(SERVER, nfs.SERVED)
+        shares.mount(nfs, USER, SERVER)
+        assert shares.hashes(USER, nfs.MOUNTED) == shares.hashes(SERVER, nfs.SERVED)
 
 
 class Disk:
@@ -141,7 +150,7 @@ ULPS = {"nfs": Files(), "iser": Disk("iser"), "srp": Disk("srp"), "rds": Message
 ENDS = {"nfs": [USER, SERVER], "iser": [USER], "srp": [USER], "rds": [USER, SERVER]}  # who loses its vHCA
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=ulps.NOT_ON_DEBUG if name in ulps.REPORTED else []) for name in ULPS])
+@pytest.fixture(scope="module", params=ulps.on_debug(ULPS, ulps.REPORTED_AT_RESET))
 def used(request, interfaces):
     with ULPS[request.param].used():
         yield request.param
@@ -190,3 +199,17 @@ def test_reset(used, goes):
             ipoib.up(where)
             ulp.again()
         ulp.compare()
+
+
+def test_mounted_9p():
+    """A mount by 9P is over when the device goes, and holds it until it is given up."""
+    with ninep.served(SERVER), shares.mounted(ninep, USER, SERVER):
+        lab.run(USER, f"echo before >{ninep.MOUNTED}/file")
+        worker = daemon.status(USER, "pid")
+        lab.run("dom0", f"kill -9 {worker}")
+        wait.until("the device waits for those who use it", lambda: lab.ok(USER, "cat /proc/[0-9]*/stack 2>/dev/null | grep -q cma_remove_one"))
+        lab.run(USER, f"umount {ninep.MOUNTED}")
+        guest.until_new_worker(USER, worker)
+        ipoib.up(USER)
+        shares.mount(ninep, USER, SERVER)
+        assert lab.run(USER, f"cat {ninep.MOUNTED}/file") == "before"
