@@ -10,9 +10,9 @@ from harness import KERNEL, TESTS, hca, ipoib, lab, nvme, scsi, shares, tcp
 
 MIB = 1 << 20
 
-# Of these the kernel's checkers report what Linux does itself, in dom0 with mlx5 alone, too: the iSER target lets the CPU have what it has
-# not mapped yet, RDS unmaps by another direction than it has mapped by, and takes two of its locks in two orders.
-REPORTED = ("iser", "rds")
+# Of these the kernel's checkers report what Linux does itself, in dom0 with mlx5 alone, too: RDS unmaps by another direction than it has mapped
+# by, and takes two of its locks in two orders.
+REPORTED = ("rds",)
 NOT_ON_DEBUG = pytest.mark.skipif(KERNEL == "debug", reason="Linux's own part is reported")
 # When the device goes, SRP frees its commands (scsi_remove_host() in srp_remove_target()) before it looks at their completions.
 REPORTED_AT_RESET = (*REPORTED, "srp")
