@@ -383,7 +383,7 @@ static bool asks(struct caller *c, uint32_t id, uint64_t limits)
 	return false;
 }
 
-/* More at a time than it may, of somebody who never answers; afterwards others find it well, and it may ask again. */
+/* More at a time than it may, of a LID that nobody has. They end with the GSI, and it may ask again. */
 static void run_many(const void *arg)
 {
 	uint64_t limits;
