@@ -67,6 +67,14 @@ def worker(guest):
     return counted(guest, "pid")
 
 
+def kill_worker(guest):
+    """Returns which it was, for guest.until_new_worker()."""
+    __tracebackhide__ = True
+    pid = worker(guest)
+    lab.run("dom0", "kill", "-9", pid)
+    return pid
+
+
 def supervisor():
     return int(lab.run("dom0", "cat /run/xen-ibback.pid"))
 

@@ -9,9 +9,7 @@ RUN = (
     " --prtemca plm_ssh_agent 'dbclient -y -y'"
 )
 
-# The same of MPICH, which takes the environment to the other hosts
-RUN_MPICH = "HYDRA_LAUNCHER_EXTRA_ARGS='-y -y' mpirun.mpich -launcher ssh -launcher-exec dbclient -hosts guest1,guest2 -n 2 -bind-to none"
-MPICH = f"{lab.THERE}/mpich"  # its programs
+MPICH = f"{lab.THERE}/mpich"  # the programs for it
 
 
 def make_hosts():

@@ -41,9 +41,7 @@ def kill_program(mover):
 
 
 def kill_worker(mover):
-    worker = daemon.worker("guest2")
-    lab.run("dom0", "kill", "-9", worker)
-    guest.until_new_worker("guest2", worker)
+    guest.until_new_worker("guest2", daemon.kill_worker("guest2"))
 
 
 def kill_guest(mover):

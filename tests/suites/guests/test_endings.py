@@ -57,9 +57,7 @@ def test_kill_both(ledger):
 
 def test_kill_worker(ledger):
     with big_traffic(ledger) as traffic:
-        worker = daemon.worker("guest2")
-        lab.run("dom0", "kill", "-9", worker)
-        guest.until_new_worker("guest2", worker)
+        guest.until_new_worker("guest2", daemon.kill_worker("guest2"))
         traffic.kill()
         nothing_left(ledger)
 

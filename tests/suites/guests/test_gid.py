@@ -115,9 +115,7 @@ def test_manager_starts_again():
 def test_worker_is_killed():
     """The next one has the same GID."""
     before = ipoib.gid(GUEST)
-    worker = daemon.status(GUEST, "pid")
-    lab.run("dom0", f"kill -9 {worker}")
-    guest.until_new_worker(GUEST, worker)
+    guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
     assert ipoib.gid(GUEST) == before
     ipoib.up(GUEST)
     ipoib.ping(OTHER, GUEST)

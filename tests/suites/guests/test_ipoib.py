@@ -239,9 +239,7 @@ def test_nothing_left():
 @pytest.mark.long
 def test_kill_worker():
     """The interface goes with the device and comes back with it; the other guest's is not touched."""
-    worker = daemon.worker("guest2")
-    lab.run("dom0", "kill", "-9", worker)
-    guest.until_new_worker("guest2", worker)
+    guest.until_new_worker("guest2", daemon.kill_worker("guest2"))
     ipoib.up("guest2")
     ipoib.ping("guest2", "guest1")
     ipoib.ping("guest1", "dom0")

@@ -113,9 +113,7 @@ def kill_worker(look=lambda: None):
     ktest.run(GUEST, "death")
     hca.until_messages(100)
     look()
-    worker = daemon.worker(GUEST)
-    lab.run("dom0", "kill", "-9", worker)
-    guest.until_new_worker(GUEST, worker)
+    guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
     said = ktest.log(GUEST)
     assert "nothing is left" in said and "not" not in said.replace("nothing", ""), said
 

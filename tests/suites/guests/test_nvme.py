@@ -40,12 +40,6 @@ def test_fio(target, size, mib):
 BUSY = f"while dd if=/dev/urandom of={nvme.DISK} bs=64k count=64 conv=nocreat,notrunc oflag=direct status=none && sync; do echo written; done; echo ended"
 
 
-def kill_worker(name=INITIATOR):
-    worker = daemon.worker(name)
-    lab.run("dom0", "kill", "-9", worker)
-    return worker
-
-
 def connect_again(target):
     """The disk goes with the device, and nobody waits for it for ever. Then it can be connected again, and is as it was."""
     wait.until("the disk is gone", lambda: not lab.ok(INITIATOR, f"test -b {nvme.DISK}"))
@@ -56,7 +50,7 @@ def connect_again(target):
 
 
 def test_kill_worker(target):
-    guest.until_new_worker(INITIATOR, kill_worker())
+    guest.until_new_worker(INITIATOR, daemon.kill_worker(INITIATOR))
     connect_again(target)
 
 
@@ -64,7 +58,7 @@ def test_kill_worker_busy(target):
     """While the disk is written."""
     with lab.running(INITIATOR, BUSY) as program:
         program.until_says("written")
-        worker = kill_worker()
+        worker = daemon.kill_worker(INITIATOR)
         program.until_says("ended")
     guest.until_new_worker(INITIATOR, worker)
     connect_again(target)
@@ -85,7 +79,7 @@ def test_saved(target):
 @pytest.mark.parametrize("target", ["guest1"], indirect=True)
 def test_kill_worker_of_target(target):
     """Its connections end with its device. When it listens again, the initiator has found it by itself."""
-    guest.until_new_worker(target, kill_worker(target))
+    guest.until_new_worker(target, daemon.kill_worker(target))
     ipoib.up(target)
     ipoib.ping(INITIATOR, target)
     lab.run(target, f"{nvme.UNLISTEN}; {nvme.LISTEN}")

@@ -88,9 +88,7 @@ def test_kill_program():
 @with_guest
 def test_kill_worker():
     with program():
-        worker = daemon.worker(GUEST)
-        lab.run("dom0", "kill", "-9", worker)
-        guest.until_new_worker(GUEST, worker)
+        guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
     run_pairs("rc")
 
 
@@ -101,9 +99,7 @@ def test_kernel_verbs():
         for case in ktest.CASES:
             ktest.run(GUEST, case)
         ktest.run(GUEST, "death")
-        worker = daemon.worker(GUEST)
-        lab.run("dom0", "kill", "-9", worker)
-        guest.until_new_worker(GUEST, worker)
+        guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
         ktest.run(GUEST, "rc-event")
 
 

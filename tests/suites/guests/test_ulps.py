@@ -76,7 +76,8 @@ def test_mpich(interfaces, machine):
     """By UCX's TCP over IPoIB: as MPICH uses UCX, that connects by rdma_cm in none of its transports."""
     ucx = f"UCX_TLS=tcp,self UCX_NET_DEVICES={ipoib.interface('guest1')}"
     with machine.prepared(mpi.make_hosts), ulps.sending(2 * 65536):
-        said = lab.run("guest1", f"{ucx} {mpi.RUN_MPICH} {mpi.MPICH}/all-to-all --most 65536", merge=True)
+        words = f"{lab.THERE}/mpi-run --mpich xenib0 guest1,guest2 {mpi.MPICH}/all-to-all --most 65536"
+        said = lab.run("guest1", f"{ucx} {words}", merge=True)
     assert "all-to-all: passed" in said, said
 
 
@@ -157,9 +158,7 @@ def used(request, interfaces):
 
 
 def killed(where):
-    worker = daemon.status(where, "pid")
-    lab.run("dom0", f"kill -9 {worker}")
-    guest.until_new_worker(where, worker)
+    guest.until_new_worker(where, daemon.kill_worker(where))
 
 
 def detached(where):
@@ -205,8 +204,7 @@ def test_mounted_9p():
     """A mount by 9P is over when the device goes, and holds it until it is given up."""
     with ninep.served(SERVER), shares.mounted(ninep, USER, SERVER):
         lab.run(USER, f"echo before >{ninep.MOUNTED}/file")
-        worker = daemon.status(USER, "pid")
-        lab.run("dom0", f"kill -9 {worker}")
+        worker = daemon.kill_worker(USER)
         wait.until("the device waits for those who use it", lambda: lab.ok(USER, "cat /proc/[0-9]*/stack 2>/dev/null | grep -q cma_remove_one"))
         lab.run(USER, f"umount {ninep.MOUNTED}")
         guest.until_new_worker(USER, worker)

@@ -121,14 +121,21 @@ static struct xen_vhca_req to(const struct caller *c, uint16_t dlid)
 	};
 }
 
+static void refused_request(struct caller *c, const struct xen_vhca_req *req, const uint8_t *mad,
+			    enum xen_vhca_status status, const char *what)
+{
+	uint32_t words[WORDS];
+
+	memcpy(words, mad, sizeof(words));
+	hostile_refused_at(__FILE__, __LINE__, &c->h.v, req, words, WORDS, status, what);
+}
+
 static void refused(struct caller *c, uint16_t dlid, const uint8_t *mad,
 		    enum xen_vhca_status status, const char *what)
 {
 	struct xen_vhca_req req = to(c, dlid);
-	uint32_t words[WORDS];
 
-	memcpy(words, mad, sizeof(words));
-	hostile_refused_at(__FILE__, __LINE__, &c->h.v, &req, words, WORDS, status, what);
+	refused_request(c, &req, mad, status, what);
 }
 
 static enum xen_vhca_status send(struct caller *c, uint16_t dlid, const uint8_t *mad)
@@ -162,12 +169,9 @@ static void claim(struct caller *c, unsigned int at, const char *what)
 static void refused_by_key(struct caller *c, uint16_t index, const uint8_t *mad)
 {
 	struct xen_vhca_req req = to(c, c->lid);
-	uint32_t words[WORDS];
 
 	req.u.mad_send.pkey_index = index;
-	memcpy(words, mad, sizeof(words));
-	hostile_refused_at(__FILE__, __LINE__, &c->h.v, &req, words, WORDS, XEN_VHCA_E_ARG,
-			   "by another's P_Key");
+	refused_request(c, &req, mad, XEN_VHCA_E_ARG, "by another's P_Key");
 }
 
 static void run_claims(const void *arg)
