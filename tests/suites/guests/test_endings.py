@@ -68,6 +68,7 @@ def same_programs(traffic, workers):
     assert traffic.alive("guest1") and traffic.alive("guest2"), "the programs have ended"
 
 
+@pytest.mark.long
 def test_kill_supervisor(ledger):
     """Guests notice nothing of it, neither in their traffic nor in their commands, with no supervisor and with the next one; which
     can take away what it has not given."""
@@ -109,6 +110,7 @@ def test_rmmod(ledger):
         nothing_left(ledger)
 
 
+@pytest.mark.long
 def test_left_connected(ledger):
     """A frontend that ends without a word leaves a connection that the backend takes for alive: the next one ends that first."""
     ledger.open()

@@ -48,7 +48,10 @@ def hostile(neighbour, request):
         yield batch
 
 
-LONG = ["cm-many", "limits-create", "event-connect", "connect-nothing", "connect-number", "mad-sm", "mad-perf", "mad-ping"]
+LONG = [
+    *("cm-many", "limits-create", "event-connect", "life-reconnect", "mad-sm", "mad-perf", "mad-ping"),
+    *("connect-nothing", "connect-number", "connect-pages"),
+]
 
 
 # The flood is for test_cm.py.
@@ -66,7 +69,7 @@ def test_count(neighbour, count, cases):
 
 def test_neighbour(neighbour):
     """Of all that guest2 does meanwhile, and at least of this, it has noticed nothing."""
-    process.check(*command("hostile"), "handle-*", merge=True)
+    process.check(*command("hostile"), "handle-type", "handle-in-use", merge=True)
     neighbour.end_input()
     neighbour.finish()
     assert "@pass until-told" in neighbour.said()

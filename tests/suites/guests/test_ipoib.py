@@ -218,6 +218,7 @@ def test_sm_restart():
     ipoib.ping("guest2", "dom0")
 
 
+@pytest.mark.long
 def test_nothing_left():
     """IPoIB in guest2 comes and goes while dom0 and guest1 have theirs: the HCA has no object more afterwards."""
     ipoib.down("guest2")

@@ -123,6 +123,7 @@ def test_journal(two_served):
     assert "connected: mlx5_0" in said, said
 
 
+@pytest.mark.long
 def test_private():
     """A configuration in the home of a user who lets nobody in: the service is not the root that may read everything."""
     lab.run("dom0", "mkdir -p /home/somebody && chown 1000 /home/somebody && chmod 700 /home/somebody")
