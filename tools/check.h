@@ -49,5 +49,6 @@ void check_memory(struct host *host); /* check_memory.c: ballooning, grants, IOM
 void check_memory_of(struct host *host, unsigned int domid); /* grants, of this guest */
 void check_hcas(struct host *host);                          /* check_hca.c */
 void check_management(struct host *host); /* check_hca.c: xen-ibgsi, if it is wanted */
+void check_sa(const char *hca, int port); /* check_sa.c: asks the subnet's SA whether it is there */
 
 #endif

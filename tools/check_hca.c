@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ static const char *read_attribute(const char *hca, const char *name, char *line,
 	return line;
 }
 
-static void check_port(const char *hca, const char *port)
+static void check_port(const char *hca, const char *port, bool managed)
 {
 	char name[PATH_MAX], state[64], layer[64], lid[64];
 
@@ -46,6 +47,8 @@ static void check_port(const char *hca, const char *port)
 			     "port %s is %s", port, layer);
 	} else if (strstr(state, "ACTIVE")) {
 		check_report(CHECK_OK, hca, NULL, "port %s is %s, LID %s", port, state, lid);
+		if (managed)
+			check_sa(hca, atoi(port));
 	} else {
 		check_report(CHECK_WARNING, hca,
 			     strstr(state, "INIT") ?
@@ -55,7 +58,7 @@ static void check_port(const char *hca, const char *port)
 	}
 }
 
-static void check_ports(const char *hca)
+static void check_ports(const char *hca, bool managed)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -65,7 +68,7 @@ static void check_ports(const char *hca)
 	ports = opendir(path);
 	while (ports && (entry = readdir(ports)))
 		if (entry->d_name[0] != '.')
-			check_port(hca, entry->d_name);
+			check_port(hca, entry->d_name, managed);
 	if (ports)
 		closedir(ports);
 }
@@ -95,7 +98,7 @@ static void check_registration(const char *name)
 			     "is not loaded");
 }
 
-static bool check_hca(const char *hca)
+static bool check_hca(const char *hca, bool managed)
 {
 	char firmware[64], driver[64] = "", why[256];
 	struct utsname kernel;
@@ -109,7 +112,7 @@ static bool check_hca(const char *hca)
 	if (dma_check(hca, why, sizeof(why)))
 		check_report(CHECK_PROBLEM, hca, "modprobe xen-ibdma", "%s", why);
 	check_registration(hca);
-	check_ports(hca);
+	check_ports(hca, managed);
 	return true;
 }
 
@@ -135,7 +138,7 @@ void check_hcas(struct host *host)
 
 	while (class && (entry = readdir(class)))
 		if (entry->d_name[0] != '.')
-			n += check_hca(entry->d_name);
+			n += check_hca(entry->d_name, host->managed[0]);
 	if (class)
 		closedir(class);
 	if (!n && host->lends)

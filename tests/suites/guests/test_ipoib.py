@@ -212,8 +212,15 @@ def test_verbs_alone():
 
 @pytest.mark.long
 def test_sm_restart():
-    """The subnet manager forgets all groups; everybody joins again."""
-    lab.run("dom0", "/lab/subnet-manager stop && /lab/subnet-manager start")
+    """The subnet manager forgets all groups; everybody joins again. If a guest needs it, the administrator is told that it is gone."""
+    lab.lab("attach", "guest1", "--dev", "1", "kernel=on", "max-mem-bytes=64M")
+    try:
+        assert re.search("^ok +mlx5_0: port 1: the SA, at LID [0-9]+, answers$", daemon.xen_ib("check"), re.MULTILINE)
+        lab.run("dom0", "/lab/subnet-manager stop")
+        assert re.search("^warning +mlx5_0: port 1: the SA, .* does not answer", daemon.xen_ib("check"), re.MULTILINE)
+        lab.run("dom0", "/lab/subnet-manager start")
+    finally:
+        lab.lab("detach", "guest1", "--dev", "1")
     ipoib.ping("guest1", "guest2")
     ipoib.ping("guest2", "dom0")
 
