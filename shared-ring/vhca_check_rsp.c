@@ -185,7 +185,7 @@ int vhca_check_device_attr(const struct xen_vhca_device_attr *a)
 		return -EPROTO;
 	if (!a->max_ctx || !a->max_uar || !a->max_pd || !a->max_mr || !a->max_cq || !a->max_qp)
 		return -EPROTO;
-	if (!a->max_qp_wr || !a->max_sge || !a->max_cqe || !a->gids || !a->pkeys)
+	if (!a->max_qp_wr || !a->max_sge || !a->max_sge_rd || !a->max_cqe || !a->gids || !a->pkeys)
 		return -EPROTO;
 	/* What is computed from these must not overflow 32 bits. */
 	if (a->max_qp_wr > 1u << 24 || a->max_cqe > 1u << 24 || a->max_srq_wr > 1u << 24 ||

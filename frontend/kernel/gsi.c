@@ -528,6 +528,8 @@ void xenib_gsi_init(struct xenib_gsi *gsi, struct xenib_kcontext *kernel)
 	gsi->open = !open_gsi(gsi);
 	if (!gsi->open) {
 		xenib_events_set_cq(dev->events, gsi->bit, NULL);
+		/* The backend may have set the bit of what it then refused. */
+		cancel_work_sync(&gsi->receive);
 		xenib_events_give_bit(dev->events, gsi->bit);
 		return;
 	}

@@ -243,7 +243,10 @@ static bool sends_data(const struct ib_send_wr *wr)
 	       !(wr->send_flags & IB_SEND_INLINE);
 }
 
-/* Without a lock, as it takes its time. */
+/*
+ * Without a lock, as it takes its time. The addresses of a region's key are not the pool's, which
+ * got that data when the region's list was mapped.
+ */
 static void fetch_data(struct xenib_kcontext *kernel, const struct ib_send_wr *wr)
 {
 	int i;
@@ -251,9 +254,11 @@ static void fetch_data(struct xenib_kcontext *kernel, const struct ib_send_wr *w
 	for (; wr; wr = wr->next) {
 		if (!sends_data(wr))
 			continue;
-		for (i = 0; i < wr->num_sge; i++)
-			xenib_origin_fetch(&kernel->pool, wr->sg_list[i].addr,
-					   wr->sg_list[i].length);
+		for (i = 0; i < wr->num_sge; i++) {
+			if (wr->sg_list[i].lkey == XENIB_POOL_LKEY)
+				xenib_origin_fetch(&kernel->pool, wr->sg_list[i].addr,
+						   wr->sg_list[i].length);
+		}
 	}
 }
 

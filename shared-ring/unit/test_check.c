@@ -611,6 +611,9 @@ static void device(void)
 	attr.max_sge = 0xffffffff;
 	EXPECT("max_sge", vhca_check_device_attr(&attr), -EPROTO);
 	attr = example_limits();
+	attr.max_sge_rd = 0; /* Linux divides by it */
+	EXPECT("no max_sge_rd", vhca_check_device_attr(&attr), -EPROTO);
+	attr = example_limits();
 	attr.family = 0;
 	EXPECT("family", vhca_check_device_attr(&attr), -EPROTO);
 }
