@@ -27,9 +27,10 @@ u64 ibgrant_mapped(void)
 	return atomic64_read(&mapped);
 }
 
-static unsigned long host_addr(const struct ibgrant_buf *buf, u32 at)
+/* A domain whose memory Xen translates gives a physical address, where a PV domain's is virtual. */
+static u64 host_addr(const struct ibgrant_buf *buf, u32 at)
 {
-	return (unsigned long)pfn_to_kaddr(page_to_pfn(buf->host[at]));
+	return page_to_phys(buf->host[at]);
 }
 
 static void prepare(struct ibgrant_buf *buf, u32 at, u32 n, const u32 *refs,
@@ -76,8 +77,11 @@ int ibgrant_map(struct ibgrant_buf *buf, u32 at, u32 n, const u32 *refs,
 
 	if (buf->host) {
 		err = gnttab_alloc_pages(n, buf->host + at);
-		if (err)
+		if (err) {
+			/* It may have left some that it has freed. */
+			memset(buf->host + at, 0, n * sizeof(*buf->host));
 			return err;
+		}
 	}
 	prepare(buf, at, n, refs, op);
 	if (HYPERVISOR_grant_table_op(GNTTABOP_map_grant_ref, op, n))
