@@ -231,9 +231,9 @@ static void connects(void)
 	CHECK(fits(&state, CM_RTU, 5) && !fits(&state, CM_RTU, 6) && !fits(&state, CM_REP, 5));
 	CHECK(!fits(&state, CM_SIDR_REP, 5) && !fits(&state, CM_REJ, 6));
 	cm_state_say(&state, CM_RTU);
-	CHECK(!state.ended && fits(&state, CM_DREQ, 5) && !fits(&state, CM_DREQ, 6));
+	CHECK(state.stage == CM_OPEN && fits(&state, CM_DREQ, 5) && !fits(&state, CM_DREQ, 6));
 	cm_state_say(&state, CM_DREQ);
-	CHECK(state.ended);
+	CHECK(state.stage == CM_ENDED);
 }
 
 /* The guest uses its id again, at the same port: the peer has another one then. */
@@ -247,9 +247,9 @@ static void asks_after(bool guest_ends)
 		cm_state_say(&state, CM_REJ);
 	else
 		cm_state_hear(&state, CM_REJ, 5);
-	CHECK(state.ended && state.peer == 5);
+	CHECK(state.stage == CM_ENDED && state.peer == 5);
 	cm_state_ask(&state, CM_REQ, LID);
-	CHECK(!state.ended && !fits(&state, CM_RTU, 5));
+	CHECK(state.stage == CM_BEGUN && !fits(&state, CM_RTU, 5));
 	cm_state_hear(&state, CM_REP, 6);
 	CHECK(fits(&state, CM_RTU, 6) && !fits(&state, CM_RTU, 5));
 }
@@ -277,7 +277,59 @@ static void is_asked(void)
 	state.sidr = true;
 	CHECK(fits(&state, CM_SIDR_REP, 5) && !fits(&state, CM_REP, 5));
 	cm_state_say(&state, CM_SIDR_REP);
-	CHECK(state.ended);
+	CHECK(state.stage == CM_ENDED);
+}
+
+/* What the guest says alone opens nothing, and nothing opens what has ended. */
+static void is_confirmed(void)
+{
+	struct cm_state state = { .peer = 5, .lid = LID, .by_peer = true };
+
+	cm_state_hear(&state, CM_RTU, 5);
+	cm_state_say(&state, CM_MRA);
+	CHECK(state.stage == CM_BEGUN);
+	cm_state_say(&state, CM_REP);
+	cm_state_say(&state, CM_REP);
+	CHECK(state.stage == CM_OFFERED);
+	cm_state_hear(&state, CM_RTU, 5);
+	cm_state_say(&state, CM_REP);
+	CHECK(state.stage == CM_OPEN);
+	cm_state_hear(&state, CM_DREQ, 5);
+	cm_state_say(&state, CM_REP);
+	cm_state_hear(&state, CM_RTU, 5);
+	CHECK(state.stage == CM_ENDED);
+}
+
+static void is_refused_after_an_offer(void)
+{
+	struct cm_state state = { .peer = 5, .lid = LID, .by_peer = true };
+
+	cm_state_say(&state, CM_REP);
+	cm_state_hear(&state, CM_REJ, 5);
+	cm_state_say(&state, CM_REP);
+	CHECK(state.stage == CM_ENDED);
+}
+
+static void partition_of(enum cm_kind kind, unsigned int at)
+{
+	__u8 mad[CM_MAD_SIZE];
+
+	fill(mad, kind);
+	mad[at] = 0x80;
+	mad[at + 1] = 0x23;
+	CHECK(cm_asked_pkey(kind, mad) == 0x8023);
+}
+
+static void asker(void)
+{
+	const __u8 guid[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	__u8 mad[CM_MAD_SIZE];
+	__be64 said;
+
+	fill(mad, CM_REQ);
+	memcpy(mad + 40, guid, sizeof(guid));
+	said = cm_asker(CM_REQ, mad);
+	CHECK(!memcmp(&said, guid, sizeof(guid)) && !cm_asker(CM_SIDR_REQ, mad));
 }
 
 int main(void)
@@ -293,5 +345,10 @@ int main(void)
 	asks_after(true);
 	asks_again();
 	is_asked();
+	is_confirmed();
+	is_refused_after_an_offer();
+	asker();
+	partition_of(CM_REQ, 72);
+	partition_of(CM_SIDR_REQ, 28);
 	return 0;
 }

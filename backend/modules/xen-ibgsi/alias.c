@@ -74,12 +74,13 @@ static void ask_work(struct work_struct *work)
 	mutex_lock(&ep->alias.lock);
 	err = ep->alias.index ? ask_sa(ep, IB_MGMT_METHOD_SET) : 0;
 	mutex_unlock(&ep->alias.lock);
-	if (!err)
-		return;
-	if (err != -EAGAIN) /* the core does not know the new SA's address yet */
-		pr_warn_ratelimited("domain %u: the SA does not take its GUID again: error %d\n",
-				    ep->domid, err);
-	queue_delayed_work(system_unbound_wq, &ep->alias.ask, AGAIN_AFTER);
+	/* -EAGAIN: the core does not know the new SA's address yet. Else it is said once. */
+	if (err && err != -EAGAIN && err != ep->alias.err)
+		pr_warn("domain %u: the SA does not take its GUID again: error %d\n", ep->domid,
+			err);
+	ep->alias.err = err;
+	if (err)
+		queue_delayed_work(system_unbound_wq, &ep->alias.ask, AGAIN_AFTER);
 }
 
 void gsi_alias_init(struct gsi_endpoint *ep)
@@ -109,7 +110,8 @@ static u16 find_place(struct gsi_endpoint *ep)
 			used |= other->port == ep->port && other->alias.index == index;
 		if (used)
 			continue;
-		if (rdma_query_gid(ep->ibdev, ep->port, index, &gid))
+		/* Of an HCA that puts the subnet's prefix there, an empty one is not all zeros. */
+		if (rdma_query_gid(ep->ibdev, ep->port, index, &gid) || !gid.global.interface_id)
 			empty = empty ?: index;
 		else if (gid.global.interface_id == ep->node_guid)
 			return index;

@@ -9,7 +9,9 @@
  *
  * A guest answers what it was asked, and goes on with what it has begun, with that peer; all else
  * is refused. Entries end by age: those that wait for an answer, and those whose connection has
- * ended, for what comes late.
+ * ended, for what comes late. Nothing follows from the age of a connection that the guest has
+ * accepted and the other has not confirmed: the confirmation can be lost, and the connection works.
+ * If the table is full, those that have ended make room, then these, as not all who ask are honest.
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>
@@ -25,18 +27,21 @@
 #define WAITS_FOR (120 * HZ)
 #define LATE_FOR (30 * HZ)
 #define AGE_EVERY (10 * HZ)
+/* No more patient than whoever asks again */
+#define AGAIN_AFTER (HZ / 4)
 
 /* One connection, or one exchange about datagrams. */
 struct gsi_conn {
-	struct list_head list;   /* of the endpoint's */
+	struct list_head list;   /* of the endpoint's at this stage, the longest untouched first */
 	struct hlist_node asked; /* by whom */
 	struct gsi_endpoint *ep;
 	struct ib_cm_id *reserved; /* NULL: the guest has named no id yet */
 	u32 wire, guest;           /* the guest's id, as others see it and as it does */
+	__be64 asker;              /* its GUID, as far as it says it */
 	u32 ipoib;                 /* the guest's QP that the other asked for; 0: for none */
 	struct cm_state state;
 	bool waits; /* for the guest, that was asked */
-	bool lasts; /* until one of them ends it */
+	bool open;  /* counts as such */
 	unsigned long until;
 };
 
@@ -78,20 +83,24 @@ err_id:
 	return err;
 }
 
-static void set_lasts(struct gsi_conn *conn, bool lasts)
+static void count_open(struct gsi_conn *conn, bool open)
 {
-	if (lasts == conn->lasts)
+	if (open == conn->open)
 		return;
-	conn->ep->n_open += lasts;
-	conn->ep->n_open -= conn->lasts;
-	conn->lasts = lasts;
+	conn->ep->n_open += open;
+	conn->ep->n_open -= conn->open;
+	conn->open = open;
 	gsi_changed(conn->ep);
 }
 
-static void stay(struct gsi_conn *conn, unsigned long how_long)
+/* Something was said. */
+static void touch(struct gsi_conn *conn)
 {
-	set_lasts(conn, false);
-	conn->until = jiffies + how_long;
+	enum cm_stage stage = conn->state.stage;
+
+	count_open(conn, stage == CM_OPEN);
+	conn->until = jiffies + (stage == CM_ENDED ? LATE_FOR : WAITS_FOR);
+	list_move_tail(&conn->list, &conn->ep->conns[stage]);
 }
 
 static void is_answered(struct gsi_conn *conn)
@@ -108,7 +117,7 @@ static void end(struct gsi_conn *conn)
 	struct gsi_endpoint *ep = conn->ep;
 
 	is_answered(conn);
-	set_lasts(conn, false);
+	count_open(conn, false);
 	list_del(&conn->list);
 	ep->n_conns--;
 	hash_del(&conn->asked);
@@ -121,38 +130,64 @@ static void end(struct gsi_conn *conn)
 }
 
 /* One that was ended by a MAD does not count as aged out: it only stayed for late MADs. */
-static void end_if_old(struct gsi_conn *conn)
+static void drop(struct gsi_conn *conn)
 {
-	if (conn->lasts || !time_after(jiffies, conn->until))
-		return;
-	if (!conn->state.ended)
+	if (conn->state.stage != CM_ENDED)
 		gsi_count(conn->ep, &conn->ep->stats.conns_aged);
 	end(conn);
 }
 
-static void end_old(struct gsi_endpoint *ep)
+static bool is_old(const struct gsi_conn *conn)
 {
-	struct gsi_conn *conn, *next;
+	return (conn->state.stage == CM_BEGUN || conn->state.stage == CM_ENDED) &&
+	       time_after(jiffies, conn->until);
+}
 
-	list_for_each_entry_safe(conn, next, &ep->conns, list)
-		end_if_old(conn);
+static void drop_if_old(struct gsi_conn *conn)
+{
+	if (is_old(conn))
+		drop(conn);
+}
+
+static struct gsi_conn *first(struct gsi_endpoint *ep, enum cm_stage stage)
+{
+	return list_first_entry_or_null(&ep->conns[stage], struct gsi_conn, list);
+}
+
+static void drop_unanswered(struct gsi_endpoint *ep)
+{
+	struct gsi_conn *conn;
+
+	while ((conn = first(ep, CM_BEGUN)) && is_old(conn))
+		drop(conn);
+}
+
+static bool make_room(struct gsi_endpoint *ep)
+{
+	struct gsi_conn *conn;
+
+	if (ep->n_conns < MAX_CONNS)
+		return true;
+	drop_unanswered(ep);
+	conn = first(ep, CM_ENDED) ?: first(ep, CM_OFFERED);
+	if (conn)
+		drop(conn);
+	return ep->n_conns < MAX_CONNS;
 }
 
 static struct gsi_conn *new_conn(struct gsi_endpoint *ep)
 {
 	struct gsi_conn *conn;
 
-	if (ep->n_conns >= MAX_CONNS)
-		end_old(ep);
-	if (ep->n_conns >= MAX_CONNS)
+	if (!make_room(ep))
 		return NULL;
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
 		return NULL;
 	conn->ep = ep;
-	list_add_tail(&conn->list, &ep->conns);
+	INIT_LIST_HEAD(&conn->list);
 	ep->n_conns++;
-	stay(conn, WAITS_FOR);
+	touch(conn);
 	return conn;
 }
 
@@ -181,6 +216,8 @@ static bool claims_only(struct gsi_endpoint *ep, enum cm_kind kind, const u8 *ma
 		return false;
 	memcpy(own.gid, gid.raw, sizeof(own.gid));
 	memcpy(own.guid, &ep->node_guid, sizeof(own.guid));
+	if (cm_asks(kind) && !gsi_endpoint_has_pkey(ep, cm_asked_pkey(kind, mad)))
+		return false;
 	if (cm_ipoib_asked(kind, mad) && !gsi_qpn_is_of(ep, cm_ipoib_own(kind, mad)))
 		return false;
 	return cm_claims_only(kind, mad, &own);
@@ -197,7 +234,7 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 	if (!id || !gsi_is_unicast(send->dlid))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	conn = xa_load(&ep->by_guest, id);
-	if (conn && (conn->state.by_peer || conn->lasts))
+	if (conn && (conn->state.by_peer || conn->state.stage == CM_OPEN))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	if (!conn) {
 		conn = new_conn(ep);
@@ -210,56 +247,48 @@ static int ask(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgs
 		}
 	}
 	cm_state_ask(&conn->state, kind, send->dlid);
-	stay(conn, WAITS_FOR);
+	touch(conn);
 	*asking = conn;
 	return 0;
 }
 
-/* The first of its messages about what it was asked names the guest's own id. */
-static int answer(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgsi_send *send,
-		  struct gsi_conn **answering)
+/*
+ * What a message of the guest's that asks nothing is about. The first about what it was asked names
+ * the guest's own id, which nobody knows yet.
+ */
+static struct gsi_conn *find_told(struct gsi_endpoint *ep, enum cm_kind kind,
+				  const struct xen_ibgsi_send *send)
 {
-	u32 id = cm_local_id(kind, send->mad);
-	struct gsi_conn *conn;
-	int err;
+	u32 id = cm_local_id(kind, send->mad), peer = cm_remote_id(kind, send->mad);
+	struct gsi_conn *conn = id ? xa_load(&ep->by_guest, id) : NULL;
 
-	conn = find_asked(ep->hca, ep->port, ep, send->dlid, cm_remote_id(kind, send->mad),
-			  cm_is_sidr(kind));
-	if (!conn || conn->reserved)
-		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
-	if (id) {
-		err = reserve(conn, id);
-		if (err)
-			return err;
+	if (!conn) {
+		conn = find_asked(ep->hca, ep->port, ep, send->dlid, peer, cm_is_sidr(kind));
+		if (conn && conn->reserved)
+			return NULL;
 	}
-	*answering = conn;
-	return 0;
+	return conn && cm_state_fits(&conn->state, kind, peer) ? conn : NULL;
 }
 
 static int go_on(struct gsi_endpoint *ep, enum cm_kind kind, const struct xen_ibgsi_send *send,
 		 struct gsi_conn **going_on)
 {
+	struct gsi_conn *conn = find_told(ep, kind, send);
 	u32 id = cm_local_id(kind, send->mad);
-	struct gsi_conn *conn = id ? xa_load(&ep->by_guest, id) : NULL;
 	int err;
 
-	if (!conn) {
-		err = answer(ep, kind, send, &conn);
+	if (!conn)
+		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
+	if (id && !conn->reserved) {
+		err = reserve(conn, id);
 		if (err)
 			return err;
 	}
-	if (!cm_state_fits(&conn->state, kind, cm_remote_id(kind, send->mad)))
-		return gsi_refuse(ep, XEN_IBGSI_REFUSED_ID, -EINVAL);
 	if (kind == CM_REP && conn->ipoib && cm_ipoib_own(kind, send->mad) != conn->ipoib)
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_CLAIM, -EINVAL);
 	is_answered(conn);
 	cm_state_say(&conn->state, kind);
-	if (kind == CM_REP || kind == CM_RTU)
-		set_lasts(conn, true);
-	else if (cm_ends(kind))
-		stay(conn, LATE_FOR);
-	else if (!conn->lasts)
-		stay(conn, WAITS_FOR);
+	touch(conn);
 	*going_on = conn;
 	return 0;
 }
@@ -300,6 +329,21 @@ int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *from)
 	return gsi_post(ep, &attr, send.pkey_index, send.mad, 0, 0);
 }
 
+bool gsi_cm_is_last(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send)
+{
+	enum cm_kind kind = cm_kind(send->mad);
+	const struct gsi_conn *conn;
+	bool last;
+
+	if (!cm_ends(kind) || !gsi_endpoint_may_use(ep, send->pkey_index))
+		return false;
+	mutex_lock(&ep->hca->cm.lock);
+	conn = find_told(ep, kind, send);
+	last = conn && conn->state.stage != CM_ENDED;
+	mutex_unlock(&ep->hca->cm.lock);
+	return last;
+}
+
 /* In */
 
 struct incoming {
@@ -311,23 +355,38 @@ struct incoming {
 	const u8 *mad;
 };
 
-static void deliver(const struct incoming *in, struct gsi_conn *conn)
+/* False: it was dropped, as the guest has not read what came before. */
+static bool deliver(const struct incoming *in, struct gsi_conn *conn)
 {
 	struct xen_ibgsi_mad to;
 
 	gsi_fill_mad(&to, in->wc, in->grh, in->mad);
 	if (cm_remote_id(in->kind, to.mad))
 		cm_set_remote_id(in->kind, to.mad, conn->guest);
-	gsi_queue_put(conn->ep, &to, READ_ONCE(conn->ep->era));
+	return gsi_queue_put(conn->ep, &to, READ_ONCE(conn->ep->era));
+}
+
+/* Whether who asks has as many questions there as one may have, which keeps room for others'. */
+static bool asks_too_much(const struct gsi_endpoint *ep, u16 lid, __be64 asker)
+{
+	const struct gsi_conn *conn;
+	unsigned int n = 0;
+
+	list_for_each_entry(conn, &ep->conns[CM_BEGUN], list) {
+		if (conn->waits && conn->state.lid == lid && conn->asker == asker &&
+		    ++n >= MAX_ASKED_BY_ONE)
+			return true;
+	}
+	return false;
 }
 
 static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint *ep, u32 id)
 {
+	__be64 asker = cm_asker(in->kind, in->mad);
 	struct gsi_conn *conn;
 
-	if (ep->n_asked >= MAX_ASKED)
-		end_old(ep);
-	if (ep->n_asked >= MAX_ASKED)
+	drop_unanswered(ep);
+	if (ep->n_asked >= MAX_ASKED || asks_too_much(ep, in->wc->slid, asker))
 		return NULL;
 	conn = new_conn(ep);
 	if (!conn)
@@ -338,6 +397,7 @@ static struct gsi_conn *new_asked(const struct incoming *in, struct gsi_endpoint
 		.by_peer = true,
 		.sidr = cm_is_sidr(in->kind),
 	};
+	conn->asker = asker;
 	conn->waits = true;
 	ep->n_asked++;
 	gsi_changed(ep);
@@ -409,7 +469,37 @@ static struct gsi_endpoint *find_by_question(const struct incoming *in, u32 *ipo
 	return find_by_service(in);
 }
 
-/* Those that ask again are heard again. */
+/* By any of its entries in the port's table, as full and limited members have two. */
+static bool is_of_partition(struct gsi_endpoint *ep, u16 pkey_index)
+{
+	u16 pkey;
+
+	return !ib_get_cached_pkey(ep->ibdev, ep->port, pkey_index, &pkey) &&
+	       gsi_endpoint_has_pkey(ep, pkey);
+}
+
+static void deny(struct gsi_endpoint *ep)
+{
+	gsi_count(ep, &ep->stats.conns_denied);
+	pr_warn_ratelimited("domain %u has too many connections\n", ep->domid);
+}
+
+/* What the guest never sees leaves nothing. */
+static void ask_guest(const struct incoming *in, struct gsi_endpoint *ep, u32 ipoib)
+{
+	struct gsi_conn *conn = new_asked(in, ep, cm_local_id(in->kind, in->mad));
+
+	if (!conn)
+		return deny(ep);
+	conn->ipoib = ipoib;
+	if (!deliver(in, conn))
+		end(conn);
+}
+
+/*
+ * Those that ask again are heard again, but not at once. Whoever does so after the end has not
+ * heard of that. For the guest it is another question, and it answers with another id.
+ */
 static bool take_question(const struct incoming *in)
 {
 	u32 id = cm_local_id(in->kind, in->mad), ipoib;
@@ -419,18 +509,25 @@ static bool take_question(const struct incoming *in)
 	ep = find_by_question(in, &ipoib);
 	if (!ep)
 		return false;
-	conn = find_asked(in->hca, in->port, ep, in->wc->slid, id, cm_is_sidr(in->kind));
-	if (!conn)
-		conn = new_asked(in, ep, id);
-	else if (!conn->lasts)
-		stay(conn, WAITS_FOR);
-	if (conn) {
-		conn->ipoib = ipoib;
-		deliver(in, conn);
+	if (!is_of_partition(ep, in->wc->pkey_index)) {
+		gsi_count(ep, &ep->stats.strays);
 		return true;
 	}
-	gsi_count(ep, &ep->stats.conns_denied);
-	pr_warn_ratelimited("domain %u has too many connections\n", ep->domid);
+	conn = find_asked(in->hca, in->port, ep, in->wc->slid, id, cm_is_sidr(in->kind));
+	if (conn && conn->state.stage == CM_ENDED) {
+		end(conn);
+		conn = NULL;
+	}
+	if (!conn) {
+		ask_guest(in, ep, ipoib);
+		return true;
+	}
+	if (conn->waits && time_before(jiffies, conn->until - WAITS_FOR + AGAIN_AFTER))
+		return true;
+	conn->ipoib = ipoib;
+	if (conn->state.stage == CM_BEGUN)
+		touch(conn);
+	deliver(in, conn);
 	return true;
 }
 
@@ -446,10 +543,9 @@ static struct gsi_conn *find_rejected(const struct incoming *in)
 static void hear(const struct incoming *in, struct gsi_conn *conn)
 {
 	cm_state_hear(&conn->state, in->kind, cm_local_id(in->kind, in->mad));
-	if (cm_ends(in->kind))
-		stay(conn, LATE_FOR);
-	else if (!conn->lasts)
-		stay(conn, WAITS_FOR);
+	if (conn->state.stage == CM_ENDED)
+		is_answered(conn);
+	touch(conn);
 	deliver(in, conn);
 }
 
@@ -505,13 +601,16 @@ void gsi_cm_take(struct gsi_endpoint *ep)
 
 void gsi_cm_forget(struct gsi_endpoint *ep)
 {
-	struct gsi_conn *conn, *next;
+	struct gsi_conn *conn;
+	enum cm_stage stage;
 
 	mutex_lock(&ep->hca->cm.lock);
 	list_del_init(&ep->takes);
 	gsi_addr_forget(ep);
-	list_for_each_entry_safe(conn, next, &ep->conns, list)
-		end(conn);
+	for (stage = 0; stage < CM_STAGES; stage++) {
+		while ((conn = first(ep, stage)))
+			end(conn);
+	}
 	mutex_unlock(&ep->hca->cm.lock);
 }
 
@@ -525,10 +624,10 @@ static void age_work(struct work_struct *work)
 
 	mutex_lock(&cm->lock);
 	hash_for_each_safe(cm->asked, bucket, next, conn, asked)
-		end_if_old(conn);
+		drop_if_old(conn);
 	xa_for_each(&cm->ids, id, conn)
 	{
-		end_if_old(conn);
+		drop_if_old(conn);
 	}
 	mutex_unlock(&cm->lock);
 	schedule_delayed_work(&cm->age, AGE_EVERY);

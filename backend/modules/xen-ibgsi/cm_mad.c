@@ -29,6 +29,7 @@ enum {
 	SERVICE = 32,
 	/* REQ */
 	REQ_GUID = 40,
+	REQ_PKEY = 72,
 	REQ_PATH = 76,
 	REQ_OTHER_PATH = 120,
 	REQ_DATA = 164,
@@ -40,6 +41,7 @@ enum {
 	REP_GUID = 52,
 	REP_DATA = 60,
 	/* SIDR_REQ */
+	SIDR_PKEY = 28,
 	SIDR_DATA = 40,
 	/* rdma_cm's data begins with a version, that of IP in 4 bits, a port, two addresses */
 	IP_VERSION = 1,
@@ -139,6 +141,20 @@ __u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad)
 const __u8 *cm_service(const __u8 *mad)
 {
 	return mad + SERVICE;
+}
+
+__be64 cm_asker(enum cm_kind kind, const __u8 *mad)
+{
+	__be64 guid = 0;
+
+	if (kind == CM_REQ)
+		memcpy(&guid, mad + REQ_GUID, sizeof(guid));
+	return guid;
+}
+
+__u16 cm_asked_pkey(enum cm_kind kind, const __u8 *mad)
+{
+	return get_16(mad + (kind == CM_REQ ? REQ_PKEY : SIDR_PKEY));
 }
 
 const __u8 *cm_asked_gid(const __u8 *mad)

@@ -84,6 +84,12 @@ __u32 cm_ipoib_asked(enum cm_kind kind, const __u8 *mad);
 /** cm_service() - the 8 bytes of the service's id that one which asks has. */
 const __u8 *cm_service(const __u8 *mad);
 
+/** cm_asker() - the GUID of the CA that a REQ says it is from; 0 of others. */
+__be64 cm_asker(enum cm_kind kind, const __u8 *mad);
+
+/** cm_asked_pkey() - the P_Key of the partition in which one that asks wants to be connected. */
+__u16 cm_asked_pkey(enum cm_kind kind, const __u8 *mad);
+
 /** cm_asked_gid() - the 16 bytes of the GID to which a REQ's primary path leads. */
 const __u8 *cm_asked_gid(const __u8 *mad);
 

@@ -10,11 +10,11 @@
  */
 void cm_state_ask(struct cm_state *state, enum cm_kind kind, __u16 lid)
 {
-	if (state->ended || state->lid != lid)
+	if (state->stage == CM_ENDED || state->lid != lid)
 		state->peer = 0;
 	state->lid = lid;
 	state->sidr = cm_is_sidr(kind);
-	state->ended = false;
+	state->stage = CM_BEGUN;
 }
 
 bool cm_state_fits(const struct cm_state *state, enum cm_kind kind, __u32 peer)
@@ -36,12 +36,20 @@ bool cm_state_fits(const struct cm_state *state, enum cm_kind kind, __u32 peer)
 
 void cm_state_say(struct cm_state *state, enum cm_kind kind)
 {
-	state->ended |= cm_ends(kind);
+	if (cm_ends(kind))
+		state->stage = CM_ENDED;
+	else if (kind == CM_REP && state->stage == CM_BEGUN)
+		state->stage = CM_OFFERED;
+	else if (kind == CM_RTU && state->stage == CM_BEGUN)
+		state->stage = CM_OPEN;
 }
 
 void cm_state_hear(struct cm_state *state, enum cm_kind kind, __u32 id)
 {
 	if (!state->by_peer && !state->peer)
 		state->peer = id;
-	state->ended |= cm_ends(kind);
+	if (cm_ends(kind))
+		state->stage = CM_ENDED;
+	else if (kind == CM_RTU && state->stage == CM_OFFERED)
+		state->stage = CM_OPEN;
 }

@@ -8,11 +8,19 @@
 
 #include "cm_mad.h"
 
+enum cm_stage {
+	CM_BEGUN,
+	CM_OFFERED, /* the guest has agreed to what it was asked, and has no word of the other's */
+	CM_OPEN,
+	CM_ENDED, /* by one of them; stays for MADs that come late */
+	CM_STAGES,
+};
+
 struct cm_state {
 	__u32 peer; /* the other's id; 0: not known yet */
 	__u16 lid;  /* of the other */
 	bool by_peer, sidr;
-	bool ended; /* by one of them; stays for MADs that come late */
+	enum cm_stage stage;
 };
 
 /** cm_state_ask() - the guest asks, for the first time or again. */

@@ -19,14 +19,14 @@ void gsi_changed(struct gsi_endpoint *ep)
 		wake_up_interruptible_poll(&ep->readable, EPOLLPRI);
 }
 
-void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32 era)
+bool gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32 era)
 {
 	struct item *item = kmalloc(sizeof(*item), GFP_KERNEL);
 	bool fits;
 
 	if (!item) {
 		gsi_count(ep, &ep->stats.dropped);
-		return;
+		return false;
 	}
 	item->mad = *mad;
 	spin_lock(&ep->queue_lock);
@@ -44,6 +44,7 @@ void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32
 		wake_up_interruptible_poll(&ep->readable, EPOLLIN);
 	else
 		kfree(item);
+	return fits;
 }
 
 static struct item *take(struct gsi_endpoint *ep)
@@ -296,7 +297,11 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 
 	if (ep->dead || !ep->agent)
 		return -ENODEV;
-	if (!may_send(ep))
+	/*
+	 * One that ends a connection is not held back: its sender would take it for sent. Nor does
+	 * a guest have to hold its tongue because others ask it so much.
+	 */
+	if (!may_send(ep) && !gsi_cm_is_last(ep, send))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_RATE, -EAGAIN);
 	if (mad[MAD_BASE_VERSION] != IB_MGMT_BASE_VERSION)
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_KIND, -EINVAL);

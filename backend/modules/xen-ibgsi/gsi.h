@@ -21,6 +21,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "cm_mad.h"
+#include "cm_state.h"
 #include "sa_mad.h"
 #include "sa_table.h"
 #include "xen-ibgsi.h"
@@ -29,6 +30,7 @@
 #define MAX_GROUPS 256
 #define MAX_CONNS 4096 /* connections */
 #define MAX_ASKED 1024 /* of those, such as others ask for and the guest has not answered */
+#define MAX_ASKED_BY_ONE 128
 #define MAX_ADDRS 64
 #define MAX_WAITING 256 /* MADs that have come, and are not read yet; further ones are dropped */
 
@@ -77,6 +79,7 @@ struct gsi_alias {
 	struct mutex lock;       /* outside of an endpoint's */
 	u16 index;               /* its place in the port's table; 0: none. Under the lock */
 	struct delayed_work ask; /* asks the SA for it again */
+	int err;                 /* of what it asked last */
 };
 
 struct gsi_endpoint {
@@ -106,7 +109,7 @@ struct gsi_endpoint {
 	struct sa_table requests; /* by the lower half of a transaction's id on the wire */
 
 	/* Under the lock of the HCA's gsi_cm */
-	struct list_head conns; /* struct gsi_conn */
+	struct list_head conns[CM_STAGES]; /* struct gsi_conn */
 	unsigned int n_conns, n_open, n_asked;
 	struct xarray by_guest; /* the guest's id -> struct gsi_conn */
 	struct list_head takes; /* of the HCA's takers, since the guest has a part */
@@ -175,8 +178,10 @@ bool gsi_endpoint_has_pkey(const struct gsi_endpoint *ep, u16 pkey);
 /**
  * gsi_queue_put() - the guest is to read it.
  * @era: that of what it answers
+ *
+ * False: it was dropped.
  */
-void gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32 era);
+bool gsi_queue_put(struct gsi_endpoint *ep, const struct xen_ibgsi_mad *mad, u32 era);
 
 /** gsi_queue_take() - false: there is none. */
 bool gsi_queue_take(struct gsi_endpoint *ep, struct xen_ibgsi_mad *mad);
@@ -264,6 +269,12 @@ void gsi_cm_exit(struct gsi_cm *cm);
 
 /** gsi_cm_send() - a message of the guest's connection manager. With ep->lock held. */
 int gsi_cm_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
+
+/**
+ * gsi_cm_is_last() - whether this message ends what the guest has begun or was asked. There is one
+ * for each of these, which others went before. With ep->lock held, and an HCA.
+ */
+bool gsi_cm_is_last(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send);
 
 /** gsi_cm_receive() - false: it is not for a guest. */
 bool gsi_cm_receive(struct gsi_hca *hca, u32 port, const struct ib_wc *wc, const struct ib_grh *grh,

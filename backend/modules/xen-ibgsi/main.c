@@ -140,6 +140,7 @@ static struct ib_client client = {
 static int gsi_open(struct inode *inode, struct file *file)
 {
 	struct gsi_endpoint *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	enum cm_stage stage;
 
 	if (!ep)
 		return -ENOMEM;
@@ -149,7 +150,8 @@ static int gsi_open(struct inode *inode, struct file *file)
 	INIT_LIST_HEAD(&ep->groups);
 	INIT_WORK(&ep->leave, gsi_mcast_work);
 	gsi_alias_init(ep);
-	INIT_LIST_HEAD(&ep->conns);
+	for (stage = 0; stage < CM_STAGES; stage++)
+		INIT_LIST_HEAD(&ep->conns[stage]);
 	INIT_LIST_HEAD(&ep->takes);
 	xa_init(&ep->by_guest);
 	spin_lock_init(&ep->queue_lock);

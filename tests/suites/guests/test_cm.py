@@ -229,13 +229,14 @@ def test_destroyed_without_sa():
     ipoib.ping("guest2", "dom0")
 
 
-def test_flood():
-    """guest2 asks for connections, as fast as it can: others make theirs meanwhile, and the logs stay short."""
+@pytest.mark.parametrize("case", ["cm-flood", "cm-crowd"])
+def test_flood(case):
+    """guest2 asks for connections, as fast as it can, nobody or guest1: that makes others meanwhile, and the logs stay short."""
     ipoib.down("guest2")
     lab.run("guest2", "rmmod xen-ibfront")
     try:
         lines = int(lab.run("dom0", f"wc -l <{daemon.LOG}"))
-        with process.running(*programs.answering("guest2", "hostile"), "cm-flood") as flood:
+        with process.running(*programs.answering("guest2", "hostile"), case) as flood:
             for where, other in [("guest1", "dom0"), ("dom0", "guest1")]:
                 cm.connect("rping", where, other)
             flood.finish()

@@ -54,8 +54,8 @@ LONG = [
 ]
 
 
-# The flood is for test_cm.py.
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile", wanted=lambda name: name != "cm-flood", long=LONG))
+# The floods are for test_cm.py.
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "hostile", wanted=lambda name: name not in ("cm-flood", "cm-crowd"), long=LONG))
 def test_hostile(hostile, program, case):
     hostile.run(program, case)
 

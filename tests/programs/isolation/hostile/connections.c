@@ -17,11 +17,13 @@
 #define ADDRESSES 64     /* that a guest may have */
 #define CONNECTIONS 4096 /* that it may have at a time */
 #define NOBODYS_LID 0xbfff
+#define PKEY_DEFAULT 0xffff
 
-/* How many messages it may send at once, and a second; and how many it tries. */
+#define GUEST1 0x0a09000b /* the IP address of guest1, as tests/harness/ipoib.py has it */
+
+/* How many messages it may send at once, and a second */
 #define SEND_BURST 2000
 #define SEND_RATE 1000
-#define FLOOD 20000
 #define FLOOD_IDS 3000
 
 /* Where fields are in a message. */
@@ -31,14 +33,18 @@ enum {
 	ATTRIBUTE = 17,
 	LOCAL_ID = 24,
 	REMOTE_ID = 28,
+	SIDR_PKEY = 28,
 	SERVICE = 32,
 	GUID = 40,
 	REP_QP = 60, /* the interface's, of IPoIB */
+	PKEY = 72,
 	LID = 76,
 	GID = 80,
 	OTHER_LID = 120,
 	OTHER_GID = 124,
 	REQ_QP = 164,
+	IP_VERSION = 165, /* of a REQ of rdma_cm */
+	IP4_ASKED = 196,
 };
 
 enum {
@@ -83,6 +89,12 @@ static void end(struct caller *c)
 	hostile_end_gsi(&c->h, c->ctx);
 }
 
+static void put_16(uint8_t *at, uint16_t value)
+{
+	at[0] = value >> 8;
+	at[1] = value;
+}
+
 static void put_32(uint8_t *at, uint32_t value)
 {
 	at[0] = value >> 24;
@@ -105,11 +117,13 @@ static void fill(const struct caller *c, uint8_t mad[XEN_VHCA_MAD_SIZE], unsigne
 		put_32(mad + REMOTE_ID, remote);
 	if (attribute == REP)
 		memcpy(mad + 52, &c->h.v.attr.node_guid, 8);
+	if (attribute == SIDR_REQ)
+		put_16(mad + SIDR_PKEY, PKEY_DEFAULT);
 	if (attribute != REQ)
 		return;
+	put_16(mad + PKEY, PKEY_DEFAULT);
 	memcpy(mad + GUID, &c->h.v.attr.node_guid, 8);
-	mad[LID] = c->lid >> 8;
-	mad[LID + 1] = c->lid;
+	put_16(mad + LID, c->lid);
 	memcpy(mad + GID, c->gid, sizeof(c->gid));
 }
 
@@ -187,6 +201,10 @@ static void run_claims(const void *arg)
 	claim(&c, LID + 1, "with another's LID");
 	claim(&c, GID + 15, "with another's GID");
 	claim(&c, OTHER_LID + 1, "with another's second path");
+	claim(&c, PKEY + 1, "in a partition that is not its own");
+	fill(&c, mad, SIDR_REQ, 1, 0);
+	mad[SIDR_PKEY + 1] ^= 0x20;
+	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "about datagrams, in such a partition");
 	fill(&c, mad, REQ, 1, 0);
 	memcpy(mad + OTHER_LID, mad + LID, 2);
 	refused(&c, c.lid, mad, XEN_VHCA_E_ARG, "with no GID on its second path");
@@ -338,24 +356,41 @@ static void run_ipoib(const void *arg)
 	end(&c);
 }
 
-/* More than it may, of a service that nobody has. */
+/* A service of rdma_cm, at that IP address */
+static void ask_for(uint8_t mad[XEN_VHCA_MAD_SIZE], uint32_t address)
+{
+	static const uint8_t tcp_port_1[8] = { 0, 0, 0, 0, 1, 6, 0, 1 };
+
+	memcpy(mad + SERVICE, tcp_port_1, sizeof(tcp_port_1));
+	mad[IP_VERSION] = 4 << 4;
+	put_32(mad + IP4_ASKED, address);
+}
+
+struct flood {
+	unsigned int messages;
+	uint32_t asked; /* who; 0: for a service that nobody has */
+};
+
+/* More than it may. */
 static void run_flood(const void *arg)
 {
 	uint64_t sent, refused, from, seconds, most;
+	const struct flood *flood = arg;
 	uint8_t mad[XEN_VHCA_MAD_SIZE];
 	struct xen_vhca_req req;
 	uint32_t words[WORDS];
 	unsigned int i, limit;
 	struct caller c;
 
-	(void)arg;
 	begin(&c);
 	sent = hostile_number(&c.h.v, "mads-sent");
 	refused = hostile_number(&c.h.v, "mads-refused-rate");
 	req = to(&c, c.lid);
 	from = now_ms();
-	for (i = 0; i < FLOOD; i++) {
+	for (i = 0; i < flood->messages; i++) {
 		fill(&c, mad, REQ, i % FLOOD_IDS + 1, 0);
+		if (flood->asked)
+			ask_for(mad, flood->asked);
 		memcpy(words, mad, sizeof(words));
 		vf_send(&c.h.v, &req, words, WORDS);
 	}
@@ -363,10 +398,10 @@ static void run_flood(const void *arg)
 	seconds = (now_ms() - from) / 1000 + 1;
 	most = SEND_BURST + SEND_RATE * seconds;
 	limit = c.h.v.tally.refused[XEN_VHCA_OP_MAD_SEND][XEN_VHCA_E_LIMIT];
-	printf("%u requests in %" PRIu64 " s, %u refused\n", FLOOD, seconds, limit);
-	check(FLOOD - limit <= most, "%u of %u sent, %" PRIu64 " at most", FLOOD - limit, FLOOD,
-	      most);
-	hostile_rose(&c.h.v, "mads-sent", sent, FLOOD - limit);
+	printf("%u requests in %" PRIu64 " s, %u refused\n", flood->messages, seconds, limit);
+	check(flood->messages - limit <= most, "%u of %u sent, %" PRIu64 " at most",
+	      flood->messages - limit, flood->messages, most);
+	hostile_rose(&c.h.v, "mads-sent", sent, flood->messages - limit);
 	hostile_rose(&c.h.v, "mads-refused-rate", refused, limit);
 	end(&c);
 }
@@ -448,6 +483,9 @@ static void run_addresses(const void *arg)
 	end(&c);
 }
 
+static const struct flood flood_of_nobody = { .messages = 20000 };
+static const struct flood flood_of_guest1 = { .messages = 10000, .asked = GUEST1 };
+
 static const struct check_case cases[] = {
 	CHECK_CASE("cm-claims", run_claims, "connections asked for in the name of others",
 		   .together = true),
@@ -458,7 +496,9 @@ static const struct check_case cases[] = {
 	CHECK_CASE("cm-many", run_many, "more connections at a time than it may have",
 		   .seconds = 120, .together = true),
 	CHECK_CASE("cm-flood", run_flood, "more requests for connections than it may send",
-		   .seconds = 600, .on_demand = true),
+		   .seconds = 600, .on_demand = true, .arg = &flood_of_nobody),
+	CHECK_CASE("cm-crowd", run_flood, "more such requests to guest1 than that can answer",
+		   .seconds = 600, .on_demand = true, .arg = &flood_of_guest1),
 	CHECK_CASE("cm-addresses", run_addresses, "IP addresses that a guest cannot have",
 		   .together = true),
 };
