@@ -174,6 +174,14 @@ static int map_process(struct scatterlist *list, int count)
 	return count;
 }
 
+/* Without a backend: targets try again for ever what has failed for want of memory. */
+static int map_nowhere(struct scatterlist *list, int count)
+{
+	sg_dma_len(list) = bytes_of(list, count);
+	sg_dma_address(list) = XENIB_POOL_NOWHERE;
+	return 1;
+}
+
 static int map_sg(struct device *dev, struct scatterlist *list, int count,
 		  enum dma_data_direction dir, unsigned long attrs)
 {
@@ -184,7 +192,7 @@ static int map_sg(struct device *dev, struct scatterlist *list, int count,
 		return map_process(list, count);
 	pieces = alloc_list(pool, list, count);
 	if (!pieces)
-		return -ENOMEM;
+		return xenib_pool_is_dead(pool) ? map_nowhere(list, count) : -ENOMEM;
 	xenib_origin_note_list(pool, list, pieces, dir == DMA_TO_DEVICE);
 	if (dir == DMA_BIDIRECTIONAL)
 		copy_list(pool, list, bytes_of(list, count), xenib_origin_share);

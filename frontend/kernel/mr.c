@@ -184,5 +184,7 @@ int xenib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *list, int count, uns
 	}
 	if (offset)
 		*offset = 0;
-	return i ?: -EINVAL;
+	if (i)
+		return i;
+	return xenib_pool_is_dead(kmr->keys->pool) ? -EIO : -EINVAL;
 }

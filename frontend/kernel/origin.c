@@ -159,7 +159,10 @@ void xenib_origin_share(struct xenib_pool *pool, u64 addr, size_t size)
 
 bool xenib_origin_is_written(struct xenib_pool *pool, u64 addr)
 {
-	const struct xenib_origin *origin = xenib_pool_origin(pool, addr);
+	const struct xenib_origin *origin;
 
+	if (!xenib_pool_has_place(pool, addr))
+		return false;
+	origin = xenib_pool_origin(pool, addr);
 	return (addr & (GRANULE - 1)) < origin->left && !origin->is_sent;
 }

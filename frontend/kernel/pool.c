@@ -244,6 +244,7 @@ static struct xenib_pool_keys *make_keys(struct xenib_pool *pool, const struct x
 	keys = kzalloc(sizeof(*keys), GFP_KERNEL);
 	if (!keys)
 		return ERR_PTR(-ENOMEM);
+	keys->pool = pool;
 	keys->pd = pd->handle;
 	xa_init(&keys->regions);
 	for (i = 0; i < pool->count; i++) {

@@ -28,7 +28,7 @@
 #define XENIB_POOL_END (XENIB_POOL_BASE + ((u64)XENIB_MAX_SEGMENTS << XENIB_SEGMENT_SHIFT))
 #define XENIB_POOL_LKEY 0x100
 
-/* What a consumer maps when the backend is gone is here, where nothing is: it cannot be posted. */
+/* What is mapped when the backend is gone is here, where nothing is. If posted it is flushed. */
 #define XENIB_POOL_NOWHERE XENIB_POOL_END
 
 /* A list is in no more pieces of the pool: as many as a region can have. */
@@ -69,6 +69,7 @@ struct xenib_pool {
 /* Of a PD. */
 struct xenib_pool_keys {
 	struct list_head list;
+	const struct xenib_pool *pool;
 	xen_vhca_handle_t pd;
 	u32 lkeys[XENIB_MAX_SEGMENTS]; /* 0: none */
 	xen_vhca_handle_t mrs[XENIB_MAX_SEGMENTS];

@@ -20,8 +20,11 @@ static_assert(IB_SEND_SOLICITED == XENIB_SEND_SOLICITED);
 
 static int find_key(struct xenib_pool_keys *keys, const struct ib_sge *sge, u32 *lkey)
 {
-	if (xenib_pool_is_nowhere(sge->addr))
-		return -EIO;
+	/* It is flushed: the HCA is not told of it, and knows no such key. */
+	if (xenib_pool_is_nowhere(sge->addr)) {
+		*lkey = 0;
+		return xenib_pool_is_dead(keys->pool) ? 0 : -EINVAL;
+	}
 	if (likely(sge->lkey == XENIB_POOL_LKEY))
 		return xenib_pool_lkey(keys, sge->addr, lkey) ? 0 : -EINVAL;
 	*lkey = sge->lkey;

@@ -29,14 +29,20 @@ modprobe -r target_core_user target_core_iblock target_core_pscsi target_core_fi
 class Iser:
     """Any initiator may log in, and write."""
 
-    @staticmethod
-    def serve(where):
-        group = f"{TOP}/iscsi/{NAME}/tpgt_1"
-        portal = f"{group}/np/{ipoib.ADDRESS[where]}:{ISCSI_PORT}"
+    GROUP = f"{TOP}/iscsi/{NAME}/tpgt_1"
+
+    @classmethod
+    def listen(cls, where):
+        portal = f"{cls.GROUP}/np/{ipoib.ADDRESS[where]}:{ISCSI_PORT}"
+        return f"{{ [ ! -d {portal} ] || rmdir {portal}; }} && mkdir {portal} && echo 1 >{portal}/iser"
+
+    @classmethod
+    def serve(cls, where):
+        group = cls.GROUP
         return f"""set -e
         modprobe -a iscsi_target_mod ib_isert
         mkdir -p {group}/lun/lun_0 && ln -s {DISK} {group}/lun/lun_0/disk
-        mkdir {portal} && echo 1 >{portal}/iser
+        {cls.listen(where)}
         echo 0 >{group}/attrib/authentication
         echo 1 >{group}/attrib/generate_node_acls
         echo 0 >{group}/attrib/demo_mode_write_protect

@@ -5,6 +5,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/kthread.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "region.h"
@@ -87,19 +88,39 @@ static void check_idle(struct load *load)
 	}
 }
 
-/* A consumer that maps memory goes on, and is told when it posts. */
+/* A consumer that maps memory goes on, and what it posts is flushed. */
 static void check_post(struct load *load, u64 addr, u32 bytes)
 {
 	u32 lkey = load->pair.pd->local_dma_lkey;
-	struct work work;
-	int err;
+	struct work *work = &load->works[0];
+	struct end *end = &load->pair.a;
 
-	err = post_send(&load->pair.a, &work, addr, bytes, lkey);
-	if (err != -EIO)
-		pr_err("ktest: a WR is not refused: %d\n", err);
-	err = post_recv(&load->pair.a, &work, addr, bytes, lkey);
-	if (err != -EIO)
-		pr_err("ktest: a receive is not refused: %d\n", err);
+	if (post_send(end, work, addr, bytes, lkey) || await(end, work, IB_WC_WR_FLUSH_ERR))
+		pr_err("ktest: a WR is not flushed\n");
+	if (post_recv(end, work, addr, bytes, lkey) || await(end, work, IB_WC_WR_FLUSH_ERR))
+		pr_err("ktest: a receive is not flushed\n");
+}
+
+static void check_list(struct load *load)
+{
+	struct ib_device *dev = load->pair.dev;
+	struct scatterlist list[2];
+	void *memory;
+
+	memory = (void *)__get_free_pages(GFP_KERNEL, 1);
+	if (!memory)
+		return;
+	sg_init_table(list, ARRAY_SIZE(list));
+	sg_set_buf(&list[0], memory, PAGE_SIZE);
+	sg_set_buf(&list[1], memory + PAGE_SIZE, PAGE_SIZE / 2);
+	if (ib_dma_map_sg(dev, list, ARRAY_SIZE(list), DMA_FROM_DEVICE) != 1 ||
+	    sg_dma_len(list) != PAGE_SIZE * 3 / 2) {
+		pr_err("ktest: a list is not mapped\n");
+	} else {
+		check_post(load, sg_dma_address(list), sg_dma_len(list));
+		ib_dma_unmap_sg(dev, list, ARRAY_SIZE(list), DMA_FROM_DEVICE);
+	}
+	free_pages((unsigned long)memory, 1);
 }
 
 /* Not even its own data comes back from there. */
@@ -191,6 +212,7 @@ void death_end(struct ib_device *dev)
 		pr_err("ktest: a region is not flushed\n");
 	region_end(&load->region);
 	check_mapping(load);
+	check_list(load);
 	pair_end(&load->pair);
 	check_idle(load);
 	pair_end(&load->shared);

@@ -83,7 +83,6 @@ def test_mpich(interfaces, machine):
 
 # ---- a vHCA is reset, as a card, while one of these is used ----
 
-# Linux's targets of disks do not listen again by themselves, so those who serve disks keep their vHCA here.
 USER, SERVER = PAIRS[1]
 
 
@@ -97,7 +96,7 @@ class Files:
         with nfs.served(SERVER), shares.mounted(nfs, USER, SERVER):
             yield
 
-    def again(self):
+    def again(self, where):
         """Nothing to do."""
 
     def compare(self):
@@ -106,8 +105,8 @@ class Files:
 
 
 class Disk:
-    """By iSER a write waits for another session, as long as the initiator has been told to. By SRP it fails when the user's device goes, and
-    the disk with it; it is there again when somebody asks for it."""
+    """By iSER a write waits for another session, as long as the initiator has been told to; a target whose device went listens again when it is
+    told to. By SRP it fails when the user's device goes, and the disk with it; it is there again when somebody asks for it."""
 
     PIECE = "disk=$(ls /dev/sd?) && dd if=/dev/urandom of=$disk bs=64k count=16 oflag=direct conv=nocreat status=none"
 
@@ -119,8 +118,10 @@ class Disk:
         with scsi.served(self.protocol, SERVER), scsi.disk(self.protocol, USER, SERVER):
             yield
 
-    def again(self):
-        if self.protocol == "srp" and not lab.ok(USER, "ls /dev/sd?"):
+    def again(self, where):
+        if where == SERVER:
+            lab.run(SERVER, scsi.PROTOCOLS[self.protocol].listen(SERVER))
+        elif self.protocol == "srp" and not lab.ok(USER, "ls /dev/sd?"):
             lab.run(USER, scsi.PROTOCOLS["srp"].connect(USER, SERVER))
 
     def compare(self):
@@ -140,7 +141,7 @@ class Messages:
             echo.until_says("ready")
             yield
 
-    def again(self):
+    def again(self, where):
         """Nothing to do."""
 
     def compare(self):
@@ -148,7 +149,7 @@ class Messages:
 
 
 ULPS = {"nfs": Files(), "iser": Disk("iser"), "srp": Disk("srp"), "rds": Messages()}
-ENDS = {"nfs": [USER, SERVER], "iser": [USER], "srp": [USER], "rds": [USER, SERVER]}  # who loses its vHCA
+ENDS = {"nfs": [USER, SERVER], "iser": [USER, SERVER], "srp": [USER], "rds": [USER, SERVER]}  # who loses its vHCA
 
 
 @pytest.fixture(scope="module", params=ulps.on_debug(ULPS, ulps.REPORTED_AT_RESET))
@@ -196,7 +197,7 @@ def test_reset(used, goes):
         with using(ulp):
             goes(where)
             ipoib.up(where)
-            ulp.again()
+            ulp.again(where)
         ulp.compare()
 
 
