@@ -37,6 +37,7 @@ static struct xenib_arena *find_arena(struct xenib_arenas *arenas, u64 addr, u8 
 
 static struct xenib_arena *make_arena(struct xenib_context *ctx, u64 addr, u64 length)
 {
+	unsigned int since = xenib_reg_cache_releases(&ctx->dev->reg_cache);
 	struct xenib_arena *arena;
 	int err;
 
@@ -44,7 +45,7 @@ static struct xenib_arena *make_arena(struct xenib_context *ctx, u64 addr, u64 l
 	if (!arena)
 		return ERR_PTR(-ENOMEM);
 	err = xenib_umem_create(ctx, &arena->umem, addr, length);
-	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache, since))
 		err = xenib_umem_create(ctx, &arena->umem, addr, length);
 	if (err) {
 		kfree(arena);

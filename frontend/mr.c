@@ -97,6 +97,7 @@ static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, struc
 		.iova = iova,
 		.access = access_to_wire(access),
 	};
+	unsigned int since = xenib_reg_cache_releases(&ctx->dev->reg_cache);
 	struct xenib_mr *mr;
 	int err = -ENOMEM;
 
@@ -108,7 +109,7 @@ static struct ib_mr *new_mr(struct xenib_context *ctx, struct ib_pd *ibpd, struc
 	mr->ctx = ctx;
 	mr->reg = reg;
 	err = register_mr(ctx, mr, &what);
-	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache, since))
 		err = register_mr(ctx, mr, &what);
 	if (err)
 		goto err_free;

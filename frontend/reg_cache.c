@@ -137,6 +137,7 @@ static void release_work(struct work_struct *work)
 		release(reg);
 		cond_resched();
 	}
+	WRITE_ONCE(cache->releases, cache->releases + 1);
 }
 
 void xenib_reg_cache_init(struct xenib_reg_cache *cache, struct xenib_dev *dev, bool small)
@@ -228,6 +229,7 @@ struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 l
 		.writable = ib_access_writable(access),
 		.users = 1,
 	};
+	unsigned int since = xenib_reg_cache_releases(cache);
 	struct xenib_reg *reg;
 
 	/* The same question as ib_umem_get() asks; what follows relies on the answer. */
@@ -238,7 +240,7 @@ struct xenib_reg *xenib_reg_cache_get(struct xenib_context *ctx, u64 addr, u64 l
 	if (reg)
 		return reg;
 	reg = make(&like, addr, length, access);
-	if (reg == ERR_PTR(-ENOMEM) && xenib_reg_cache_flush(cache))
+	if (reg == ERR_PTR(-ENOMEM) && xenib_reg_cache_flush(cache, since))
 		reg = make(&like, addr, length, access);
 	return reg;
 }
@@ -321,9 +323,14 @@ static bool release_idle(struct xenib_reg_cache *cache, const struct xenib_conte
 	return flush_work(&cache->work) || any;
 }
 
-bool xenib_reg_cache_flush(struct xenib_reg_cache *cache)
+unsigned int xenib_reg_cache_releases(const struct xenib_reg_cache *cache)
 {
-	return release_idle(cache, NULL);
+	return READ_ONCE(cache->releases);
+}
+
+bool xenib_reg_cache_flush(struct xenib_reg_cache *cache, unsigned int since)
+{
+	return release_idle(cache, NULL) || xenib_reg_cache_releases(cache) != since;
 }
 
 void xenib_reg_cache_forget(struct xenib_context *ctx)

@@ -31,6 +31,7 @@ struct xenib_reg_cache {
 	unsigned int idle_umems;
 	struct list_head evicted; /* to be released by the work item */
 	struct work_struct work;
+	unsigned int releases; /* that the work item has done */
 };
 
 struct xenib_reg {
@@ -80,11 +81,14 @@ void xenib_reg_cache_share(struct xenib_reg *reg);
 /* Ends a use: after the MR is gone. The umem may be kept; one that was not shared is not. */
 void xenib_reg_cache_put(struct xenib_reg *reg);
 
+/* To be asked before what may want for memory or quotas: for xenib_reg_cache_flush(). */
+unsigned int xenib_reg_cache_releases(const struct xenib_reg_cache *cache);
+
 /*
  * Releases all umems of the device that nobody uses, as memory or quotas have run out. Returns
- * whether there were any.
+ * whether there were any, also such as others have released since.
  */
-bool xenib_reg_cache_flush(struct xenib_reg_cache *cache);
+bool xenib_reg_cache_flush(struct xenib_reg_cache *cache, unsigned int since);
 
 /* Releases what is kept of a context without MRs. */
 void xenib_reg_cache_forget(struct xenib_context *ctx);

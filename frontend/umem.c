@@ -261,10 +261,11 @@ static int create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, siz
 int xenib_umem_create_kernel(struct xenib_context *ctx, struct xenib_umem *umem, size_t length,
 			     bool only_mrs)
 {
+	unsigned int since = xenib_reg_cache_releases(&ctx->dev->reg_cache);
 	int err;
 
 	err = create_kernel(ctx, umem, length, only_mrs);
-	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache))
+	if (err == -ENOMEM && xenib_reg_cache_flush(&ctx->dev->reg_cache, since))
 		err = create_kernel(ctx, umem, length, only_mrs);
 	return err;
 }

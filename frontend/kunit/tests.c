@@ -52,7 +52,9 @@ static void unmap(struct fixture *fixture, unsigned long first, unsigned long pa
 static void test_reg_cache_shared(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
+	struct xenib_reg_cache *cache = &fixture->dev->reg_cache;
 	struct ib_mr *a, *b, *c;
+	unsigned int since;
 
 	a = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
@@ -66,8 +68,13 @@ static void test_reg_cache_shared(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(c));
 	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
 	dereg(test, c);
-	KUNIT_EXPECT_TRUE(test, xenib_reg_cache_flush(&fixture->dev->reg_cache));
+	since = xenib_reg_cache_releases(cache);
+	KUNIT_EXPECT_TRUE(test, xenib_reg_cache_flush(cache, since));
 	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
+	/* Whoever was refused before that is to try again, and nobody else. */
+	KUNIT_EXPECT_TRUE(test, xenib_reg_cache_flush(cache, since));
+	since = xenib_reg_cache_releases(cache);
+	KUNIT_EXPECT_FALSE(test, xenib_reg_cache_flush(cache, since));
 	KUNIT_EXPECT_EQ(test, fixture->backend.requests[XEN_VHCA_OP_UMEM_DESTROY], 1);
 }
 
@@ -163,7 +170,7 @@ static void test_reg_cache_random(struct kunit *test)
 		if (!(i % 7))
 			replace_page(test, fixture, get_random_u32_below(16));
 		if (!(i % 50))
-			xenib_reg_cache_flush(&fixture->dev->reg_cache);
+			xenib_reg_cache_flush(&fixture->dev->reg_cache, 0);
 	}
 	for (slot = 0; slot < ARRAY_SIZE(mrs); slot++)
 		if (mrs[slot])
