@@ -107,6 +107,7 @@ enum xen_vhca_status cmd_mr_reg(struct cmd *cmd)
 	mr = (struct mr *)obj;
 	mr->length = a->length;
 	mr->access = a->access;
+	mr->writable = a->access & VHCA_ACCESS_WRITES;
 	mr->umem = umem;
 	cmd->rsp.u.mr = (struct xen_vhca_new_mr){
 		.handle = obj->handle,
@@ -130,15 +131,15 @@ err_drop:
 	 XEN_VHCA_ACCESS_REMOTE_READ | XEN_VHCA_ACCESS_REMOTE_ATOMIC | \
 	 XEN_VHCA_ACCESS_RELAXED_ORDERING)
 
-/* Memory that Linux has pinned for reading, and may have mapped for that alone, is not written later; a dma-buf is mapped for both. */
+/* Memory that was registered for reading is not written later: Linux has pinned and mapped it for that (ib_umem_check_rereg()). */
 static enum xen_vhca_status check_rights(struct cmd *cmd, const struct mr *mr, uint32_t access)
 {
-	const bool writes = access & VHCA_ACCESS_WRITES, wrote = mr->access & VHCA_ACCESS_WRITES;
+	const bool writes = access & VHCA_ACCESS_WRITES;
 
 	if (writes && mr->umem->read_only)
 		return cmd_refuse(cmd, XEN_VHCA_E_ARG, "MR 0x%x has a umem that is read-only",
 				  mr->obj.handle);
-	if ((access ^ mr->access) & ~CHANGEABLE || (writes && !wrote && mr->umem->dmabuf < 0))
+	if ((access ^ mr->access) & ~CHANGEABLE || (writes && !mr->writable))
 		return cmd_refuse(cmd, XEN_VHCA_E_UNSUPPORTED, "MR 0x%x: rights 0x%x after 0x%x",
 				  mr->obj.handle, access, mr->access);
 	return XEN_VHCA_OK;

@@ -17,10 +17,10 @@ static enum xen_vhca_status map_status(struct cmd *cmd, int err)
 }
 
 /* All that can be made on it can be made in a dma-buf. */
-static bool can_be_dmabuf(const struct vhca *v, uint32_t pages, bool only_mrs)
+static bool can_be_dmabuf(const struct vhca *v, uint32_t pages, bool read_only, bool only_mrs)
 {
 	return v->hca->dmabufs && (only_mrs || v->hca->queue_dmabufs) &&
-	       pages <= v->t->dmabuf_pages;
+	       (!read_only || v->t->dmabuf_read_only) && pages <= v->t->dmabuf_pages;
 }
 
 static int init_umem(struct vhca *v, struct umem *umem, uint32_t pages, bool read_only,
@@ -28,7 +28,7 @@ static int init_umem(struct vhca *v, struct umem *umem, uint32_t pages, bool rea
 {
 	int err;
 
-	if (can_be_dmabuf(v, pages, only_mrs))
+	if (can_be_dmabuf(v, pages, read_only, only_mrs))
 		err = umem_init_dmabuf(umem, v->t, pages, read_only);
 	else
 		err = umem_init(umem, pages, read_only);

@@ -59,6 +59,7 @@ struct mr {
 	struct object obj;
 	uint64_t length;
 	uint32_t access;
+	bool writable; /* it was registered with access that writes */
 	const struct umem *umem;
 	struct umem_obj *own; /* the umem of an inline registration that ends with it; else NULL */
 };

@@ -18,6 +18,7 @@
 #include <xenevtchn.h>
 
 #include "broker/client.h"
+#include "hca/dma_check.h"
 #include "shared-ring/vhca.h"
 #include "util/log.h"
 #include "vhca/transport.h"
@@ -236,7 +237,8 @@ bool transport_xen_alive(struct transport *t)
 /* Where this domain has no such module, all memory is mapped by gntdev. */
 static void open_grants(struct xen_transport *x, uint64_t bytes)
 {
-	x->grants = ibgrant_open(x->t.domid, bytes / XEN_VHCA_PAGE_SIZE);
+	x->grants = ibgrant_open(x->t.domid, x->t.auto_translated, bytes / XEN_VHCA_PAGE_SIZE);
+	x->t.dmabuf_read_only = x->t.auto_translated || !dma_domain_is_pv();
 	if (x->grants >= 0)
 		x->t.dmabuf_pages = XEN_IBGRANT_MAX_PAGES;
 	else if (x->grants != -ENOENT)

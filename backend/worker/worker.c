@@ -127,7 +127,7 @@ static void publish_status(void *broker, const char *text, size_t size)
 /* The HCA may come to have memory that this process has mapped: not each umem can be a dma-buf. */
 static bool may_map(const struct worker *w)
 {
-	return !w->hca->dmabufs || !w->hca->queue_dmabufs ||
+	return !w->hca->dmabufs || !w->hca->queue_dmabufs || !w->t->dmabuf_read_only ||
 	       w->quota.bytes.limit / XEN_VHCA_PAGE_SIZE > w->t->dmabuf_pages;
 }
 
@@ -169,9 +169,9 @@ static void connect_frontend(struct worker *w)
 		 !wants_events ? "no events" :
 		 w->v.watches  ? "events from the interrupt" :
 				 "events by the worker",
-		 !may_map(w)                           ? "and queues in dma-bufs" :
-		 w->hca->dmabufs && w->t->dmabuf_pages ? "in dma-bufs" :
-							 "mapped");
+		 !w->hca->dmabufs || !w->t->dmabuf_pages ? "mapped" :
+		 w->hca->queue_dmabufs                   ? "and queues in dma-bufs" :
+							   "in dma-bufs");
 }
 
 /* Everything is released before the frontend is told so. */

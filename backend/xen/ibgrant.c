@@ -9,10 +9,11 @@
 
 #include "xen/ibgrant.h"
 
-int ibgrant_open(uint32_t domid, uint64_t pages)
+int ibgrant_open(uint32_t domid, bool translated, uint64_t pages)
 {
 	struct xen_ibgrant_bind bind = {
 		.domid = domid,
+		.flags = translated ? XEN_IBGRANT_TRANSLATED : 0,
 		.pages = pages < UINT32_MAX ? pages : UINT32_MAX,
 	};
 	int fd = open(XEN_IBGRANT_DEVICE, O_RDWR | O_CLOEXEC), err;

@@ -12,9 +12,10 @@
 
 /*
  * ibgrant_open - opens the device and binds it to a domain, and to so many pages at once. Only root
- * can. A descriptor, or -errno: -ENOENT: the module is not loaded.
+ * can. translated: Xen translates the domain's memory. A descriptor, or -errno: -ENOENT: the module
+ * is not loaded.
  */
-int ibgrant_open(uint32_t domid, uint64_t pages);
+int ibgrant_open(uint32_t domid, bool translated, uint64_t pages);
 
 /* ibgrant_create - a dma-buf of pages that are to be added. Its descriptor, or -errno. */
 int ibgrant_create(int fd, uint32_t pages, bool read_only);

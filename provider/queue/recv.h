@@ -70,7 +70,7 @@ static __always_inline void xenib_srq_ring(struct xenib_srq_queue *srq, u32 post
 {
 	srq->posted = posted;
 	dma_wmb();
-	srq->dbrec[XENIB_DBREC_RECV] = cpu_to_be32(posted);
+	srq->dbrec[XENIB_DBREC_RECV] = cpu_to_be32(posted & 0xffff);
 }
 
 #endif

@@ -29,9 +29,10 @@ struct ibgrant_owner {
 	struct kref kref;
 	domid_t domid;
 	u32 limit;
-	spinlock_t lock;   /* of what follows: */
-	u32 pages, ranges; /* that there are */
-	bool events;       /* there is a file for them */
+	bool may_read_only; /* have dma-bufs of pages that can only be read */
+	spinlock_t lock;    /* of what follows: */
+	u32 pages, ranges;  /* that there are */
+	bool events;        /* there is a file for them */
 };
 
 struct ibgrant_buf {

@@ -47,11 +47,13 @@ static int bind_file(struct file *file, const void __user *from)
 		return -EPERM;
 	if (copy_from_user(&arg, from, sizeof(arg)))
 		return -EFAULT;
-	if (arg.domid >= DOMID_FIRST_RESERVED || !arg.pages)
+	if (arg.domid >= DOMID_FIRST_RESERVED || !arg.pages || arg.reserved ||
+	    arg.flags & ~XEN_IBGRANT_TRANSLATED)
 		return -EINVAL;
 	owner = ibgrant_owner_new(arg.domid, arg.pages);
 	if (!owner)
 		return -ENOMEM;
+	owner->may_read_only = arg.flags & XEN_IBGRANT_TRANSLATED || !xen_pv_domain();
 	if (cmpxchg(&file->private_data, NULL, owner)) {
 		ibgrant_owner_put(owner);
 		return -EBUSY;
@@ -90,6 +92,8 @@ static int create(struct ibgrant_owner *owner, struct xen_ibgrant_create __user 
 	if (!arg.pages || arg.pages > XEN_IBGRANT_MAX_PAGES || arg.reserved ||
 	    arg.flags & ~XEN_IBGRANT_READ_ONLY)
 		return -EINVAL;
+	if (arg.flags & XEN_IBGRANT_READ_ONLY && !owner->may_read_only)
+		return -EOPNOTSUPP;
 	buf = ibgrant_buf_new(owner, arg.pages, arg.flags & XEN_IBGRANT_READ_ONLY);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);

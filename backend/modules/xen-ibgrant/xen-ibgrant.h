@@ -30,6 +30,13 @@
 #define XEN_IBGRANT_MAX_ADD 0x10000u
 
 /*
+ * The domain's memory is translated by Xen (PVH, HVM): it has no page that must not be written lest
+ * it gets at others' memory. The page tables of a PV domain are such, and it can grant them for
+ * reading.
+ */
+#define XEN_IBGRANT_TRANSLATED 1u
+
+/*
  * From now on this file is about one domain: once, and by root, who needs no capability and may
  * give it away then. All dma-bufs of the file together have @pages pages at most. Ranges have none
  * of their own, and there are no more of them than that.
@@ -37,9 +44,16 @@
 struct xen_ibgrant_bind {
 	__u32 domid;
 	__u32 pages;
+	__u32 flags;
+	__u32 reserved;
 };
 
-#define XEN_IBGRANT_READ_ONLY 1u /* the device only reads, and the grants may allow no more */
+/*
+ * The device only reads, and the grants may allow no more. Whether it does is up to who imports the
+ * dma-buf, who does not say so; and a PV domain here has no IOMMU that knows better. So there is no
+ * such dma-buf of another PV domain's pages: EOPNOTSUPP.
+ */
+#define XEN_IBGRANT_READ_ONLY 1u
 
 /* A dma-buf of so many pages that are still to be added. Nobody can import it before. */
 struct xen_ibgrant_create {

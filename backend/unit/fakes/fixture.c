@@ -48,6 +48,7 @@ void fixture_dmabufs(struct fixture *fix)
 {
 	fix->fake.hca.dmabufs = true;
 	fix->shm->t.dmabuf_pages = SHM_PAGES;
+	fix->shm->t.dmabuf_read_only = true;
 }
 
 void fixture_queue_dmabufs(struct fixture *fix)

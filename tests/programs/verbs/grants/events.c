@@ -103,7 +103,7 @@ static void events_refused(const void *arg)
 	granted_read(&g);
 	dev = device_open();
 	REFUSED(ev_open(dev, &g, 1, &fd), EPERM, "events of a file that is not bound");
-	require(!dev_bind(dev, g.domid, 1), "bind it");
+	require(!dev_bind(dev, g.domid, 0, 1), "bind it");
 	REFUSED(ev_open(dev, &g, 0, &fd), EINVAL, "no vectors");
 	REFUSED(ev_open(dev, &g, XEN_IBGRANT_MAX_VECTORS + 1, &fd), EINVAL, "too many");
 	REFUSED(ioctl(dev, XEN_IBGRANT_EVENTS, 8) < 0 ? errno : 0, EFAULT, "no memory");

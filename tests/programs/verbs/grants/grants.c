@@ -52,13 +52,14 @@ int device_bound(const struct granted *g, uint32_t limit)
 {
 	int dev = device_open();
 
-	require(!dev_bind(dev, g->domid, limit), "bind it to domain %u", g->domid);
+	require(!dev_bind(dev, g->domid, XEN_IBGRANT_TRANSLATED, limit), "bind it to domain %u",
+		g->domid);
 	return dev;
 }
 
-int dev_bind(int dev, uint32_t domid, uint32_t pages)
+int dev_bind(int dev, uint32_t domid, uint32_t flags, uint32_t pages)
 {
-	struct xen_ibgrant_bind arg = { .domid = domid, .pages = pages };
+	struct xen_ibgrant_bind arg = { .domid = domid, .pages = pages, .flags = flags };
 
 	return ioctl(dev, XEN_IBGRANT_BIND, &arg) ? errno : 0;
 }

@@ -21,12 +21,12 @@ struct granted {
 
 void granted_read(struct granted *g);
 
-/* The module's device, open, and bound to the guest for so many pages. */
+/* The module's device, open, and bound to the guest for so many pages, as if Xen translated its memory. */
 int device_open(void);
 int device_bound(const struct granted *g, uint32_t limit);
 
 /* The calls: 0, or an errno. */
-int dev_bind(int dev, uint32_t domid, uint32_t pages);
+int dev_bind(int dev, uint32_t domid, uint32_t flags, uint32_t pages);
 int dev_create(int dev, uint32_t pages, uint32_t flags, int *fd);
 int dev_add(int dev, int fd, uint32_t first, const uint32_t *refs, uint32_t count);
 int dev_range(int dev, int fd, uint32_t first, uint32_t count, int *range);

@@ -20,11 +20,12 @@ static void binding(const void *arg)
 	granted_read(&g);
 	dev = device_open();
 	REFUSED(dev_create(dev, 1, 0, &fd), EPERM, "a dma-buf of a file that is not bound");
-	REFUSED(dev_bind(dev, 0x7ff0, 1), EINVAL, "no domain");
-	REFUSED(dev_bind(dev, 0x10000 + g.domid, 1), EINVAL, "a domain of 17 bits");
-	REFUSED(dev_bind(dev, g.domid, 0), EINVAL, "no pages at all");
-	require(!dev_bind(dev, g.domid, 1), "bind it");
-	REFUSED(dev_bind(dev, g.domid, 1), EBUSY, "bind it again");
+	REFUSED(dev_bind(dev, 0x7ff0, 0, 1), EINVAL, "no domain");
+	REFUSED(dev_bind(dev, 0x10000 + g.domid, 0, 1), EINVAL, "a domain of 17 bits");
+	REFUSED(dev_bind(dev, g.domid, 0, 0), EINVAL, "no pages at all");
+	REFUSED(dev_bind(dev, g.domid, 2, 1), EINVAL, "a flag that there is not");
+	require(!dev_bind(dev, g.domid, 0, 1), "bind it");
+	REFUSED(dev_bind(dev, g.domid, 0, 1), EBUSY, "bind it again");
 	REFUSED(ioctl(dev, _IO('X', 0x5f), NULL) ? errno : 0, ENOTTY, "a call that there is not");
 	close(dev);
 }
@@ -40,10 +41,27 @@ static void without_rights(const void *arg)
 	unbound = device_open();
 	bound = device_bound(&g, 1);
 	require(!setresuid(65534, 65534, 65534), "give root's rights away");
-	REFUSED(dev_bind(unbound, g.domid, 1), EPERM, "bind it");
+	REFUSED(dev_bind(unbound, g.domid, 0, 1), EPERM, "bind it");
 	require(!dev_create(bound, 1, 0, &fd) && !dev_add(bound, fd, 0, g.refs, 1),
 		"map a page by the one that is bound");
 	check(open(XEN_IBGRANT_DEVICE, O_RDWR) < 0 && errno == EACCES, "open the device");
+}
+
+/* A PV domain can grant its page tables for reading, and whoever imports a dma-buf may write. */
+static void read_only_pages(const void *arg)
+{
+	struct granted g;
+	int dev, fd;
+
+	(void)arg;
+	granted_read(&g);
+	dev = device_open();
+	require(!dev_bind(dev, g.domid, 0, 1), "bind it");
+	REFUSED(dev_create(dev, 1, XEN_IBGRANT_READ_ONLY, &fd), EOPNOTSUPP,
+		"a dma-buf of a PV domain's pages that can only be read");
+	require(!dev_create(dev, 1, 0, &fd), "one that can be written");
+	close(fd);
+	close(dev);
 }
 
 /* No more pages, and no more ranges, than root has said; and again as many when they are gone. */
@@ -251,6 +269,7 @@ static void at_once(const void *arg)
 static const struct check_case cases[] = {
 	CHECK_CASE("binding", binding, "a file that is not bound, and one that is"),
 	CHECK_CASE("without-rights", without_rights, "a process that is not root's"),
+	CHECK_CASE("read-only-pages", read_only_pages, "read-only dma-bufs of a PV domain's pages"),
 	CHECK_CASE("quota", quota, "pages and dma-bufs of a file"),
 	CHECK_CASE("numbers", numbers, "arguments that make no sense"),
 	CHECK_CASE("all-or-none", all_or_none, "a bad reference among good ones"),
