@@ -79,16 +79,16 @@ void check_sa(const char *hca, int number)
 		goto release;
 	}
 	fd = umad_open_port(hca, number);
-	if (fd < 0) {
+	agent = fd < 0 ? fd :
+			 umad_register(fd, UMAD_CLASS_SUBN_ADM, UMAD_SA_CLASS_VERSION, 0, NULL);
+	if (agent >= 0)
+		report(hca, &port, answers(fd, agent, &port));
+	else
 		check_report(CHECK_WARNING, hca, "modprobe ib_umad",
 			     "port %d: the SA cannot be asked: no access to the port's umad device",
 			     number);
-		goto release;
-	}
-	agent = umad_register(fd, UMAD_CLASS_SUBN_ADM, UMAD_SA_CLASS_VERSION, 0, NULL);
-	if (agent >= 0)
-		report(hca, &port, answers(fd, agent, &port));
-	umad_close_port(fd);
+	if (fd >= 0)
+		umad_close_port(fd);
 release:
 	umad_release_port(&port);
 	umad_done();

@@ -74,11 +74,11 @@ static void ask_work(struct work_struct *work)
 	mutex_lock(&ep->alias.lock);
 	err = ep->alias.index ? ask_sa(ep, IB_MGMT_METHOD_SET) : 0;
 	mutex_unlock(&ep->alias.lock);
-	/* -EAGAIN: the core does not know the new SA's address yet. Else it is said once. */
 	if (err && err != -EAGAIN && err != ep->alias.err)
 		pr_warn("domain %u: the SA does not take its GUID again: error %d\n", ep->domid,
 			err);
-	ep->alias.err = err;
+	if (err != -EAGAIN) /* the core does not know the new SA's address yet */
+		ep->alias.err = err;
 	if (err)
 		queue_delayed_work(system_unbound_wq, &ep->alias.ask, AGAIN_AFTER);
 }

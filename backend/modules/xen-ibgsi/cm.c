@@ -27,7 +27,7 @@
 #define WAITS_FOR (120 * HZ)
 #define LATE_FOR (30 * HZ)
 #define AGE_EVERY (10 * HZ)
-/* No more patient than whoever asks again */
+/* A question that comes again sooner is dropped; connection managers wait longer */
 #define AGAIN_AFTER (HZ / 4)
 
 /* One connection, or one exchange about datagrams. */
@@ -141,6 +141,12 @@ static bool is_old(const struct gsi_conn *conn)
 {
 	return (conn->state.stage == CM_BEGUN || conn->state.stage == CM_ENDED) &&
 	       time_after(jiffies, conn->until);
+}
+
+/* Of one that is at its beginning: whether something was said a moment ago. */
+static bool is_fresh(const struct gsi_conn *conn)
+{
+	return time_before(jiffies, conn->until - WAITS_FOR + AGAIN_AFTER);
 }
 
 static void drop_if_old(struct gsi_conn *conn)
@@ -522,7 +528,7 @@ static bool take_question(const struct incoming *in)
 		ask_guest(in, ep, ipoib);
 		return true;
 	}
-	if (conn->waits && time_before(jiffies, conn->until - WAITS_FOR + AGAIN_AFTER))
+	if (conn->waits && is_fresh(conn))
 		return true;
 	conn->ipoib = ipoib;
 	if (conn->state.stage == CM_BEGUN)

@@ -298,8 +298,8 @@ int gsi_endpoint_send(struct gsi_endpoint *ep, const struct xen_ibgsi_send *send
 	if (ep->dead || !ep->agent)
 		return -ENODEV;
 	/*
-	 * One that ends a connection is not held back: its sender would take it for sent. Nor does
-	 * a guest have to hold its tongue because others ask it so much.
+	 * One that ends a connection is not held back: its sender would take it for sent. And what
+	 * others ask of a guest is not to use up its rate.
 	 */
 	if (!may_send(ep) && !gsi_cm_is_last(ep, send))
 		return gsi_refuse(ep, XEN_IBGSI_REFUSED_RATE, -EAGAIN);

@@ -28,9 +28,9 @@
 
 /* What one guest may have at a time, beside SA_REQUESTS that wait for an answer, */
 #define MAX_GROUPS 256
-#define MAX_CONNS 4096 /* connections */
-#define MAX_ASKED 1024 /* of those, such as others ask for and the guest has not answered */
-#define MAX_ASKED_BY_ONE 128
+#define MAX_CONNS 4096       /* connections */
+#define MAX_ASKED 1024       /* of those, such as others ask for and the guest has not answered */
+#define MAX_ASKED_BY_ONE 128 /* of these, of one CA */
 #define MAX_ADDRS 64
 #define MAX_WAITING 256 /* MADs that have come, and are not read yet; further ones are dropped */
 
@@ -79,7 +79,7 @@ struct gsi_alias {
 	struct mutex lock;       /* outside of an endpoint's */
 	u16 index;               /* its place in the port's table; 0: none. Under the lock */
 	struct delayed_work ask; /* asks the SA for it again */
-	int err;                 /* of what it asked last */
+	int err;                 /* of what it asked last, which is said once */
 };
 
 struct gsi_endpoint {
