@@ -26,24 +26,33 @@
 
 #define DRIVER "mlx5_core"
 
+/* With the device's lock held, as its driver may be about to go. */
 static bool is_hca(struct device *dev)
 {
 	return dev->driver && !strcmp(dev->driver->name, DRIVER);
 }
 
-static int cover(struct device *dev, void *unused)
+static void cover(struct device *dev)
 {
 	if (!is_hca(dev) || dma_get_max_seg_size(dev) == PAGE_SIZE)
-		return 0;
+		return;
 	dma_set_max_seg_size(dev, PAGE_SIZE);
 	dev_info(dev, "DMA segments limited to %lu bytes\n", PAGE_SIZE);
+}
+
+static int cover_present(struct device *dev, void *unused)
+{
+	device_lock(dev);
+	cover(dev);
+	device_unlock(dev);
 	return 0;
 }
 
+/* Whoever binds a driver has the device's lock. */
 static int cover_bound(struct notifier_block *nb, unsigned long action, void *data)
 {
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
-		cover(data, NULL);
+		cover(data);
 	return NOTIFY_DONE;
 }
 
@@ -56,8 +65,10 @@ static int list_covered(struct device *dev, void *data)
 	char *buffer = data;
 	size_t used = strlen(buffer);
 
+	device_lock(dev);
 	if (is_hca(dev) && dma_get_max_seg_size(dev) == PAGE_SIZE)
 		scnprintf(buffer + used, PAGE_SIZE - used, "%s\n", dev_name(dev));
+	device_unlock(dev);
 	return 0;
 }
 
@@ -87,7 +98,7 @@ static int __init xen_ibdma_init(void)
 	err = bus_register_notifier(&pci_bus_type, &notifier);
 	if (err)
 		return err;
-	bus_for_each_dev(&pci_bus_type, NULL, NULL, cover);
+	bus_for_each_dev(&pci_bus_type, NULL, NULL, cover_present);
 	return 0;
 }
 
