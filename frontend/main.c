@@ -6,14 +6,16 @@
  * The watch on the backend's state runs in a thread that serves all of the guest's devices, so it
  * waits for nothing: it notes the state, ends the command channel if the backend is going, and
  * leaves the rest to a work item of the device. That may wait for answers; once the channel has
- * ended it gets errors instead.
+ * ended it gets errors instead. What waits for the device's consumers in the kernel is a work item
+ * of its own: some, as a mount by 9P, hold the device until somebody ends them.
  *
  * A guest that is suspended, to be saved or moved, gives the device back before: what a backend has
  * mapped, the HCA may write after Xen has copied it, and the machine frames of doorbell pages in
  * the page tables of a PV guest mean nothing where it is restored. Programs are told as when
  * the device is taken away. Once the guest runs again the device connects anew, here after a
  * suspension that was cancelled, or to the backend of the place where the guest is by then. If the
- * toolstack has made no nodes for it there, it waits for them.
+ * toolstack has made no nodes for it there, it waits for them. It also waits for consumers that
+ * still hold the old device, of which HCA, Xen and page tables know nothing any more.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -33,6 +35,12 @@
 /* How long the backend may take to let go of the shared pages, while somebody waits for that. */
 #define CLOSE_POLL_MS 50
 #define CLOSE_POLLS 400
+
+/* How long consumers in the kernel may take to let go when the guest is suspended. */
+#define SUSPEND_TIMEOUT (20 * HZ)
+
+/* How often whoever waits for these looks whether the backend is still there. */
+#define BACKEND_CHECK HZ
 
 static unsigned int ring_page_order = 2;
 module_param(ring_page_order, uint, 0444);
@@ -56,11 +64,13 @@ struct xenib_hca {
 	struct xenib_gfns gfns;
 	struct xenib_grantee grantee; /* the backend */
 	struct xenib_dev *dev;        /* NULL: not registered */
-	bool keeps_pages;             /* the backend, against its word */
-	bool failed;                  /* do not try again */
-	bool at_rest;                 /* the work item: suspended, or being removed */
-	struct work_struct awake;     /* once processes run again after a suspension */
-	struct xenbus_watch nodes;    /* .node is NULL: there is none */
+	struct work_struct unregister;
+	struct completion unregistered; /* since it was registered */
+	bool keeps_pages;               /* the backend, against its word */
+	bool failed;                    /* do not try again */
+	bool at_rest;                   /* the work item: suspended, or being removed */
+	struct work_struct awake;       /* once processes run again after a suspension */
+	struct xenbus_watch nodes;      /* .node is NULL: there is none */
 };
 
 /* Perhaps in interrupt context. */
@@ -253,18 +263,33 @@ static int register_device(struct xenib_hca *hca)
 		}
 		return 0;
 	}
-	hca->dev = dev;
+	reinit_completion(&hca->unregistered);
+	WRITE_ONCE(hca->dev, dev);
 	dev_info(&hca->xbdev->dev, "registered as %s%s\n", dev_name(&dev->ibdev.dev),
 		 hca->events ? "" : ", without events");
 	return xenbus_switch_state(hca->xbdev, XenbusStateConnected);
 }
 
-static void unregister_device(struct xenib_hca *hca)
+/* Waits for consumers in the kernel, however long they hold on to the device. */
+static void unregister_work(struct work_struct *work)
 {
+	struct xenib_hca *hca = container_of(work, struct xenib_hca, unregister);
+
 	if (!hca->dev)
 		return;
 	xenib_dev_remove(hca->dev);
-	hca->dev = NULL;
+	WRITE_ONCE(hca->dev, NULL);
+	complete_all(&hca->unregistered);
+	queue_work(xenib_wq, &hca->work);
+}
+
+/* Returns whether the device is unregistered; if not, the work item is queued when it is. */
+static bool unregister_device(struct xenib_hca *hca)
+{
+	if (!READ_ONCE(hca->dev))
+		return true;
+	queue_work(xenib_wq, &hca->unregister);
+	return false;
 }
 
 /* What is shared, once the backend has let go of it. */
@@ -363,7 +388,8 @@ static void hca_work(struct work_struct *work)
 	if (READ_ONCE(hca->keeps_pages) && !hca->failed)
 		end_for_good(hca);
 	if (hca->ring && xenib_ring_is_dead(hca->ring)) {
-		unregister_device(hca);
+		if (!unregister_device(hca))
+			return;
 		xenbus_frontend_closed(hca->xbdev);
 		if (!backend_has_let_go(backend))
 			return;
@@ -440,6 +466,8 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	hca->grantee.fault = grantee_fault;
 	mutex_init(&hca->ring_lock);
 	INIT_WORK(&hca->work, hca_work);
+	INIT_WORK(&hca->unregister, unregister_work);
+	init_completion(&hca->unregistered);
 	INIT_WORK(&hca->awake, awake_work);
 	err = xenbus_watch_pathfmt(xbdev, &hca->own, NULL, published, "%s/%s", xbdev->nodename,
 				   XEN_VHCA_FIELD_VERSION);
@@ -459,13 +487,21 @@ static void put_to_rest(struct xenib_hca *hca)
 	cancel_work_sync(&hca->work);
 }
 
-/* The watch is gone, or its thread is the one that waits here: so this looks by itself. */
+/*
+ * For those who wait where the watch is gone, or where its thread is the one that waits. A device
+ * that was restored to a place without nodes for it has no backend.
+ */
+static enum xenbus_state look_at_backend(struct xenbus_device *xbdev)
+{
+	return xbdev->otherend ? XENIB_OTHEREND_STATE(xbdev) : XenbusStateUnknown;
+}
+
 static bool wait_for_backend(struct xenbus_device *xbdev)
 {
 	unsigned int i;
 
 	for (i = 0; i < CLOSE_POLLS; i++) {
-		if (backend_has_let_go(XENIB_OTHEREND_STATE(xbdev)))
+		if (backend_has_let_go(look_at_backend(xbdev)))
 			return true;
 		msleep(CLOSE_POLL_MS);
 	}
@@ -473,19 +509,30 @@ static bool wait_for_backend(struct xenbus_device *xbdev)
 	return false;
 }
 
-/* Nothing else may be at work on the device. False: the backend may have pages mapped still. */
-static bool leave(struct xenib_hca *hca)
+/*
+ * Nothing else may be at work on the device. Closes the connection, if there is one; false: the
+ * backend may have pages mapped still.
+ */
+static bool close_connection(struct xenib_hca *hca)
 {
-	bool closed;
-
-	unregister_device(hca);
 	if (!hca->ring)
 		return true;
 	xenbus_switch_state(hca->xbdev, XenbusStateClosing);
 	kill_ring(hca);
-	closed = wait_for_backend(hca->xbdev);
-	disconnect(hca);
-	return closed;
+	return wait_for_backend(hca->xbdev);
+}
+
+/* While the backend serves, for as long as it does: consumers end their work in good order. */
+static void wait_for_consumers(struct xenib_hca *hca)
+{
+	bool gone = unregister_device(hca);
+
+	while (!gone) {
+		gone = wait_for_completion_timeout(&hca->unregistered, BACKEND_CHECK);
+		if (look_at_backend(hca->xbdev) != XenbusStateConnected)
+			kill_ring(hca);
+	}
+	flush_work(&hca->unregister);
 }
 
 static void hca_remove(struct xenbus_device *xbdev)
@@ -496,7 +543,9 @@ static void hca_remove(struct xenbus_device *xbdev)
 	if (hca->nodes.node)
 		unregister_xenbus_watch(&hca->nodes);
 	put_to_rest(hca);
-	leave(hca);
+	wait_for_consumers(hca);
+	close_connection(hca);
+	disconnect(hca);
 	cancel_work_sync(&hca->work);
 	unregister_xenbus_watch(&hca->own);
 	kfree(hca->own.node);
@@ -511,15 +560,22 @@ static void hca_remove(struct xenbus_device *xbdev)
 static int hca_suspend(struct xenbus_device *xbdev)
 {
 	struct xenib_hca *hca = dev_get_drvdata(&xbdev->dev);
+	bool registered;
 
 	kill_ring(hca);
 	cancel_work_sync(&hca->awake);
 	put_to_rest(hca);
-	if (hca->dev)
+	registered = !unregister_device(hca);
+	if (registered)
 		dev_notice(&xbdev->dev, "the guest is suspended: programs lose the device\n");
-	if (!leave(hca))
+	if (!close_connection(hca))
 		dev_err(&xbdev->dev,
 			"what the HCA writes from now on is lost where the guest is restored\n");
+	if (registered && !wait_for_completion_timeout(&hca->unregistered, SUSPEND_TIMEOUT))
+		dev_warn(&xbdev->dev,
+			 "still in use, as by a mount: no new device before that ends\n");
+	else
+		disconnect(hca);
 	xenbus_frontend_closed(xbdev);
 	WRITE_ONCE(hca->backend, XenbusStateUnknown);
 	queue_work(system_freezable_wq, &hca->awake);

@@ -116,11 +116,17 @@ err_free:
 	return err;
 }
 
-/* nvme-rdma ends its requests when it hears of an error, but not once it has lost the device. */
+/*
+ * nvme-rdma ends its requests when it hears of an error, but not once it has lost the device.
+ * Whoever rings has looked whether the channel is dead, and has been waited for then.
+ */
 void xenib_kcontext_settle(struct xenib_dev *dev)
 {
-	if (dev->kernel)
-		flush_work(&dev->kernel->wake);
+	if (!dev->kernel)
+		return;
+	flush_work(&dev->kernel->wake);
+	if (xenib_ring_is_dead(dev->ring))
+		xenib_kuar_withdraw(&dev->kernel->uar);
 }
 
 void xenib_kcontext_close(struct xenib_dev *dev)

@@ -39,6 +39,12 @@ struct xenib_kuar {
 /** xenib_kuar_create() - gets a doorbell page from the backend, and maps it. */
 int xenib_kuar_create(struct xenib_context *ctx, struct xenib_kuar *kuar);
 
+/**
+ * xenib_kuar_withdraw() - takes a machine frame out of the page tables of a PV guest, which can be
+ * suspended then. When nobody rings any more: there is ordinary memory at the address.
+ */
+void xenib_kuar_withdraw(struct xenib_kuar *kuar);
+
 /** xenib_kuar_destroy() - when no queue is left. */
 void xenib_kuar_destroy(struct xenib_kuar *kuar);
 

@@ -44,13 +44,18 @@ err_free:
 	return NULL;
 }
 
-/* The entry of before comes back first: vunmap() is to find the page that vmap() was given. */
-static void unmap_machine_frame(struct xenib_kuar *kuar)
+static void withdraw_machine_frame(struct xenib_kuar *kuar)
 {
 	void *addr = (void __force *)kuar->bell.page;
 
 	WARN_ON(put_entry(addr, mk_pte(kuar->place, PAGE_KERNEL)));
-	vunmap(addr);
+}
+
+/* The entry of before comes back first: vunmap() is to find the page that vmap() was given. */
+static void unmap_machine_frame(struct xenib_kuar *kuar)
+{
+	withdraw_machine_frame(kuar);
+	vunmap((void __force *)kuar->bell.page);
 	__free_page(kuar->place);
 }
 
@@ -100,6 +105,12 @@ int xenib_kuar_create(struct xenib_context *ctx, struct xenib_kuar *kuar)
 err_return:
 	xenib_uar_return(uar);
 	return err;
+}
+
+void xenib_kuar_withdraw(struct xenib_kuar *kuar)
+{
+	if (!xen_feature(XENFEAT_auto_translated_physmap))
+		withdraw_machine_frame(kuar);
 }
 
 void xenib_kuar_destroy(struct xenib_kuar *kuar)

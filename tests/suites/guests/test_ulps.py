@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, ninep, scsi, shares, ulps, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, ninep, save, scsi, shares, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -209,6 +209,22 @@ def test_mounted_9p():
         wait.until("the device waits for those who use it", lambda: lab.ok(USER, "cat /proc/[0-9]*/stack 2>/dev/null | grep -q cma_remove_one"))
         lab.run(USER, f"umount {ninep.MOUNTED}")
         guest.until_new_worker(USER, worker)
+        ipoib.up(USER)
+        shares.mount(ninep, USER, SERVER)
+        assert lab.run(USER, f"cat {ninep.MOUNTED}/file") == "before"
+
+
+@pytest.mark.parametrize("options", [[], ["-c"]], ids=["restored", "runs_on"])
+def test_saved_with_9p(options):
+    """A guest with a mount by 9P can be suspended. It has a device again when the mount is given up."""
+    with ninep.served(SERVER), shares.mounted(ninep, USER, SERVER):
+        lab.run(USER, f"echo before >{ninep.MOUNTED}/file")
+        with save.saved(USER, *options) as saved:
+            if not options:
+                saved.restore()
+        assert "still in use" in lab.run(USER, "dmesg")
+        lab.run(USER, f"umount {ninep.MOUNTED}")
+        guest.until_active(USER)
         ipoib.up(USER)
         shares.mount(ninep, USER, SERVER)
         assert lab.run(USER, f"cat {ninep.MOUNTED}/file") == "before"
