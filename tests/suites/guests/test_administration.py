@@ -76,6 +76,7 @@ def test_show():
         tells(xen_ib("top", "-n", 1, "-d", 1), "guest1 .*connected")
 
 
+@pytest.mark.long
 def test_events():
     """How long it takes to tell a guest of an event is measured, and completions are counted, also while a guest has nothing else to
     say."""

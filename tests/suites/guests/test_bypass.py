@@ -121,6 +121,7 @@ def ring_traffic():
     return said
 
 
+@pytest.mark.long
 def test_million_messages():
     with between_guests("ib_write_bw", "-s", 8, "-D", 600, "-Q", 100):
         before = wait.settled(ring_traffic)

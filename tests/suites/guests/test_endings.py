@@ -39,7 +39,8 @@ def test_exit(ledger):
     nothing_left(ledger)
 
 
-@pytest.mark.parametrize("killed", [pytest.param("guest1", marks=pytest.mark.long), "guest2"])
+@pytest.mark.long
+@pytest.mark.parametrize("killed", ["guest1", "guest2"])
 def test_kill_one(ledger, killed):
     """Server or client: the other one gives up."""
     with big_traffic(ledger) as traffic:
@@ -89,6 +90,7 @@ def test_kill_supervisor(ledger):
         nothing_left(ledger)
 
 
+@pytest.mark.long
 def test_unbind_in_use(ledger):
     """The device goes while a program uses it: the program ends with an error, nothing hangs."""
     with big_traffic(ledger) as traffic:

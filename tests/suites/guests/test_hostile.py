@@ -50,7 +50,7 @@ def hostile(neighbour, request):
 
 LONG = [
     *("cm-many", "limits-create", "event-connect", "life-reconnect", "mad-sm", "mad-perf", "mad-ping"),
-    *("connect-nothing", "connect-number", "connect-pages"),
+    *("connect-nothing", "connect-number", "connect-pages", "handle-vhca", "life-killed"),
 ]
 
 

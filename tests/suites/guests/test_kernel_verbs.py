@@ -24,6 +24,7 @@ def loaded(guests):
         yield
 
 
+@pytest.mark.long
 def test_switched_off(guests):
     """By default modules of the kernel do not get to see the device."""
     with ktest.loaded(GUEST):
@@ -44,6 +45,7 @@ def test_forbidden(guests):
         attach()
 
 
+@pytest.mark.long
 def test_management_wanted(guests):
     """The configuration wants the guest's kernel to take part in the fabric's management, and dom0 has not what that needs."""
     attach("kernel=on")

@@ -85,6 +85,7 @@ def test_kill_program():
     run_pairs("rc")
 
 
+@pytest.mark.long
 @with_guest
 def test_kill_worker():
     with program():
