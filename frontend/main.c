@@ -20,6 +20,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <xen/xen.h>
@@ -454,6 +455,22 @@ static void awake_work(struct work_struct *work)
 		xenbus_watch_path(xbdev, xbdev->nodename, &hca->nodes, NULL, nodes_changed);
 }
 
+/*
+ * Devices are suspended in the reverse of the order in which they came. A disk by iSER whose vHCA
+ * was detached goes on by one that came later; the disk cannot be suspended after that. So a vHCA
+ * gets a place before all else, which device_move() has for children of what is there first.
+ */
+static int suspend_late(struct device *dev)
+{
+	struct device *parent = dev->parent;
+	int err;
+
+	err = device_move(dev, &platform_bus, DPM_ORDER_DEV_AFTER_PARENT);
+	if (err)
+		return err;
+	return device_move(dev, parent, DPM_ORDER_NONE);
+}
+
 static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id *id)
 {
 	struct xenib_hca *hca;
@@ -469,15 +486,20 @@ static int hca_probe(struct xenbus_device *xbdev, const struct xenbus_device_id 
 	INIT_WORK(&hca->unregister, unregister_work);
 	init_completion(&hca->unregistered);
 	INIT_WORK(&hca->awake, awake_work);
+	err = suspend_late(&xbdev->dev);
+	if (err)
+		goto err_free;
 	err = xenbus_watch_pathfmt(xbdev, &hca->own, NULL, published, "%s/%s", xbdev->nodename,
 				   XEN_VHCA_FIELD_VERSION);
-	if (err) {
-		kfree(hca);
-		return err;
-	}
+	if (err)
+		goto err_free;
 	dev_set_drvdata(&xbdev->dev, hca);
 	xenbus_switch_state(xbdev, XenbusStateInitialising);
 	return 0;
+
+err_free:
+	kfree(hca);
+	return err;
 }
 
 /* Until it is told otherwise: a dying channel queues the work item at any time. */
