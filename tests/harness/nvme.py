@@ -39,14 +39,14 @@ modprobe -r nvmet-rdma nvmet brd
 DISCONNECT = "for c in /sys/class/nvme/nvme*; do echo 1 >$c/delete_controller; done; modprobe -r nvme-rdma"
 
 
-def connect_command(target):
+def connect_command(target, queues=1):
     to = f"transport=rdma,traddr={ipoib.ADDRESS[target]},trsvcid={PORT},nqn={NAME}"
-    options = f"nr_io_queues=1,queue_size=32,reconnect_delay={RETRY_SECONDS}"
+    options = f"nr_io_queues={queues},queue_size=32,reconnect_delay={RETRY_SECONDS}"
     return f"modprobe nvme-rdma && echo {to},{options} >/dev/nvme-fabrics"
 
 
-def connect(where, target):
-    lab.run(where, connect_command(target))
+def connect(where, target, queues=1):
+    lab.run(where, connect_command(target, queues))
     wait.until("there is a disk", lambda: lab.ok(where, f"test -b {DISK}"))
 
 
@@ -68,10 +68,10 @@ def served(where, target):
 
 
 @contextlib.contextmanager
-def connected(where, target):
+def connected(where, target, queues=1):
     """The other one has it, too."""
     with served(where, target):
-        connect(where, target)
+        connect(where, target, queues)
         yield
 
 

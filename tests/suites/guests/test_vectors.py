@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A guest with two vCPUs: it has two completion vectors, and each vCPU handles one of them. Other guests of the tests have one vCPU, and so
-are frontends that know of one vector."""
+"""A guest with two vCPUs: it has two completion vectors, and each vCPU handles one of them; and what stands on its device is used by both at
+once. Other guests of the tests have one vCPU, and so are frontends that know of one vector."""
 
 import re
 
 import pytest
 
-from harness import daemon, guest, ktest, lab, process, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, nvme, process, tcp, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("guest_of_two"), pytest.mark.timeout(480)]
 
-GUEST = "guest3"
+GUEST, OTHER = "guest3", "guest1"
+BOTH_WAYS = [(GUEST, OTHER), (OTHER, GUEST)]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,16 @@ def test_kernel():
         ktest.run(GUEST, "many")
 
 
+def test_kernel_cases():
+    """What the kernels of the other guests are tested with, and that they go on when the worker is killed."""
+    with ktest.loaded(GUEST, "kverbs=1"):
+        for case in (*ktest.CASES, *ktest.MORE):
+            ktest.run(GUEST, case)
+        ktest.run(GUEST, "death")
+        guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
+        ktest.run(GUEST, "rc-event")
+
+
 def test_backend_of_one():
     """One that does not offer several."""
     backend = f"/local/domain/0/backend/vhca/{daemon.domid(GUEST)}/0"
@@ -72,3 +83,56 @@ def test_backend_of_one():
     nodes = lab.run("dom0", f"xenstore-ls /local/domain/{daemon.domid(GUEST)}/device/vhca/0")
     assert re.search("^ *event-event-channel", nodes, re.MULTILINE), nodes
     assert not re.search("^ *event-vectors", nodes, re.MULTILINE), nodes
+
+
+# ---- both vCPUs at once ----
+
+
+@pytest.fixture(scope="module")
+def interfaces(guest_of_two):
+    with ipoib.reaching([(GUEST, OTHER)], GUEST, OTHER):
+        yield
+
+
+@pytest.mark.parametrize("where, other", BOTH_WAYS)
+def test_streams(interfaces, where, other):
+    """By TCP, four each way, while datagrams of three fragments go and come."""
+    address = ipoib.ADDRESS[other]
+    with lab.running(where, f"ping -q -i 0.01 -s 5000 {address}") as ping:
+        with tcp.server(other, 5201, f"iperf3 -s -1 -B {address}") as server, ulps.sending(8 << 20):
+            lab.run(where, f"iperf3 -c {address} -n 8M -P 4 --bidir", merge=True)
+            server.finish()
+        lab.run(where, "killall -INT ping")
+        ping.finish()
+        said = ping.said()
+    assert int(said.split(" received")[0].split()[-1]) > 10, said
+
+
+FIO = f"""fio --name=disk --filename={nvme.DISK} --ioengine=libaio --iodepth=8 --direct=1 --rw=randwrite --bs=4k --size=2m
+ --numjobs=2 --offset_increment=2m --cpus_allowed=0-1 --cpus_allowed_policy=split --verify=crc32c --verify_fatal=1""".replace("\n", "")
+
+
+@pytest.mark.parametrize("where, other", BOTH_WAYS)
+def test_disk(interfaces, where, other):
+    """By NVMe, with a queue for each vCPU that the user has, and a program on each, while streams go by TCP."""
+    address = ipoib.ADDRESS[other]
+    with nvme.connected(where, other, queues=2):
+        with tcp.server(other, 5201, f"iperf3 -s -B {address}"), lab.running(where, f"iperf3 -c {address} -t 1000 --bidir"):
+            if where == GUEST:
+                lab.run(where, FIO, merge=True)
+            else:
+                ulps.fio(where, other, "4k", 2)
+            nvme.compare(where, other)
+            lab.call(where, "killall -KILL iperf3")
+            lab.call(other, "killall -KILL iperf3")
+
+
+@pytest.mark.parametrize("where, other", BOTH_WAYS)
+def test_files(interfaces, where, other):
+    ulps.files("nfs", where, other)
+
+
+@pytest.mark.parametrize("where, other", BOTH_WAYS)
+def test_connections(interfaces, where, other):
+    for program in cm.PROGRAMS:
+        cm.connect(program, where, other)
