@@ -392,25 +392,25 @@ void xenib_kcq_rearm(struct xenib_kcq *k)
 		arm(k);
 }
 
+/* Of completions that are there the HCA tells: only of those it has not made an event is missed. */
 int xenib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct xenib_kcq *k = to_xcq(ibcq)->k;
-	bool flushing, missed;
+	bool flushing, soft;
 	unsigned long irqs;
-	u8 own;
 
 	spin_lock_irqsave(&k->q.lock.spin, irqs);
 	k->armed = true;
 	k->solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
 	arm(k);
 	flushing = is_flushing(k);
-	missed = flushing || k->soft_head != k->soft_tail || xenib_next_cqe(&k->q, &own);
+	soft = k->soft_head != k->soft_tail;
 	spin_unlock_irqrestore(&k->q.lock.spin, irqs);
 
 	/* Once the backend is gone nobody else tells of them. */
 	if (unlikely(flushing))
 		xenib_kcontext_wake(k->kernel);
-	return flags & IB_CQ_REPORT_MISSED_EVENTS ? missed : 0;
+	return flags & IB_CQ_REPORT_MISSED_EVENTS && (flushing || soft);
 }
 
 int xenib_kcq_init(struct xenib_cq *cq, u32 entries)
