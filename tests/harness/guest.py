@@ -4,7 +4,7 @@
 import contextlib
 import subprocess
 
-from harness import BUILD, daemon, lab, pairs, programs, rdma, wait
+from harness import BUILD, daemon, lab, pairs, process, programs, rdma, wait
 
 DEVICE = "xenib0"
 MLX5 = "mlx5_1"
@@ -28,6 +28,13 @@ def start_again(guest):
     lab.lab("install", guest)
     lab.lab("attach", guest)
     put_programs(guest)
+
+
+def make_anew(guest):
+    """One that runs, or not, ends, and another one is made in its place."""
+    process.call(lab.LAB, "guest", "stop", guest, "--kill")
+    lab.lab("guest", "start", guest, merge=True)
+    start_again(guest)
 
 
 def put_programs(guest):

@@ -3,7 +3,7 @@
 
 import contextlib
 
-from harness import BUILD, GUEST_KERNEL, guest, lab, wait
+from harness import BUILD, GUEST_KERNEL, daemon, guest, lab, wait
 
 MODULE = (BUILD if GUEST_KERNEL == "stock" else BUILD / GUEST_KERNEL) / "tests" / "programs" / "ktest" / "xenib-ktest.ko"
 TRAFFIC = ["rc-send", "rc-event", "rc-list", "ud-send", "drain", "outside", "many", "srq", "coherent", "lie-length", "grow"]
@@ -48,6 +48,16 @@ def run(name, case):
     __tracebackhide__ = True
     result = call(name, case)
     assert result.status == 0, str(result)
+
+
+def run_all(name, cases):
+    """These; and the module goes on when the worker is killed."""
+    __tracebackhide__ = True
+    for case in cases:
+        run(name, case)
+    run(name, "death")
+    guest.until_new_worker(name, daemon.kill_worker(name))
+    run(name, "rc-event")
 
 
 def log(name):

@@ -97,11 +97,7 @@ def test_kill_worker():
 @with_guest
 def test_kernel_verbs():
     with ktest.loaded(GUEST, "kverbs=1"):
-        for case in ktest.CASES:
-            ktest.run(GUEST, case)
-        ktest.run(GUEST, "death")
-        guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
-        ktest.run(GUEST, "rc-event")
+        ktest.run_all(GUEST, ktest.CASES)
 
 
 @pytest.mark.long

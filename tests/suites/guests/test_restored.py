@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from harness import daemon, guest, hca, lab, leftovers, pairs, process, rdma, save, wait
+from harness import daemon, guest, hca, lab, leftovers, pairs, rdma, save, wait
 from harness.traffic import between_guests
 
 SAVE_TABLES = int(os.environ.get("SAVE_TABLES") or 20)
@@ -157,13 +157,6 @@ def test_registering():
 HOSTILE = ["nothing-at-all", "requests", "registrations"]
 
 
-def start_guest():
-    """guest2 is made anew."""
-    process.call(lab.LAB, "guest", "stop", "guest2", "--kill")
-    lab.lab("guest", "start", "guest2", merge=True)
-    guest.start_again("guest2")
-
-
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile(what):
     """A guest whose frontend lets nothing go is saved in the middle of it: dom0 has nothing of it when the domain is gone. It is not restored:
@@ -180,7 +173,7 @@ def test_hostile(what):
         wait.until("its worker is gone", lambda: lab.ok("dom0", f"! pgrep -f '[-]-worker .*/vhca/{domid}/'"))
         leftovers.until_no_more_than("no object is left in the HCA", before)
     finally:
-        start_guest()
+        guest.make_anew("guest2")
     pairs.run("guest2")
 
 

@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, ninep, process, save, scsi, shares, ulps, wait
+from harness import cm, daemon, guest, ipoib, ktest, lab, mpi, nfs, ninep, save, scsi, shares, ulps, wait
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
@@ -162,9 +162,7 @@ def used(request, interfaces):
 
 def start_user_again():
     """Nobody can log out of a session of iSER whose vHCA was detached: Linux has it below the device that is gone, and does not find it."""
-    process.call(lab.LAB, "guest", "stop", USER, "--kill")
-    lab.lab("guest", "start", USER, merge=True)
-    guest.start_again(USER)
+    guest.make_anew(USER)
     ktest.reload(USER, "kverbs=1")
     ipoib.up(USER)
     ipoib.ping(USER, SERVER)
@@ -225,30 +223,33 @@ def test_saved(used):
     ULPS[used].compare()
 
 
-def test_mounted_9p():
-    """A mount by 9P is over when the device goes, and holds it until it is given up."""
+@contextlib.contextmanager
+def mount_by_9p():
+    """With a file, which is there again when the device was gone, and the mount was given up."""
     with ninep.served(SERVER), shares.mounted(ninep, USER, SERVER):
         lab.run(USER, f"echo before >{ninep.MOUNTED}/file")
-        worker = daemon.kill_worker(USER)
-        wait.until("the device waits for those who use it", lambda: lab.ok(USER, "cat /proc/[0-9]*/stack 2>/dev/null | grep -q cma_remove_one"))
-        lab.run(USER, f"umount {ninep.MOUNTED}")
-        guest.until_new_worker(USER, worker)
+        yield
         ipoib.up(USER)
         shares.mount(ninep, USER, SERVER)
         assert lab.run(USER, f"cat {ninep.MOUNTED}/file") == "before"
 
 
+def test_mounted_9p():
+    """A mount by 9P is over when the device goes, and holds it until it is given up."""
+    with mount_by_9p():
+        worker = daemon.kill_worker(USER)
+        wait.until("the device waits for those who use it", lambda: lab.ok(USER, "cat /proc/[0-9]*/stack 2>/dev/null | grep -q cma_remove_one"))
+        lab.run(USER, f"umount {ninep.MOUNTED}")
+        guest.until_new_worker(USER, worker)
+
+
 @pytest.mark.parametrize("options", [[], ["-c"]], ids=["restored", "runs_on"])
 def test_saved_with_9p(options):
     """A guest with a mount by 9P can be suspended. It has a device again when the mount is given up."""
-    with ninep.served(SERVER), shares.mounted(ninep, USER, SERVER):
-        lab.run(USER, f"echo before >{ninep.MOUNTED}/file")
+    with mount_by_9p():
         with save.saved(USER, *options) as saved:
             if not options:
                 saved.restore()
         assert "still in use" in lab.run(USER, "dmesg")
         lab.run(USER, f"umount {ninep.MOUNTED}")
         guest.until_active(USER)
-        ipoib.up(USER)
-        shares.mount(ninep, USER, SERVER)
-        assert lab.run(USER, f"cat {ninep.MOUNTED}/file") == "before"

@@ -64,11 +64,7 @@ def test_kernel():
 def test_kernel_cases():
     """What the kernels of the other guests are tested with, and that they go on when the worker is killed."""
     with ktest.loaded(GUEST, "kverbs=1"):
-        for case in (*ktest.CASES, *ktest.MORE):
-            ktest.run(GUEST, case)
-        ktest.run(GUEST, "death")
-        guest.until_new_worker(GUEST, daemon.kill_worker(GUEST))
-        ktest.run(GUEST, "rc-event")
+        ktest.run_all(GUEST, ktest.CASES + ktest.MORE)
 
 
 def test_backend_of_one():
@@ -108,8 +104,7 @@ def test_streams(interfaces, where, other):
     assert int(said.split(" received")[0].split()[-1]) > 10, said
 
 
-FIO = f"""fio --name=disk --filename={nvme.DISK} --ioengine=libaio --iodepth=8 --direct=1 --rw=randwrite --bs=4k --size=2m
- --numjobs=2 --offset_increment=2m --cpus_allowed=0-1 --cpus_allowed_policy=split --verify=crc32c --verify_fatal=1""".replace("\n", "")
+ON_EACH = f"{ulps.FIO} --bs=4k --size=2m --numjobs=2 --offset_increment=2m --cpus_allowed=0-1 --cpus_allowed_policy=split"
 
 
 @pytest.mark.parametrize("where, other", BOTH_WAYS)
@@ -119,7 +114,7 @@ def test_disk(interfaces, where, other):
     with nvme.connected(where, other, queues=2):
         with tcp.server(other, 5201, f"iperf3 -s -B {address}"), lab.running(where, f"iperf3 -c {address} -t 1000 --bidir"):
             if where == GUEST:
-                lab.run(where, FIO, merge=True)
+                lab.run(where, ON_EACH, merge=True)
             else:
                 ulps.fio(where, other, "4k", 2)
             nvme.compare(where, other)
