@@ -38,11 +38,7 @@ def pytest_configure(config):
         config.stash[PASSED] = Passed(config.cache)
 
 
-def pytest_sessionfinish(session, exitstatus):
-    if exitstatus == pytest.ExitCode.OK and PASSED in session.config.stash:
-        session.config.stash[PASSED].forget()
-
-
+@pytest.hookimpl(trylast=True)  # after what -k and -m leave out
 def pytest_collection_modifyitems(config, items):
     """Limits are what a quiet machine needs, and are multiplied here. What guests have in their dom0 is no good for native tests: these
     come first. Those with two machines come last, as the other one ends for them."""
@@ -52,9 +48,9 @@ def pytest_collection_modifyitems(config, items):
         item.add_marker(pytest.mark.timeout(seconds * PATIENCE), append=False)
     items.sort(key=lambda item: ("machines" in item.fixturenames, "guests" in item.fixturenames))
     if PASSED in config.stash:
-        passed = set(config.stash[PASSED].names)
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
-        items[:] = [item for item in items if item.nodeid not in passed]
+        left = set(config.stash[PASSED].left_of([item.nodeid for item in items]))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in left])
+        items[:] = [item for item in items if item.nodeid in left]
 
 
 def pytest_collection_finish(session):

@@ -17,6 +17,10 @@ class Passed:
         self.names.append(name)
         self.cache.set(KEY, {"version": self.version, "names": self.names})
 
-    def forget(self):
-        """When all have passed the next run begins anew."""
-        self.cache.set(KEY, {})
+    def left_of(self, names):
+        """Those that have not passed; if all have, all of them, once more."""
+        left = [name for name in names if name not in self.names]
+        if left:
+            return left
+        self.names = [name for name in self.names if name not in names]
+        return names
