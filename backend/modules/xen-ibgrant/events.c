@@ -324,12 +324,17 @@ static int bind_channel(struct ibgrant_events *e, struct channel *channel, u32 r
 	err = HYPERVISOR_event_channel_op(EVTCHNOP_bind_interdomain, &bind);
 	if (err)
 		return err;
-	irq = bind_evtchn_to_irqhandler_lateeoi(bind.local_port, unheard, 0, "xen-ib-events", e);
+	irq = bind_evtchn_to_irq_lateeoi(bind.local_port);
 	if (irq < 0) {
 		struct evtchn_close close = { .port = bind.local_port };
 
 		HYPERVISOR_event_channel_op(EVTCHNOP_close, &close);
 		return irq;
+	}
+	err = request_irq(irq, unheard, 0, "xen-ib-events", e);
+	if (err) {
+		evtchn_put(bind.local_port); /* closes it */
+		return err;
 	}
 	*channel = (struct channel){ .port = bind.local_port, .irq = irq };
 	return 0;
