@@ -6,9 +6,14 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_mad.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
 
 #include "kernel/kverbs.h"
 #include "xenib.h"
+
+#define UVERBS_MODULE_NAME xenib_query
+#include <rdma/uverbs_named_ioctl.h>
 
 /* Xen's, by IEEE */
 #define XEN_OUI 0x00163e
@@ -253,6 +258,33 @@ int xenib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 
 	return query_table(dev, &of, index, pkey);
 }
+
+static int UVERBS_HANDLER(XENIB_METHOD_CLOCK_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct xenib_cmd cmd = { .req.op = XEN_VHCA_OP_CLOCK_QUERY };
+	struct ib_ucontext *ibuc = ib_uverbs_get_ucontext(attrs);
+	int err;
+
+	if (IS_ERR(ibuc))
+		return PTR_ERR(ibuc);
+	err = xenib_cmd_exec(to_xdev(ibuc->device)->ring, &cmd);
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, XENIB_ATTR_CLOCK_QUERY_TICKS, &cmd.rsp.u.clock.ticks,
+			      sizeof(cmd.rsp.u.clock.ticks));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(XENIB_METHOD_CLOCK_QUERY,
+			    UVERBS_ATTR_PTR_OUT(XENIB_ATTR_CLOCK_QUERY_TICKS, UVERBS_ATTR_TYPE(u64),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(xenib_device_methods, UVERBS_OBJECT_DEVICE,
+		   &UVERBS_METHOD(XENIB_METHOD_CLOCK_QUERY));
+
+const struct uapi_definition xenib_device_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &xenib_device_methods),
+	{},
+};
 
 /*
  * Linux makes a QP 1 only for ports that have connections, so this says that they do, and

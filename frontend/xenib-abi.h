@@ -84,6 +84,15 @@ enum xenib_query_context_attrs {
 	XENIB_ATTR_QUERY_CONTEXT_RESP = (1U << UVERBS_ID_NS_SHIFT),
 };
 
+/* Of UVERBS_OBJECT_DEVICE: the HCA's clock, which dom0 is asked for. EOPNOTSUPP: it cannot tell. */
+enum xenib_device_methods {
+	XENIB_METHOD_CLOCK_QUERY = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum xenib_clock_query_attrs {
+	XENIB_ATTR_CLOCK_QUERY_TICKS = (1U << UVERBS_ID_NS_SHIFT), /* __u64 */
+};
+
 enum xenib_pd_methods {
 	XENIB_METHOD_PD_QUERY = (1U << UVERBS_ID_NS_SHIFT),
 };

@@ -522,6 +522,7 @@ int xenib_get_port_immutable(struct ib_device *ibdev, u32 port,
 int xenib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *modify);
 void xenib_get_fw_str(struct ib_device *ibdev, char *str);
 extern const struct attribute_group xenib_attr_group;
+extern const struct uapi_definition xenib_device_defs[];
 
 /* stats.c: what /sys/class/infiniband/<device>/hw_counters says */
 struct rdma_hw_stats *xenib_alloc_hw_device_stats(struct ib_device *ibdev);

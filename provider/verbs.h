@@ -14,6 +14,7 @@ int xenib_query_device_ex(struct ibv_context *context,
 			  const struct ibv_query_device_ex_input *input,
 			  struct ibv_device_attr_ex *attr, size_t attr_size);
 int xenib_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+int xenib_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 
 /* pd.c */
 struct ibv_pd *xenib_alloc_pd(struct ibv_context *context);

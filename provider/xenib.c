@@ -69,6 +69,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_device_ex = xenib_query_device_ex,
 	.query_port = xenib_query_port,
 	.query_qp = xenib_query_qp,
+	.query_rt_values = xenib_query_rt_values,
 	.query_srq = xenib_query_srq,
 	.reg_dmabuf_mr = xenib_reg_dmabuf_mr,
 	.reg_mr = xenib_reg_mr,

@@ -337,6 +337,7 @@ enum xen_vhca_op {
 	XEN_VHCA_OP_PORT_QUERY = 2,
 	XEN_VHCA_OP_GID_QUERY = 3,
 	XEN_VHCA_OP_PKEY_QUERY = 4,
+	XEN_VHCA_OP_CLOCK_QUERY = 5,
 	XEN_VHCA_OP_CTX_OPEN = 8,
 	XEN_VHCA_OP_CTX_CLOSE = 9,
 	XEN_VHCA_OP_UAR_ALLOC = 10,
@@ -883,6 +884,14 @@ struct xen_vhca_pkeys {
 	uint16_t pkey[XEN_VHCA_PKEYS];
 };
 
+/*
+ * To CLOCK_QUERY: the HCA's free running clock, of which completions have the time (CQ_TIMESTAMPS), at some moment
+ * between request and response. A backend that cannot read it answers E_UNSUPPORTED, an older one E_OP.
+ */
+struct xen_vhca_clock {
+	uint64_t ticks;
+};
+
 /* To MAD_RECV: how many there are in the data page. Fewer than XEN_VHCA_MADS: there are no more. */
 #define XEN_VHCA_MADS 13
 
@@ -918,6 +927,7 @@ struct xen_vhca_rsp {
 		struct xen_vhca_port_attr port;
 		struct xen_vhca_gids gids;
 		struct xen_vhca_pkeys pkeys;
+		struct xen_vhca_clock clock;
 		struct xen_vhca_mads mads;
 		uint8_t octets[XEN_VHCA_REQ_SIZE - 8];
 	} u;

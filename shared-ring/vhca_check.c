@@ -561,6 +561,7 @@ static const struct rule rules[XEN_VHCA_OPS] = {
 	RULE_EMPTY(PORT_QUERY),
 	RULE(GID_QUERY, index, check_gid),
 	RULE(PKEY_QUERY, index, check_pkey),
+	RULE_EMPTY(CLOCK_QUERY),
 	RULE(CTX_OPEN, ctx_open, check_ctx_open),
 	RULE_END(CTX_CLOSE),
 	RULE(UAR_ALLOC, uar_alloc, check_uar_alloc),

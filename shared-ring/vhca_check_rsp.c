@@ -126,6 +126,9 @@ static int answer_ok(const struct xen_vhca_req *req, const struct xen_vhca_rsp *
 	case XEN_VHCA_OP_PKEY_QUERY:
 		*length = (req->u.index.more + 1) * sizeof(rsp->u.pkeys.pkey[0]);
 		return 1;
+	case XEN_VHCA_OP_CLOCK_QUERY:
+		*length = sizeof(rsp->u.clock);
+		return 1;
 	case XEN_VHCA_OP_CTX_OPEN:
 	case XEN_VHCA_OP_PD_ALLOC:
 	case XEN_VHCA_OP_UMEM_CREATE:

@@ -90,6 +90,7 @@ SIZE(xen_vhca_port_attr, 40);
 OFFSET(xen_vhca_port_attr, gid_tbl_len, 16);
 SIZE(xen_vhca_gids, 240);
 SIZE(xen_vhca_pkeys, 248);
+SIZE(xen_vhca_clock, 8);
 SIZE(xen_vhca_mads, 8);
 SIZE(xen_vhca_mad, 312);
 OFFSET(xen_vhca_mad, slid, 4);

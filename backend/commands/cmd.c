@@ -28,6 +28,7 @@ static const struct operation operations[XEN_VHCA_OPS] = {
 	[XEN_VHCA_OP_PORT_QUERY] = { cmd_port_query, QUICK },
 	[XEN_VHCA_OP_GID_QUERY] = { cmd_gid_query, QUICK },
 	[XEN_VHCA_OP_PKEY_QUERY] = { cmd_pkey_query, QUICK },
+	[XEN_VHCA_OP_CLOCK_QUERY] = { cmd_clock_query, QUICK },
 	[XEN_VHCA_OP_CTX_OPEN] = { cmd_ctx_open, QUICK },
 	[XEN_VHCA_OP_CTX_CLOSE] = { cmd_ctx_close, SLOW },
 	[XEN_VHCA_OP_UAR_ALLOC] = { cmd_uar_alloc, QUICK },

@@ -161,10 +161,11 @@ uint32_t cmd_gid_index(const struct vhca *v, uint32_t index);
 /* The operations, by the files that hold them. */
 typedef enum xen_vhca_status cmd_fn(struct cmd *cmd);
 
-cmd_fn cmd_device_query, cmd_port_query, cmd_gid_query, cmd_pkey_query; /* query.c */
-cmd_fn cmd_ctx_open, cmd_ctx_close, cmd_uar_alloc, cmd_uar_free;        /* ctx.c */
-cmd_fn cmd_umem_create, cmd_umem_add, cmd_umem_destroy;                 /* umem.c */
-cmd_fn cmd_pd_alloc, cmd_pd_free, cmd_mr_reg, cmd_mr_modify;            /* mr.c */
+cmd_fn cmd_device_query, cmd_port_query, cmd_gid_query, cmd_pkey_query,
+	cmd_clock_query;                                         /* query.c */
+cmd_fn cmd_ctx_open, cmd_ctx_close, cmd_uar_alloc, cmd_uar_free; /* ctx.c */
+cmd_fn cmd_umem_create, cmd_umem_add, cmd_umem_destroy;          /* umem.c */
+cmd_fn cmd_pd_alloc, cmd_pd_free, cmd_mr_reg, cmd_mr_modify;     /* mr.c */
 cmd_fn cmd_mr_dereg, cmd_mw_alloc, cmd_mw_free;
 cmd_fn cmd_cq_create, cmd_cq_modify, cmd_cq_resize, cmd_cq_destroy;    /* cq.c */
 cmd_fn cmd_srq_create, cmd_srq_modify, cmd_srq_query, cmd_srq_destroy; /* srq.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * query.c - queries of the device and its port.
+ * query.c - queries of the device, its port and its clock.
  */
 #include "commands/cmd.h"
 
@@ -49,4 +49,12 @@ enum xen_vhca_status cmd_pkey_query(struct cmd *cmd)
 		if (pkeys_has(&cmd->v->pkeys, of->index + i))
 			err = hca->ops->query_pkey(hca, of->index + i, &cmd->rsp.u.pkeys.pkey[i]);
 	return cmd_hca(cmd, err, "querying a P_Key");
+}
+
+enum xen_vhca_status cmd_clock_query(struct cmd *cmd)
+{
+	struct hca *hca = cmd->v->hca;
+
+	return cmd_hca(cmd, hca->ops->query_clock(hca, &cmd->rsp.u.clock.ticks),
+		       "reading the clock");
 }

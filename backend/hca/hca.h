@@ -90,6 +90,8 @@ struct hca_ops {
 	int (*query_port)(struct hca *hca, struct xen_vhca_port_attr *attr);
 	int (*query_gid)(struct hca *hca, uint32_t index, uint8_t gid[16]);
 	int (*query_pkey)(struct hca *hca, uint32_t index, uint16_t *pkey);
+	/* Of which completions have the time. -EOPNOTSUPP: the driver does not let processes read it. */
+	int (*query_clock)(struct hca *hca, uint64_t *ticks);
 
 	/*
 	 * What happens to the port that was opened, or to the whole device. A descriptor to poll

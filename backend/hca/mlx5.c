@@ -466,6 +466,7 @@ static int mw_free(struct hca_ctx *ctx, uint32_t mw)
 
 static void mlx5_close(struct hca *hca)
 {
+	mlx5_clock_unmap(to_mlx5(hca));
 	close(to_mlx5(hca)->events);
 	close(to_mlx5(hca)->queries);
 	free(hca);
@@ -474,7 +475,7 @@ static void mlx5_close(struct hca *hca)
 /* clang-format off */
 static const struct hca_ops mlx5_ops = {
 	.query_device = query_device, .query_port = query_port,
-	.query_gid = query_gid, .query_pkey = query_pkey,
+	.query_gid = query_gid, .query_pkey = query_pkey, .query_clock = mlx5_query_clock,
 	.port_fd = port_fd, .next_port_event = next_port_event,
 	.ctx_open = ctx_open, .ctx_close = ctx_close,
 	.completion_fd = completion_fd, .next_completion = next_completion,
@@ -542,6 +543,7 @@ static int mlx5_open(const char *name, unsigned int port, uint32_t spread, struc
 		err = m->events;
 		goto err_queries;
 	}
+	mlx5_clock_map(m);
 	*hca = &m->hca;
 	return 0;
 

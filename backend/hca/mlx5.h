@@ -22,6 +22,8 @@ struct mlx5 {
 	int events;               /* and what its port and device have to say */
 	uint32_t vector, vectors; /* which of the HCA's event queues serves vector 0, of how many */
 	struct mlx5_ib_alloc_ucontext_resp info;
+	void *clock_page;               /* or NULL; */
+	const volatile uint32_t *clock; /* what is there of it, big endian: high, low */
 };
 
 struct mlx5_ctx {
@@ -70,6 +72,11 @@ int mlx5_qp_modify(struct hca_ctx *ctx, uint32_t qp, uint32_t mask,
 int mlx5_qp_query(struct hca_ctx *ctx, uint32_t qp, struct xen_vhca_qp_attr *attr);
 int mlx5_qp_destroy(struct hca_ctx *ctx, uint32_t qp);
 int mlx5_mcast(struct hca_ctx *ctx, uint32_t qp, bool attach, const uint8_t gid[16], uint16_t lid);
+
+/* mlx5_clock.c: map and unmap are for the one who opens the HCA. A clock that cannot be mapped is not there. */
+void mlx5_clock_map(struct mlx5 *m);
+void mlx5_clock_unmap(struct mlx5 *m);
+int mlx5_query_clock(struct hca *hca, uint64_t *ticks);
 
 /*
  * mlx5_queue_dmabuf.c: creation with a buffer, or a doorbell record, in a dma-buf, and of a CQ with flags. core

@@ -42,6 +42,11 @@ static void answers(void)
 	CHECK(fix.v.attr.max_qp == 4096 && fix.v.attr.max_ctx == 128 && fix.v.attr.gids == 8);
 	req.op = XEN_VHCA_OP_PORT_QUERY;
 	CHECK(!fixture_do(&fix, &req) && fix.cmd->rsp.u.port.lid == 3);
+	req.op = XEN_VHCA_OP_CLOCK_QUERY;
+	CHECK(!fixture_do(&fix, &req) && fix.cmd->rsp.u.clock.ticks == FAKE_TICKS);
+	fix.fake.fail_in = 1;
+	CHECK(fixture_do(&fix, &req) == XEN_VHCA_E_UNSUPPORTED &&
+	      !vhca_check_response(&req, &fix.cmd->rsp));
 	req.op = XEN_VHCA_OP_GID_QUERY;
 	req.u.index = (struct xen_vhca_index){ .index = 7 };
 	CHECK(!fixture_do(&fix, &req) && fix.cmd->rsp.u.gids.gid[0][15] == 7);
@@ -364,11 +369,11 @@ static void counters(void)
 		req = (struct xen_vhca_req){ .op = op, .flags = 1u << 2 };
 		CHECK(fixture_do(&fix, &req));
 	}
-	CHECK(c->unknown == 256 - 39);
+	CHECK(c->unknown == 256 - 40);
 	for (op = 0; op < XEN_VHCA_OPS; op++)
 		for (status = 0; status < XEN_VHCA_STATUSES; status++)
 			sum += c->refused[op][status];
-	CHECK(sum == 39 && c->refused[XEN_VHCA_OP_QP_CREATE][XEN_VHCA_E_RESERVED] == 1);
+	CHECK(sum == 40 && c->refused[XEN_VHCA_OP_QP_CREATE][XEN_VHCA_E_RESERVED] == 1);
 	fixture_fini(&fix);
 }
 

@@ -91,6 +91,7 @@ static const struct uapi_definition defs[] = {
 	UAPI_DEF_CHAIN(xenib_cq_defs),
 	UAPI_DEF_CHAIN(xenib_qp_defs),
 	UAPI_DEF_CHAIN(xenib_pd_defs),
+	UAPI_DEF_CHAIN(xenib_device_defs),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &xenib_query_context),
 	{},
 };

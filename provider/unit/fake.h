@@ -16,6 +16,8 @@
 #include "uar.h"
 #include "verbs.h"
 
+#define FAKE_TICKS 0x123456789abcdefull /* of the HCA's clock */
+
 enum { FAKE_QPN = 0x123400, FAKE_CQN = 0x450, FAKE_SRQN = 0x77 };
 
 /* Of a small QP. */

@@ -94,6 +94,20 @@ static int cq_make(struct ibv_command_buffer *cmd)
 	return err;
 }
 
+static int clock_query(struct ibv_command_buffer *cmd)
+{
+	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+	uint64_t *ticks = (void *)(uintptr_t)attr->data;
+	int err;
+
+	REQUIRE(cmd->hdr.method_id == XENIB_METHOD_CLOCK_QUERY &&
+		attr->attr_id == XENIB_ATTR_CLOCK_QUERY_TICKS && attr->len == sizeof(*ticks));
+	err = fake_command();
+	if (!err)
+		*ticks = FAKE_TICKS;
+	return err;
+}
+
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	uint32_t i;
@@ -104,6 +118,8 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 		fake.awaits++;
 		return fake_command();
 	}
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DEVICE)
+		return clock_query(cmd);
 	if (cmd->hdr.object_id == UVERBS_OBJECT_PD)
 		return pd_query(cmd);
 	if (cmd->hdr.object_id == UVERBS_OBJECT_MR)

@@ -340,6 +340,28 @@ static void sizes_refused(void)
 	fake_close(context);
 }
 
+/* An older kernel, or an older dom0, says in its own way that it has no such command. */
+static void hca_clock(void)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ibv_context *context = fake_open();
+
+	CHECK(!xenib_query_rt_values(context, &values) &&
+	      values.comp_mask == IBV_VALUES_MASK_RAW_CLOCK && !values.raw_clock.tv_sec &&
+	      values.raw_clock.tv_nsec == FAKE_TICKS);
+	fake.fail_in = 1;
+	fake.fail_with = EPROTONOSUPPORT;
+	CHECK(xenib_query_rt_values(context, &values) == EOPNOTSUPP);
+	fake.fail_in = 1;
+	fake.fail_with = EIO;
+	CHECK(xenib_query_rt_values(context, &values) == EIO);
+	values = (struct ibv_values_ex){ 0 };
+	CHECK(!xenib_query_rt_values(context, &values) && !values.raw_clock.tv_nsec);
+	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK | 2;
+	CHECK(xenib_query_rt_values(context, &values) == EINVAL);
+	fake_close(context);
+}
+
 /* What is not offered says so. */
 static void not_offered(void)
 {
@@ -655,6 +677,7 @@ int main(void)
 	RUN(domains);
 	RUN(sizes);
 	RUN(sizes_refused);
+	RUN(hca_clock);
 	RUN(not_offered);
 	RUN(ops_flags);
 	RUN(create_flags);

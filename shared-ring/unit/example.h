@@ -54,6 +54,7 @@ static inline struct xen_vhca_req example_request(unsigned int op)
 	switch (op) {
 	case XEN_VHCA_OP_DEVICE_QUERY:
 	case XEN_VHCA_OP_PORT_QUERY:
+	case XEN_VHCA_OP_CLOCK_QUERY:
 		break;
 	case XEN_VHCA_OP_GID_QUERY:
 	case XEN_VHCA_OP_PKEY_QUERY:

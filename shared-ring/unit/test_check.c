@@ -39,7 +39,7 @@ static void good_requests(void)
 		       known(op) ? XEN_VHCA_OK : XEN_VHCA_E_OP);
 		count += known(op);
 	}
-	EXPECT("operations", count, 39);
+	EXPECT("operations", count, 40);
 }
 
 /* Any octet behind the operation's part, and each reserved field of the header. */
@@ -483,6 +483,20 @@ static void tables(void)
 	EXPECT("a GID more", vhca_check_response(&req, &rsp), -EPROTO);
 }
 
+/* Any time may be the HCA's, and nothing is behind it. */
+static void clock_of_hca(void)
+{
+	struct xen_vhca_req req = example_request(XEN_VHCA_OP_CLOCK_QUERY);
+	struct xen_vhca_rsp rsp;
+
+	memset(&rsp, 0, sizeof(rsp));
+	rsp.op = req.op;
+	rsp.u.clock.ticks = UINT64_MAX;
+	EXPECT("a time", vhca_check_response(&req, &rsp), 0);
+	rsp.u.octets[sizeof(rsp.u.clock)] = 1;
+	EXPECT("a time and more", vhca_check_response(&req, &rsp), -EPROTO);
+}
+
 /* No more MADs than fit the data page, of which a request to send one has as much as a MAD is long. */
 static void mads(void)
 {
@@ -660,6 +674,7 @@ int main(void)
 	responses();
 	doorbell_pages();
 	tables();
+	clock_of_hca();
 	mads();
 	kept_umems();
 	statuses();

@@ -21,8 +21,8 @@ struct fake_hca {
 	uint32_t send_cq, recv_cq; /* of the QP made last */
 	bool block_loopback;       /* likewise */
 	uint64_t domain;           /* the inode of the XRC domain opened last */
-	int fail_in;               /* the n-th creation (or P_Key) from now fails; 0: none */
-	unsigned int live;         /* objects */
+	int fail_in;       /* the n-th creation (or P_Key, or time) from now fails; 0: none */
+	unsigned int live; /* objects */
 	unsigned int contexts;
 	unsigned int members; /* QPs that have been attached to multicast groups, and not detached */
 	unsigned int slow_us;   /* a registration takes that long */

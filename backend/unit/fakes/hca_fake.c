@@ -53,6 +53,14 @@ static int query_pkey(struct hca *hca, uint32_t index, uint16_t *pkey)
 	return 0;
 }
 
+static int query_clock(struct hca *hca, uint64_t *ticks)
+{
+	if (fake_fails((struct fake_hca *)hca))
+		return -EOPNOTSUPP;
+	*ticks = FAKE_TICKS;
+	return 0;
+}
+
 static int ctx_open(struct hca *hca, bool events, struct hca_ctx **ctx)
 {
 	struct fake_hca *fake = (struct fake_hca *)hca;
@@ -470,6 +478,7 @@ static const struct hca_ops fake_ops = {
 	.query_port = query_port,
 	.query_gid = query_gid,
 	.query_pkey = query_pkey,
+	.query_clock = query_clock,
 	.port_fd = port_fd,
 	.next_port_event = next_port_event,
 	.ctx_open = ctx_open,

@@ -10,6 +10,8 @@
 #include "hca/hca.h"
 #include "unit/fakes/fake_state.h"
 
+#define FAKE_TICKS 0x123456789abcdefull /* its clock stands */
+
 void fake_init(struct fake_hca *fake);
 void fake_fini(struct fake_hca *fake);
 

@@ -8,6 +8,18 @@
 
 enum { LEN = 64 };
 
+static uint64_t clock_of(struct vp_dev *dev)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	int ret = ibv_query_rt_values_ex(dev->ctx, &values);
+
+	if (ret == EOPNOTSUPP)
+		skip("the device's clock cannot be read");
+	require(!ret && values.comp_mask == IBV_VALUES_MASK_RAW_CLOCK,
+		"the device tells the time (%d)", ret);
+	return values.raw_clock.tv_nsec;
+}
+
 /* Two ends, of which a has such a CQ for what it sends. */
 struct ends {
 	struct vp_conf conf;
@@ -96,6 +108,31 @@ static void timestamps(const void *arg)
 	ends_free(&e);
 }
 
+/* What the device tells is the clock of its completions. */
+static void clock_between(const void *arg)
+{
+	enum { WRITES = 20 };
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 15,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+	uint64_t before, stamp, after;
+	struct ends e;
+	int i;
+
+	(void)arg;
+	ends_make(&e, &attr);
+	after = clock_of(&e.dev_a);
+	for (i = 0; i < WRITES; i++) {
+		before = after;
+		stamp = write_at(&e.a);
+		after = clock_of(&e.dev_a);
+		check(before <= stamp && stamp <= after,
+		      "%" PRIu64 " is between %" PRIu64 " and %" PRIu64, stamp, before, after);
+	}
+	ends_free(&e);
+}
+
 /* More completions than there is room for: no event, and the QP works. The receiver tells when the last one is there. */
 static void ignored_overrun(const void *arg)
 {
@@ -133,6 +170,7 @@ static void ignored_overrun(const void *arg)
 
 static const struct check_case cases[] = {
 	CHECK_CASE("cq-timestamps", timestamps, "completions have the time of the HCA's clock"),
+	CHECK_CASE("cq-clock", clock_between, "a program can read that clock"),
 	CHECK_CASE("cq-ignore-overrun", ignored_overrun, "a CQ that may overrun does"),
 };
 
