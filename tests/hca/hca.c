@@ -51,6 +51,7 @@ struct hca *hca_new(struct loop *loop, struct fabric *fabric, unsigned int index
 	if (!hca)
 		return NULL;
 	hca->index = index;
+	hca->ack_delay = HCA_ACK_DELAY;
 	hca->loop = loop;
 	hca->fabric = fabric;
 	hca->dma = dma_space_new();

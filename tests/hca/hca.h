@@ -36,6 +36,7 @@ struct qp;
 #define HCA_MKEY_TABLES (1ull << 30) /* bytes, for all keys of a function */
 #define HCA_QUEUE_PAGES (8u << 20)   /* in the page lists of all queues of a function */
 #define HCA_CLOCK_KHZ 156250u        /* of the internal timer: device_frequency_khz */
+#define HCA_ACK_DELAY 16u            /* local_ca_ack_delay, unless it is told another one */
 
 /* Counted for each function; read through the control socket. */
 struct hca_stats {
@@ -66,8 +67,9 @@ struct hca_faults {
 };
 
 struct hca {
-	unsigned int index; /* in the fabric; GUIDs and LID follow from it */
-	bool never_odp;     /* as no_odp above, and no fault that is cleared */
+	unsigned int index;     /* in the fabric; GUIDs and LID follow from it */
+	bool never_odp;         /* as no_odp above, and no fault that is cleared */
+	unsigned int ack_delay; /* local_ca_ack_delay */
 	struct loop *loop;
 	struct fabric *fabric;
 	struct dma_space *dma; /* made by hca_new(), filled by the bus side */

@@ -28,6 +28,7 @@ struct options {
 	unsigned int functions;
 	const char *control, *log;
 	bool external_sm, no_odp;
+	unsigned int ack_delay;
 };
 
 struct model {
@@ -52,6 +53,9 @@ static void usage(FILE *to)
 		"  --external-sm     the switch is a managed one, for a subnet manager in one of the\n"
 		"                    machines; by default ports come up ACTIVE, with LIDs\n"
 		"  --no-odp          no function has on-demand paging, which drivers ask for\n"
+		"  --ack-delay N     functions say that they may take 4.096 us * 2^N for an ACK (0 to 31);\n"
+		"                    connection managers have a message repeated after that, or later\n"
+		"                    (%u)\n"
 		"  --log FILE        append the log to FILE instead of standard error\n"
 		"  --verbose LEVEL   0: the model's own trouble, 1: and what the driver does wrong\n"
 		"                    (default), 2: and what happens to functions, 3: everything\n"
@@ -59,7 +63,7 @@ static void usage(FILE *to)
 		"  --help            print this\n"
 		"\n"
 		"SIGTERM or SIGINT ends it.\n",
-		FABRIC_PORTS);
+		FABRIC_PORTS, HCA_ACK_DELAY);
 }
 
 static int bad_usage(const char *what, const char *value)
@@ -67,6 +71,17 @@ static int bad_usage(const char *what, const char *value)
 	fprintf(stderr, "hca-model: %s%s%s\nhca-model --help tells what there is\n", what,
 		value ? " " : "", value ? value : "");
 	return 2;
+}
+
+static bool parse_ack_delay(const char *text, unsigned int *delay)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || value > 31)
+		return false;
+	*delay = value;
+	return true;
 }
 
 /* -1: go on; else the exit status. */
@@ -77,6 +92,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "control", required_argument, NULL, 'c' },
 		{ "external-sm", no_argument, NULL, 'x' },
 		{ "no-odp", no_argument, NULL, 'o' },
+		{ "ack-delay", required_argument, NULL, 'a' },
 		{ "log", required_argument, NULL, 'l' },
 		{ "verbose", required_argument, NULL, 'v' },
 		{ "version", no_argument, NULL, 'V' },
@@ -100,6 +116,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'o':
 			o->no_odp = true;
+			break;
+		case 'a':
+			if (!parse_ack_delay(optarg, &o->ack_delay))
+				return bad_usage("--ack-delay is 0 to 31, not", optarg);
 			break;
 		case 'l':
 			o->log = optarg;
@@ -171,6 +191,7 @@ static int model_function(struct model *m, unsigned int i, const struct options 
 	if (!m->hcas[i])
 		return -ENOMEM;
 	m->hcas[i]->never_odp = o->no_odp;
+	m->hcas[i]->ack_delay = o->ack_delay;
 	m->buses[i] = vfio_user_new(m->loop, m->hcas[i]);
 	if (!m->buses[i])
 		return -ENOMEM;
@@ -233,7 +254,7 @@ static void model_stop(struct model *m)
 
 int main(int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = { .ack_delay = HCA_ACK_DELAY };
 	struct model m = { 0 };
 	int ret;
 

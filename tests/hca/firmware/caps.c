@@ -81,7 +81,6 @@ static void port(uint8_t *g)
 	GENERAL(pkey_table_size, 0); /* 128, of which PORT_PKEYS may be set */
 	GENERAL(pkv, 1);
 	GENERAL(qkv, 1);
-	GENERAL(local_ca_ack_delay, 16);
 }
 
 static void registers(uint8_t *g)

@@ -186,10 +186,12 @@ static enum cmd_status query_hca_cap(struct cmd *cmd)
 	if ((type == CAPS_ODP && no_odp) ||
 	    caps_query(cmd->hca->caps, type, cmd->op_mod & 1, cmd->out + at, room - at))
 		return cmd_fail(cmd, CMD_BAD_PARAM, "no capabilities of type %u", type);
-	if (type == CAPS_GENERAL && no_odp)
+	if (type != CAPS_GENERAL)
+		return CMD_OK;
+	if (no_odp)
 		IFC_SET(cmd_hca_cap, cmd->out + at, pg, 0);
-	if (type == CAPS_GENERAL)
-		IFC_SET(cmd_hca_cap, cmd->out + at, cq_moderation, cmd->hca->faults.moderation);
+	IFC_SET(cmd_hca_cap, cmd->out + at, cq_moderation, cmd->hca->faults.moderation);
+	IFC_SET(cmd_hca_cap, cmd->out + at, local_ca_ack_delay, cmd->hca->ack_delay);
 	return CMD_OK;
 }
 

@@ -190,6 +190,9 @@ TEST(capabilities_that_can_be_chosen)
 	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_OK);
 	drv.hca->never_odp = true;
 	CHECK_EQ(query_caps(CAPS_ODP << 1), CMD_BAD_PARAM);
+	drv.hca->ack_delay = 21;
+	CHECK_EQ(query_caps(0), CMD_OK);
+	CHECK_EQ(IFC_GET(cmd_hca_cap, got, local_ca_ack_delay), 21);
 	drv_stop();
 }
 

@@ -33,6 +33,9 @@ start_hca_model() {
 		done
 	done
 	[ -z "$SM" ] || args+=(--external-sm)
+	# A connection of rdma_cm lasts eight times as long as an ACK may take when its link is away. With a kernel that
+	# checks itself the outages of tests are longer.
+	[ "$KERNEL" != debug ] || args+=(--ack-delay 20)
 	# shellcheck disable=SC2086 # LAB_HCA_ARGS is a list of words
 	setsid "$HCA_MODEL" "${args[@]}" --control "$(hca_control)" --log "$dir/hca.log" ${LAB_HCA_ARGS:-} \
 		</dev/null >"$dir/hca.err" 2>&1 9>&- &
