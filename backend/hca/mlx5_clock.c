@@ -12,8 +12,8 @@
 #include "hca/mlx5.h"
 #include "shared-ring/vhca.h"
 
-#define COMMAND_SHIFT \
-	8 /* of the page's number in an mmap() of mlx5_ib: a command and its argument */
+/* The page's number in an mmap() of mlx5_ib: a command, and its argument below. */
+#define COMMAND_SHIFT 8
 
 static_assert(XEN_VHCA_PAGE_SIZE == 4096,
 	      "of larger ones the driver maps none: they have more than the clock");

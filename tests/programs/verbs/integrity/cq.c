@@ -2,18 +2,20 @@
 /* CQs with more than the usual: completions that have a time, a CQ that may overrun. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #include "integrity.h"
 
 enum { LEN = 64 };
 
+/* All HCAs that xenib is for have a clock. */
 static uint64_t clock_of(struct vp_dev *dev)
 {
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
 	int ret = ibv_query_rt_values_ex(dev->ctx, &values);
 
-	if (ret == EOPNOTSUPP)
+	if (ret == EOPNOTSUPP && strncmp(ibv_get_device_name(dev->ctx->device), "xenib", 5))
 		skip("the device's clock cannot be read");
 	require(!ret && values.comp_mask == IBV_VALUES_MASK_RAW_CLOCK,
 		"the device tells the time (%d)", ret);
