@@ -22,8 +22,7 @@ struct mlx5 {
 	int events;               /* and what its port and device have to say */
 	uint32_t vector, vectors; /* which of the HCA's event queues serves vector 0, of how many */
 	struct mlx5_ib_alloc_ucontext_resp info;
-	void *clock_page;               /* or NULL; */
-	const volatile uint32_t *clock; /* what is there of it, big endian: high, low */
+	void *clock_page; /* it is at info.hca_core_clock_offset there; NULL: it cannot be read */
 };
 
 struct mlx5_ctx {

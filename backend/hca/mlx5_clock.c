@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mlx5_clock.c - the HCA's free running clock: two registers of its initialization segment, high and low
+ * mlx5_clock.c - the HCA's free running clock: two registers of its initialization segment, big endian, high and low
  * (internal_timer_h in linux/mlx5/device.h). The driver maps their page for processes, read-only. When the
  * device goes, there is a page of zeros in its place.
  */
@@ -21,7 +21,7 @@ static_assert(XEN_VHCA_PAGE_SIZE == 4096,
 void mlx5_clock_map(struct mlx5 *m)
 {
 	const off_t page = MLX5_IB_MMAP_CORE_CLOCK << COMMAND_SHIFT;
-	uint8_t *at;
+	void *at;
 
 	if (!(m->info.comp_mask & MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET) ||
 	    m->info.hca_core_clock_offset > XEN_VHCA_PAGE_SIZE - 8)
@@ -31,7 +31,6 @@ void mlx5_clock_map(struct mlx5 *m)
 	if (at == MAP_FAILED)
 		return;
 	m->clock_page = at;
-	m->clock = (const volatile uint32_t *)(at + m->info.hca_core_clock_offset);
 }
 
 void mlx5_clock_unmap(struct mlx5 *m)
@@ -40,14 +39,17 @@ void mlx5_clock_unmap(struct mlx5 *m)
 		munmap(m->clock_page, XEN_VHCA_PAGE_SIZE);
 }
 
-/* If the low half has begun anew between the reads, it has not once more so soon. */
+/* If the low half has passed its end between two reads, it does not pass it again before the next. */
 int mlx5_query_clock(struct hca *hca, uint64_t *ticks)
 {
-	const volatile uint32_t *clock = to_mlx5(hca)->clock;
+	const struct mlx5 *m = to_mlx5(hca);
+	const volatile uint32_t *clock;
 	uint32_t high, low, again;
 
-	if (!clock)
+	if (!m->clock_page)
 		return -EOPNOTSUPP;
+	clock = (const volatile uint32_t *)((const uint8_t *)m->clock_page +
+					    m->info.hca_core_clock_offset);
 	high = be32toh(clock[0]);
 	low = be32toh(clock[1]);
 	again = be32toh(clock[0]);
