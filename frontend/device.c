@@ -81,6 +81,7 @@ static int query_backend(struct xenib_dev *dev)
 	if (!xenbus_read_unsigned(dev->xbdev->otherend, XEN_VHCA_FIELD_FEATURE_CQ_MODERATION, 0)) {
 		dev->attr.max_cq_count = 0;
 		dev->attr.max_cq_period_us = 0;
+		dev->attr.null_key = 0; /* which came later */
 	}
 	bound_attr(&dev->attr);
 	bound_mr_size(&dev->attr);

@@ -67,6 +67,8 @@ struct xenib_alloc_ucontext_resp {
 	__u32 max_srq_wqes;    /* WQEs of the largest SRQ */
 	__u32 max_uars;        /* doorbell pages that the vHCA allows, of all processes */
 	__u32 features;        /* enum xenib_features */
+	__u32 null_key;        /* the lkey of all null MRs; 0: the device has none */
+	__u32 reserved;
 };
 
 struct xenib_alloc_pd_resp {

@@ -23,6 +23,7 @@ struct xenib_device {
 struct xenib_context {
 	struct verbs_context vctx;
 	struct xenib_limits limits;
+	uint32_t null_key;    /* the lkey of all null MRs; 0: there are none */
 	bool single_threaded; /* the program promised to use one thread only */
 	bool posted_rts;      /* the kernel's driver can post RTS, */
 	bool deferred_cq;     /* and make CQs with their first QP */

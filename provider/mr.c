@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mr.c - memory regions: all the work is the kernel's.
+ * mr.c - memory regions: all the work is the kernel's, but for null MRs, of which it knows nothing: they are
+ * names for one key that the HCA has for all its users.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "abi.h"
+#include "context.h"
 #include "verbs.h"
 
 struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
@@ -67,21 +69,44 @@ struct ibv_mr *xenib_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t le
 	return &vmr->ibv_mr;
 }
 
+struct ibv_mr *xenib_alloc_null_mr(struct ibv_pd *pd)
+{
+	const struct xenib_context *ctx = to_xctx(pd->context);
+	struct verbs_mr *vmr;
+
+	if (!ctx->null_key) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	vmr->ibv_mr.context = pd->context;
+	vmr->ibv_mr.pd = pd;
+	vmr->ibv_mr.lkey = ctx->null_key;
+	vmr->mr_type = IBV_MR_TYPE_NULL_MR;
+	return &vmr->ibv_mr;
+}
+
 int xenib_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		   int access)
 {
 	struct ib_uverbs_rereg_mr_resp resp;
 	struct ibv_rereg_mr cmd;
 
+	if (vmr->mr_type == IBV_MR_TYPE_NULL_MR)
+		return EINVAL;
 	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd,
 				sizeof(cmd), &resp, sizeof(resp));
 }
 
 int xenib_dereg_mr(struct verbs_mr *vmr)
 {
-	int err;
+	int err = 0;
 
-	err = ibv_cmd_dereg_mr(vmr);
+	if (vmr->mr_type != IBV_MR_TYPE_NULL_MR)
+		err = ibv_cmd_dereg_mr(vmr);
 	if (err)
 		return err;
 

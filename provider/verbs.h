@@ -33,6 +33,7 @@ struct ibv_mr *xenib_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64
 			    int access);
 struct ibv_mr *xenib_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				   int fd, int access);
+struct ibv_mr *xenib_alloc_null_mr(struct ibv_pd *pd);
 int xenib_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		   int access);
 int xenib_dereg_mr(struct verbs_mr *vmr);

@@ -29,6 +29,7 @@ static void free_context(struct ibv_context *ibctx)
 
 static const struct verbs_context_ops context_ops = {
 	.alloc_mw = xenib_alloc_mw,
+	.alloc_null_mr = xenib_alloc_null_mr,
 	.alloc_parent_domain = xenib_alloc_parent_domain,
 	.alloc_pd = xenib_alloc_pd,
 	.alloc_td = xenib_alloc_td,
@@ -119,6 +120,7 @@ static struct verbs_context *finish_context(struct xenib_context *ctx, int err,
 	if (err)
 		goto err_uninit;
 
+	ctx->null_key = resp->null_key;
 	ctx->posted_rts = resp->features & XENIB_FEATURE_POSTED_RTS;
 	ctx->deferred_cq = resp->features & XENIB_FEATURE_DEFERRED_CQ;
 	ctx->single_threaded = env_is_set("XENIB_SINGLE_THREADED");

@@ -959,7 +959,7 @@ struct xen_vhca_device_attr {
 	uint32_t pkeys, gids;
 	uint32_t core_clock_khz; /* 0: not known; with feature-cq-flags alone */
 	uint16_t max_cq_count, max_cq_period_us; /* of CQ_MODIFY; with feature-cq-moderation alone */
-	uint32_t reserved;
+	uint32_t null_key; /* of data segments that are no memory: zeros to who reads, writes are lost. 0: none */
 };
 
 enum xen_vhca_family { XEN_VHCA_FAMILY_MLX5 = 1 };

@@ -104,6 +104,7 @@ OFFSET(xen_vhca_rsp, u, 8);
 OFFSET(xen_vhca_device_attr, vendor_id, 56);
 OFFSET(xen_vhca_device_attr, core_clock_khz, 196);
 OFFSET(xen_vhca_device_attr, max_cq_count, 200);
+OFFSET(xen_vhca_device_attr, null_key, 204);
 SIZE(xen_vhca_device_attr, 208);
 static_assert(sizeof(struct xen_vhca_device_attr) <= XEN_VHCA_PAGE_SIZE, "fits a data page");
 SIZE(xen_vhca_async_event, 16);

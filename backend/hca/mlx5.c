@@ -129,6 +129,8 @@ static int query_device(struct hca *hca, struct xen_vhca_device_attr *attr)
 		.max_srq_wqes = m->info.max_srq_recv_wr, .cqe_version = m->info.cqe_version,
 	};
 	/* clang-format on */
+	if (m->info.comp_mask & MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY)
+		attr->null_key = m->info.dump_fill_mkey;
 	query_more(m->queries, attr);
 	return 0;
 }

@@ -65,6 +65,7 @@ struct mlx5_ib_alloc_ucontext_resp xenib_mlx5_context_of(const struct xenib_dev 
 	const struct xen_vhca_device_attr *attr = &dev->attr;
 
 	return (struct mlx5_ib_alloc_ucontext_resp){
+		.comp_mask = attr->null_key ? MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY : 0,
 		.qp_tab_size = attr->max_qp,
 		.bf_reg_size = dev->mlx5->bf_reg_size,
 		.tot_bfregs = 0, /* pages are allocated one by one */
@@ -79,6 +80,7 @@ struct mlx5_ib_alloc_ucontext_resp xenib_mlx5_context_of(const struct xenib_dev 
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
 		.log_uar_size = PAGE_SHIFT,
 		.num_uars_per_page = 1,
+		.dump_fill_mkey = attr->null_key,
 	};
 }
 

@@ -41,6 +41,7 @@ static struct xenib_alloc_ucontext_resp context_of(const struct xenib_dev *dev)
 		.max_uars = dev->attr.max_uar,
 		.features = XENIB_FEATURE_ARENAS | XENIB_FEATURE_POSTED_RTS |
 			    XENIB_FEATURE_DEFERRED_CQ,
+		.null_key = dev->attr.null_key,
 	};
 }
 

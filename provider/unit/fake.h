@@ -17,6 +17,7 @@
 #include "verbs.h"
 
 #define FAKE_TICKS 0x123456789abcdefull /* of the HCA's clock */
+#define FAKE_NULL_KEY 0x300u
 
 enum { FAKE_QPN = 0x123400, FAKE_CQN = 0x450, FAKE_SRQN = 0x77 };
 
@@ -35,6 +36,7 @@ struct fake {
 	uint32_t bf_size; /* of BlueFlame pages */
 	uint32_t bf_offset;
 	uint32_t max_uars;
+	uint32_t null_key;
 	uint32_t features;
 	bool defers_cqs; /* those that are made */
 	struct fake_hca_cq

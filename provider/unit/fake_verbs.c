@@ -119,6 +119,7 @@ static void fill_context(struct xenib_alloc_ucontext_resp *to)
 		.max_recv_wqes = fake.max_recv_wqes,
 		.max_srq_wqes = fake.max_srq_wqes,
 		.features = fake.features,
+		.null_key = fake.null_key,
 	};
 }
 

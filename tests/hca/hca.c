@@ -9,7 +9,7 @@
 #include "hca.h"
 #include "objects/destroy.h"
 
-/* Numbers below these have a meaning of their own: QP0, QP1 and what drivers keep free; key 0x1xx. */
+/* Numbers below these have a meaning of their own: QP0, QP1 and what drivers keep free; keys 0x1xx and 0x2xx. */
 #define FIRST_QP 0x40u
 #define FIRST_MKEY 0x4u
 

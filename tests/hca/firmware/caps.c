@@ -69,6 +69,7 @@ static void memory(uint8_t *g)
 	GENERAL(pg, 1); /* of no transport: see CAPS_ODP */
 	GENERAL(block_lb_mc, 1);
 	GENERAL(imaicl, 1); /* memory windows, type 2 */
+	GENERAL(dump_fill_mkey, 1);
 }
 
 static void port(uint8_t *g)

@@ -209,6 +209,7 @@ static enum cmd_status set_hca_cap(struct cmd *cmd)
 static enum cmd_status query_special_contexts(struct cmd *cmd)
 {
 	IFC_SET(query_special_contexts_out, cmd->out, resd_lkey, MKEY_RESERVED_LKEY);
+	IFC_SET(query_special_contexts_out, cmd->out, dump_fill_mkey, MKEY_DUMP_FILL);
 	return CMD_OK;
 }
 

@@ -57,6 +57,8 @@ static uint32_t take_key(struct input *in, unsigned int side)
 		return (uint32_t)take(in, 4);
 	if (which == 0xfe)
 		return MKEY_RESERVED_LKEY;
+	if (which == 0xfd)
+		return MKEY_DUMP_FILL;
 	return fixture_key(mkeys[side][which % KEYS]) ^ (which > 0xf0);
 }
 

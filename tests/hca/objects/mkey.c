@@ -15,10 +15,19 @@ struct piece {
 	uint64_t iova, len;
 };
 
+static bool is_local(unsigned int need)
+{
+	return !(need & ~(MKEY_LOCAL_READ | MKEY_LOCAL_WRITE));
+}
+
 static bool is_reserved(const struct mkey_user *user, uint32_t key, unsigned int need)
 {
-	return key == MKEY_RESERVED_LKEY && user->reserved_lkey &&
-	       !(need & ~(MKEY_LOCAL_READ | MKEY_LOCAL_WRITE));
+	return key == MKEY_RESERVED_LKEY && user->reserved_lkey && is_local(need);
+}
+
+static bool is_dump_fill(uint32_t key, unsigned int need)
+{
+	return key == MKEY_DUMP_FILL && is_local(need);
 }
 
 static enum mkey_status find(const struct mkey_user *user, uint32_t key, struct mkey **found)
@@ -69,7 +78,7 @@ enum mkey_status mkey_check(const struct mkey_user *user, uint32_t key, uint64_t
 {
 	struct mkey *m;
 
-	if (!len || is_reserved(user, key, need))
+	if (!len || is_reserved(user, key, need) || is_dump_fill(key, need))
 		return MKEY_OK;
 	return find_for(user, key, va, len, need, &m);
 }
@@ -173,6 +182,10 @@ enum mkey_status mkey_read(const struct mkey_user *user, uint32_t key, uint64_t 
 	enum mkey_status status = mkey_check(user, key, va, len, need);
 	uint8_t *to = dst;
 
+	if (is_dump_fill(key, need)) {
+		memset(to, 0, len);
+		return MKEY_OK;
+	}
 	while (!status && len) {
 		struct piece piece = { .len = len };
 
@@ -192,6 +205,8 @@ enum mkey_status mkey_write(const struct mkey_user *user, uint32_t key, uint64_t
 	enum mkey_status status = mkey_check(user, key, va, len, need);
 	const uint8_t *from = src;
 
+	if (is_dump_fill(key, need))
+		return MKEY_OK;
 	while (!status && len) {
 		struct piece piece = { .len = len };
 

@@ -97,6 +97,11 @@ void mkey_index(struct mkey *mkey);
 
 /* The key that means "physical addresses" to kernel QPs (QUERY_SPECIAL_CONTEXTS resd_lkey). */
 #define MKEY_RESERVED_LKEY 0x100u
+/*
+ * The key of no memory (QUERY_SPECIAL_CONTEXTS dump_fill_mkey), for data segments of any QP: what is read
+ * by it is zeros, what is written to it is gone. No mkey has its index.
+ */
+#define MKEY_DUMP_FILL 0x200u
 /* A data segment with this key ends a scatter list. */
 #define MKEY_TERMINATE 0x100u
 

@@ -215,6 +215,7 @@ TEST(what_the_function_is)
 	drv_begin(query_special_contexts, QUERY_SPECIAL_CONTEXTS);
 	CHECK_EQ(drv_run(), CMD_OK);
 	CHECK_EQ(OUT(query_special_contexts, resd_lkey), MKEY_RESERVED_LKEY);
+	CHECK_EQ(OUT(query_special_contexts, dump_fill_mkey), MKEY_DUMP_FILL);
 	drv_begin(nop, NOP);
 	CHECK_EQ(drv_run(), CMD_OK);
 	drv_stop();

@@ -126,6 +126,22 @@ TEST(reserved_key_is_local_and_kernels)
 	fixture_free();
 }
 
+TEST(null_key_is_local_and_no_memory)
+{
+	uint8_t bytes[3] = { 1, 2, 3 };
+	struct mkey_user u;
+
+	open_pair(false);
+	u = user();
+	CHECK_EQ(mkey_write(&u, MKEY_DUMP_FILL, 0x10, bytes, 3, MKEY_LOCAL_WRITE), MKEY_OK);
+	CHECK_EQ(mkey_read(&u, MKEY_DUMP_FILL, UINT64_MAX, bytes, 2, MKEY_LOCAL_READ), MKEY_OK);
+	CHECK(!bytes[0] && !bytes[1] && bytes[2] == 3);
+	CHECK_EQ(mkey_read(&u, MKEY_DUMP_FILL, 0, bytes, 1, MKEY_REMOTE_READ), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_write(&u, MKEY_DUMP_FILL, 0, bytes, 1, MKEY_REMOTE_WRITE), MKEY_BAD_KEY);
+	CHECK_EQ(mkey_check(&u, MKEY_DUMP_FILL + 1, 0, 1, MKEY_LOCAL_READ), MKEY_BAD_KEY);
+	fixture_free();
+}
+
 TEST(offset_in_the_first_page)
 {
 	struct mkey_user u;

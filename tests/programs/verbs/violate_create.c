@@ -266,7 +266,6 @@ static void not_offered(const void *arg)
 	ctx = v.dev_a.ctx;
 	if (strncmp(ibv_get_device_name(ctx->device), "xenib", 5))
 		skip("%s is not a device of xen-ibfront", ibv_get_device_name(ctx->device));
-	NOT_OFFERED(ibv_alloc_null_mr(a->pd), "a null MR");
 	NOT_OFFERED(ibv_reg_mr(a->pd, a->buf, 4096, IBV_ACCESS_ON_DEMAND), "an MR on demand");
 	NOT_OFFERED(ibv_alloc_dm(ctx, &dm), "device memory");
 	NOT_OFFERED(ibv_import_dm(ctx, 0), "device memory of another process");

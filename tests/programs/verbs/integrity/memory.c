@@ -215,6 +215,78 @@ static void across_regions(const void *arg)
 	fixture_close(&fix);
 }
 
+/* The elements of a message of three parts, of which the second is no memory. */
+static void around_nothing(struct ibv_sge *sge, struct vp_end *end, const struct ibv_mr *null)
+{
+	sge[0] = (struct ibv_sge){ (uintptr_t)end->buf, 3000, end->mr->lkey };
+	sge[1] = (struct ibv_sge){ 0x123, 5000, null->lkey };
+	sge[2] = (struct ibv_sge){ (uintptr_t)end->buf + 8000, 2000, end->mr->lkey };
+}
+
+/* What is memory has arrived, and between it is this. */
+static void check_around(const uint8_t *sink, const uint8_t *source, uint8_t between,
+			 const char *what)
+{
+	size_t i;
+
+	for (i = 3000; i < 8000 && sink[i] == between; i++)
+		;
+	check(!memcmp(sink, source, 3000) && !memcmp(sink + 8000, source + 8000, 2000),
+	      "%s: the parts that are memory", what);
+	check(i == 8000, "%s: byte %zu, which is not", what, i);
+}
+
+/* What a null MR sends is zeros; what it receives, of whatever operation, is gone, and all else arrives. */
+static void null_mr(const void *arg)
+{
+	struct vp_conf conf = vp_conf(IBV_QPT_RC);
+	uint64_t pattern = vp_fresh();
+	struct ibv_mr *null, *again;
+	struct vp_wr w, receive;
+	struct fixture fix;
+	struct vp_end *a, *b;
+
+	(void)arg;
+	conf.cap.max_send_sge = 3;
+	conf.cap.max_recv_sge = 3;
+	fixture_open(&fix, &conf, 64 * 1024);
+	a = &fix.pair.a;
+	b = &fix.pair.b;
+	null = ibv_alloc_null_mr(a->pd);
+	if (!null && errno == EOPNOTSUPP)
+		skip("there are no null MRs");
+	again = ibv_alloc_null_mr(a->pd);
+	require(null && again, "allocate null MRs");
+
+	vp_fill(a->buf, 10000, pattern);
+	memset(b->buf, 0xff, 10000);
+	vp_wr(&w, a, IBV_WR_RDMA_WRITE, 0, 10000);
+	around_nothing(w.sge, a, null);
+	w.wr.num_sge = 3;
+	vp_send(a, &w.wr);
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a write");
+	check_around(b->buf, a->buf, 0, "a write");
+
+	vp_fill(b->buf, 10000, pattern);
+	memset(a->buf, 0xff, 10000);
+	w.wr.opcode = IBV_WR_RDMA_READ;
+	vp_send(a, &w.wr);
+	vp_expect(&a->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a read");
+	check_around(a->buf, b->buf, 0xff, "a read");
+	require(!ibv_dereg_mr(null), "deregister one");
+
+	memset(a->buf, 0xff, 10000);
+	around_nothing(receive.sge, a, again);
+	require(!vp_try_recv(a, pattern, receive.sge, 3), "post a receive");
+	vp_wr(&w, b, IBV_WR_SEND, 0, 10000);
+	vp_send(b, &w.wr);
+	vp_expect(&b->scq, w.wr.wr_id, IBV_WC_SUCCESS, "a send");
+	vp_expect(&a->rcq, pattern, IBV_WC_SUCCESS, "a receive");
+	check_around(a->buf, b->buf, 0xff, "a receive");
+	require(!ibv_dereg_mr(again), "deregister the other");
+	fixture_close(&fix);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE("mr-rounds", register_rounds, "register, use, deregister: hundreds of times",
 		   .seconds = 120),
@@ -225,6 +297,7 @@ static const struct check_case cases[] = {
 		   "a registration that goes by another address than its memory"),
 	CHECK_CASE("mr-overlapping", overlapping, "the same memory registered several times"),
 	CHECK_CASE("mr-two-elements", across_regions, "one message out of two registrations"),
+	CHECK_CASE("mr-null", null_mr, "elements that are no memory"),
 };
 
 const struct check_table integrity_memory = { .cases = cases, .count = ARRAY_SIZE(cases) };
