@@ -20,6 +20,13 @@ PROGRAMS = {
     "rstream": ("rstream -b {address} -p {port} -S 4096 -I 20", "rstream -s {address} -p {port} -S 4096 -I 20"),
     "ib_send_lat": ("ib_send_lat -R -p {port} -n 100", "ib_send_lat -R -p {port} -n 100 {address}"),
 }
+MORE_PROGRAMS = {
+    "cmtime": ("cmtime -b {address} -p {port} -c 20", "cmtime -s {address} -p {port} -c 20"),
+    "rdma_client": ("rdma_server -s {address} -p {port}", "rdma_client -s {address} -p {port}"),
+    "rdma_xclient": ("rdma_xserver -p {port} -c x", "rdma_xclient -s {address} -p {port} -c x"),  # by XRC
+    "riostream": ("riostream -b {address} -p {port} -S 65536 -I 20", "riostream -s {address} -p {port} -S 65536 -I 20"),
+    "ib_atomic_lat": ("ib_atomic_lat -R -p {port} -n 100", "ib_atomic_lat -R -p {port} -n 100 {address}"),
+}
 OWN_PORTS = {"udaddy": 7174}
 
 
@@ -31,7 +38,7 @@ def listens(where, port):
 @contextlib.contextmanager
 def server(program, where, port, address=None):
     """A server of one connection, that listens."""
-    command = PROGRAMS[program][0].format(address=address or ADDRESS[where], port=port)
+    command = (PROGRAMS | MORE_PROGRAMS)[program][0].format(address=address or ADDRESS[where], port=port)
     with lab.running(where, command) as process:
         wait.until(f"{program} listens in {where}", listens(where, OWN_PORTS.get(program, port)))
         yield process
@@ -40,7 +47,7 @@ def server(program, where, port, address=None):
 def client(program, where, address, port):
     """It connects, and succeeds. Returns what it says."""
     __tracebackhide__ = True
-    command = PROGRAMS[program][1].format(address=address, port=port)
+    command = (PROGRAMS | MORE_PROGRAMS)[program][1].format(address=address, port=port)
     # rping ends with 255, by which "lab run" means that the machine does not answer.
     return lab.run(where, f"{command} || exit 1", merge=True)
 

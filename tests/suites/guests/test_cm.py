@@ -24,6 +24,12 @@ def test_program(program, where, other):
     cm.connect(program, where, other)
 
 
+@pytest.mark.parametrize("where, other", [("dom0", "guest1"), ("guest1", "guest2")])
+@pytest.mark.parametrize("program", cm.MORE_PROGRAMS)
+def test_more_programs(program, where, other):
+    cm.connect(program, where, other)
+
+
 @pytest.mark.parametrize("where, other", PAIRS)
 def test_multicast(where, other):
     cm.multicast(where, other)
