@@ -4,7 +4,11 @@
  *
  * Cold: the memory is new and has been written to once. Again: the same memory another time, with no registration of it
  * left. Held: the same memory while another registration of it exists.
+ *
+ * What that costs depends on how many pieces the memory is in. Free memory has small pieces that earlier programs have left, and
+ * Linux takes those first, and among them what was given back last, page by page in any order. Fresh memory is behind these.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,17 +45,60 @@ static const char *const names[] = {
 	[COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg"
 };
 
-static void one_round(struct ibv_pd *pd, unsigned long pages, struct series *series)
+static void *new_memory(unsigned long pages)
+{
+	void *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+
+	if (at == MAP_FAILED)
+		die("%lu pages of memory: %m", pages);
+	memset(at, 1, pages * PAGE);
+	return at;
+}
+
+/* Pages of a line of /proc/buddyinfo: how many free pieces there are of 1, 2, 4 ... pages, in one zone. But for the largest. */
+static unsigned long small_pieces(const char *numbers)
+{
+	unsigned long pages = 0, last = 0, n, size;
+	char *end;
+
+	for (size = 1;; size *= 2, numbers = end) {
+		n = strtoul(numbers, &end, 10);
+		if (end == numbers)
+			return pages;
+		pages += last;
+		last = n * size;
+	}
+}
+
+/* Takes all free memory that is in small pieces, for as long as the program runs. */
+static void use_up_pieces(void)
+{
+	FILE *f = fopen("/proc/buddyinfo", "r");
+	unsigned long pages = 0;
+	char line[512];
+	int at;
+
+	if (!f)
+		die("/proc/buddyinfo: %m");
+	while (fgets(line, sizeof(line), f)) {
+		at = 0;
+		sscanf(line, "Node %*u, zone %*s%n", &at);
+		pages += at ? small_pieces(line + at) : 0;
+	}
+	fclose(f);
+	if (pages)
+		new_memory(pages);
+}
+
+static void one_round(struct ibv_pd *pd, unsigned long pages, bool fresh, struct series *series)
 {
 	struct series unused;
 	struct ibv_mr *mr, *second;
 	void *at;
 
 	series_init(&unused, "");
-	at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		die("%lu pages of memory: %m", pages);
-	memset(at, 1, pages * PAGE);
+	at = new_memory(pages);
 
 	mr = reg(pd, at, pages * PAGE, &series[COLD]);
 	second = reg(pd, at, pages * PAGE, &series[HELD]);
@@ -59,25 +106,28 @@ static void one_round(struct ibv_pd *pd, unsigned long pages, struct series *ser
 	dereg(mr, &series[DEREG]);
 	mr = reg(pd, at, pages * PAGE, &series[AGAIN]);
 	dereg(mr, &unused);
-	munmap(at, pages * PAGE);
+	if (!fresh)
+		munmap(at, pages * PAGE);
 	series_free(&unused);
 }
 
 static const char usage[] =
-	"usage: registration [--device NAME] [--least PAGES] [--most PAGES] [--factor F] [--rounds N]\n"
+	"usage: registration [--device NAME] [--least PAGES] [--most PAGES] [--factor F] [--rounds N] [--fresh 1]\n"
 	"\n"
 	"Registers from the least (1) to the most (65536) pages of memory, F times (2) as many after\n"
-	"each, and each N times (5). Prints lines\n"
+	"each, and each N times (5). With --fresh 1 each time in fresh memory, of large pieces: none is given\n"
+	"back before the end. Prints lines\n"
 	"\"WHAT PAGES MEDIAN P99 MOST\", in microseconds; WHAT is cold, again, held or dereg.\n";
 
 int main(int argc, char **argv)
 {
-	unsigned long pages, least = 1, most = MOST_PAGES, factor = 2, rounds = 5, i;
+	unsigned long pages, least = 1, most = MOST_PAGES, factor = 2, rounds = 5, fresh = 0, i;
 	const struct number_option numbers[] = {
 		{ "least", &least, 1, MOST_PAGES },
 		{ "most", &most, 1, MOST_PAGES },
 		{ "factor", &factor, 2, MOST_PAGES },
 		{ "rounds", &rounds, 1, 100000 },
+		{ "fresh", &fresh, 0, 1 },
 		{ 0 },
 	};
 	struct ibv_context *ctx;
@@ -91,9 +141,11 @@ int main(int argc, char **argv)
 		die("no PD: %m");
 	for (what = 0; what < WHATS; what++)
 		series_init(&series[what], names[what]);
+	if (fresh)
+		use_up_pieces();
 	for (pages = least; pages <= most; pages *= factor) {
 		for (i = 0; i < rounds; i++)
-			one_round(pd, pages, series);
+			one_round(pd, pages, fresh, series);
 		for (what = 0; what < WHATS; what++)
 			series_print(&series[what], pages);
 	}
