@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "kernel/kverbs.h"
 #include "vhca_check.h"
+#include "vhca_nodes.h"
 #include "xenib.h"
 
 /* Doorbell pages that an auto-translated guest keeps room for. */

@@ -33,6 +33,8 @@
 
 #include "events.h"
 #include "kernel/kverbs.h"
+#include "vhca_event_pages.h"
+#include "vhca_nodes.h"
 #include "xenib.h"
 
 /* Between a full ring's worth of asynchronous events and the next, in jiffies. */

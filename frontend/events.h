@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * events.h - what the backend tells of CQs, QPs, SRQs, the port and the device: two shared pages
- * and event channels (vhca.h, "Events").
+ * and event channels (vhca_event_pages.h).
  *
  * A pointer to the events of a device may be NULL: the backend has none, or they are not wanted.
  * Then nothing is ever told, and all functions here do nothing.
@@ -13,7 +13,7 @@
 #include <rdma/ib_verbs.h>
 #include <xen/xenbus.h>
 
-#include "vhca.h"
+#include "vhca_request.h"
 #include "vhca_event.h"
 
 struct xenib_events;

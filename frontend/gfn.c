@@ -15,7 +15,7 @@
 #include <xen/xenbus.h>
 
 #include "gfn.h"
-#include "vhca.h"
+#include "vhca_nodes.h"
 
 /* The count comes last: without it the first says nothing. */
 static int publish(struct xenib_gfns *gfns)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * main.c - the xenbus driver: connects to the backend, closes, and recovers, by the state diagram
- * in vhca.h.
+ * in vhca_nodes.h.
  *
  * The watch on the backend's state runs in a thread that serves all of the guest's devices, so it
  * waits for nothing: it notes the state, ends the command channel if the backend is going, and
@@ -31,6 +31,7 @@
 #include "gfn.h"
 #include "grant.h"
 #include "ring.h"
+#include "vhca.h"
 #include "xenib.h"
 
 /* How long the backend may take to let go of the shared pages, while somebody waits for that. */

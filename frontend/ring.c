@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "ring.h"
 #include "vhca_check.h"
+#include "vhca_nodes.h"
 #include "vhca_ring.h"
 
 #define CREATE_TRACE_POINTS

@@ -10,7 +10,7 @@
 #include <linux/workqueue.h>
 #include <xen/xenbus.h>
 
-#include "vhca.h"
+#include "vhca_response.h"
 
 struct xenib_ring;
 
@@ -64,7 +64,7 @@ int xenib_cmd_send(struct xenib_ring *ring, struct xenib_cmd *cmd, bool killable
 /*
  * Waits for the answer: no signal ends the wait, because the backend may have done what was asked
  * for, and only the answer says what has to be undone. A backend that has gone ends it.
- * Returns 0, -EIO for a dead channel, or the errno of the status as in vhca.h.
+ * Returns 0, -EIO for a dead channel, or the errno of the status as in vhca_response.h.
  */
 int xenib_cmd_wait(struct xenib_ring *ring, struct xenib_cmd *cmd);
 

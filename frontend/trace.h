@@ -13,7 +13,7 @@
 #include <xen/xenbus.h>
 
 #include "compat.h"
-#include "vhca.h"
+#include "vhca_response.h"
 
 TRACE_EVENT(xenib_cmd_send,
 	TP_PROTO(const struct xenbus_device *xbdev, const struct xen_vhca_req *req,

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <xen/grant_table.h>
 
-#include "vhca.h"
+#include "vhca_request.h"
 
 struct device;
 struct ib_umem;

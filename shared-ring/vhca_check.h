@@ -12,7 +12,7 @@
 #ifndef XEN_IB_VHCA_CHECK_H
 #define XEN_IB_VHCA_CHECK_H
 
-#include "vhca.h"
+#include "vhca_response.h"
 
 /* 64-byte blocks of a send queue */
 #define VHCA_SEND_BLOCK 64u

@@ -30,7 +30,7 @@
 #ifndef XEN_IB_VHCA_EVENT_H
 #define XEN_IB_VHCA_EVENT_H
 
-#include "vhca.h"
+#include "vhca_event_pages.h"
 
 #define VHCA_EVENT_WORDS (XEN_VHCA_EVENT_BITS / 32)
 

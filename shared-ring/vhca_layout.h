@@ -15,7 +15,8 @@
 #include <stddef.h>
 #endif
 
-#include "vhca.h"
+#include "vhca_event_pages.h"
+#include "vhca_response.h"
 
 #define SIZE(type, size) static_assert(sizeof(struct type) == (size), #type)
 #define OFFSET(type, member, offset) \

@@ -34,7 +34,7 @@
 #include <xen/io/ring.h>
 #endif
 
-#include "vhca.h"
+#include "vhca_response.h"
 
 DEFINE_RING_TYPES(xen_vhca, struct xen_vhca_req, struct xen_vhca_rsp);
 

@@ -9,7 +9,7 @@
 
 #include "admin/listing.h"
 #include "config/spec.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_nodes.h"
 #include "xen/xenbus.h"
 
 static void state_word(char word[LISTING_TEXT], enum xb_state state)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 
 struct broker_setup;
 

@@ -15,7 +15,7 @@
 
 #include "broker/wire.h"
 #include "broker/xenstore_filter.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_nodes.h"
 
 #define KERNEL "/dev/xen/xenbus" /* where xenstored is in another domain */
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "requests.h"
+#include "shared-ring/vhca_event_pages.h"
 #include "unit/fakes/fixture.h"
 
 /* Things happen to one of the objects, and the guest writes something to the ring of events. */

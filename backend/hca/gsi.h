@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "config/pkeys.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_response.h"
 
 /*
  * gsi_open - as root: a descriptor for this port, not waiting; -errno, -ENOENT: no module.

@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_event_pages.h"
+#include "shared-ring/vhca_response.h"
 
 struct hca;
 struct hca_ctx;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "hca/mlx5.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 
 /* The page's number in an mmap() of mlx5_ib: a command, and its argument below. */
 #define COMMAND_SHIFT 8

@@ -7,7 +7,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 
 #define HCA_QP_ALL 0x1fffff /* all bits of enum ib_qp_attr_mask up to IB_QP_DEST_QPN */
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "hca/hca.h"
+#include "shared-ring/vhca_nodes.h"
 #include "supervisor/device.h"
 #include "supervisor/family.h"
 #include "supervisor/uar_pools.h"

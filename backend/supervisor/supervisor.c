@@ -24,7 +24,7 @@
 
 #include "admin/listing.h"
 #include "config/spec.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_nodes.h"
 #include "supervisor/autoattach.h"
 #include "supervisor/control_ops.h"
 #include "supervisor/device.h"

@@ -22,6 +22,7 @@
 
 #include <stddef.h>
 
+#include "shared-ring/vhca_event_pages.h"
 #include "vhca/vhca.h"
 
 struct events;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 
 enum obj_type {
 	OBJ_NONE,

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_response.h"
 
 /* Values as in config/limits.h. */
 struct qp_limits {

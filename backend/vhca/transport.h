@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "hca/hca.h"
+#include "shared-ring/vhca_event_pages.h"
 #include "util/histogram.h"
 
 struct transport;

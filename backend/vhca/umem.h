@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 #include "vhca/transport.h"
 
 struct umem {

@@ -16,7 +16,7 @@
 
 #include "config/pkeys.h"
 #include "hca/hca.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_response.h"
 #include "util/histogram.h"
 #include "util/log.h"
 #include "vhca/handle.h"

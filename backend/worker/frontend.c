@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "shared-ring/vhca.h"
 #include "worker/frontend.h"
 
 static bool read_u32(struct xs_handle *xs, const char *dir, const char *key, uint32_t *value)

@@ -9,7 +9,7 @@
 #ifndef XEN_IB_WORKER_RING_H
 #define XEN_IB_WORKER_RING_H
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 #include "vhca/transport.h"
 #include "vhca/vhca.h"
 

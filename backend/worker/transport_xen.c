@@ -19,7 +19,7 @@
 
 #include "broker/client.h"
 #include "hca/dma_check.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 #include "util/log.h"
 #include "vhca/transport.h"
 #include "xen/ibgrant.h"

@@ -28,6 +28,7 @@
 #include "modules/xen-ibgsi/xen-ibgsi.h"
 #include "sandbox/sandbox.h"
 #include "shared-ring/vhca_event.h"
+#include "shared-ring/vhca_nodes.h"
 #include "util/clock.h"
 #include "util/paths.h"
 #include "util/poll_set.h"

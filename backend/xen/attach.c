@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "config/guid.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_nodes.h"
 #include "util/log.h"
 #include "xen/attach.h"
 #include "xen/xenbus.h"

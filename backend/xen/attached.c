@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "config/guid.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_nodes.h"
 #include "xen/attached.h"
 #include "xen/xenbus.h"
 

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <xen/sys/gntdev.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 #include "xen/gntdev.h"
 
 int gntdev_map(int fd, uint32_t domid, const uint32_t *refs, uint32_t n, uint64_t *index)

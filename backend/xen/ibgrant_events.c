@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "modules/xen-ibgrant/xen-ibgrant.h"
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_event_pages.h"
 #include "xen/ibgrant_events.h"
 
 static_assert(XEN_IBGRANT_EVENT_BITS == XEN_VHCA_EVENT_BITS, "bits of a page");

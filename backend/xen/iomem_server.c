@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_nodes.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/ratelimit.h"

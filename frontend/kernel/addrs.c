@@ -11,7 +11,7 @@
 #include <net/if_inet6.h>
 
 #include "kernel/addrs.h"
-#include "vhca.h"
+#include "vhca_request.h"
 #include "xenib.h"
 
 /* How long until a refused address is told again: twice as long each time. */

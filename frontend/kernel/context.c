@@ -9,6 +9,7 @@
 
 #include "kernel/dma.h"
 #include "kernel/kverbs.h"
+#include "vhca_nodes.h"
 
 /* A QP's number in CQEs, below the one that means none. */
 #define QP_NUMBERS XA_LIMIT(0, 0xfffffe)

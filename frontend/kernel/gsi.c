@@ -15,6 +15,7 @@
 #include "kernel/gsi.h"
 #include "kernel/kverbs.h"
 #include "kernel/smp.h"
+#include "vhca_nodes.h"
 
 #define GRH_SIZE 40
 #define RECV_SIZE (GRH_SIZE + XEN_VHCA_MAD_SIZE)

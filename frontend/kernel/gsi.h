@@ -18,7 +18,7 @@
 
 #include "kernel/addrs.h"
 #include "kernel/inet6.h"
-#include "vhca.h"
+#include "vhca_response.h"
 #include "xenib.h"
 
 /* A MAD that the consumer has posted. */

@@ -19,7 +19,7 @@
 
 #include "kernel/origin.h"
 #include "umem.h"
-#include "vhca.h"
+#include "vhca_request.h"
 
 /* No physical address is as high, so a process's memory (dma.c) is not taken for the pool's. */
 #define XENIB_POOL_BASE BIT_ULL(56)

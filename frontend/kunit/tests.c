@@ -18,6 +18,7 @@
 
 #include "fixture.h"
 #include "vhca_check.h"
+#include "vhca_event_pages.h"
 
 static unsigned long page_addr(struct fixture *fixture, unsigned long number)
 {

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "kernel_fixture.h"
+#include "vhca_event_pages.h"
 
 #define CQES 16
 #define SRQ_WQES 8

@@ -9,6 +9,7 @@
 #include <xen/xenbus.h>
 
 #include "personality/mlx5.h"
+#include "vhca_nodes.h"
 #include "xenib.h"
 
 #define UVERBS_MODULE_NAME xenib_context

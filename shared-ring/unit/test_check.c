@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "example.h"
+#include "vhca_event_pages.h"
 
 static unsigned int failures;
 

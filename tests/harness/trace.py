@@ -31,7 +31,7 @@ class Requests(NamedTuple):
 def requests(where, program, *arguments):
     """What one of our programs asks dom0 for."""
     __tracebackhide__ = True
-    names = {int(number): name for name, number in re.findall(r"\bXEN_VHCA_OP_(\w+) = (\d+),", (TOP / "shared-ring" / "vhca.h").read_text())}
+    names = {int(number): name for name, number in re.findall(r"\bXEN_VHCA_OP_(\w+) = (\d+),", (TOP / "shared-ring" / "vhca_request.h").read_text())}
     found = Requests(Counter(), Counter())
     words = " ".join(map(str, (f"{lab.THERE}/{program}", *arguments)))
     sent = rf"^ *{re.escape(program[:15])}-\d+ .* xenib_cmd_send: \S+ id=\d+ op=(\d+) posted=([01]) "

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shared-ring/vhca.h"
+#include "shared-ring/vhca_request.h"
 #include "unit/fakes/shm_events.h"
 #include "unit/fakes/transport_shm.h"
 

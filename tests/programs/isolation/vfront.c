@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "vfront.h"
+#include "vhca.h"
 
 #define LOOK_MS 500 /* should a watch not fire */
 

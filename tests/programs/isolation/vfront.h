@@ -13,7 +13,7 @@
 #include <xenstore.h>
 
 #include "check.h"
-#include "vhca.h"
+#include "vhca_response.h"
 #include "vhca_check.h"
 #include "vhca_event.h"
 #include "vhca_ring.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "hostile.h"
+#include "vhca_event_pages.h"
 
 #define QP_STATE_RESET 0
 #define QP_STATE_INIT 1

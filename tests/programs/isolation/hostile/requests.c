@@ -10,6 +10,7 @@
 
 #include "example.h"
 #include "hostile.h"
+#include "vhca_event_pages.h"
 
 /* As enum ibv_qp_attr_mask and ibv_qp_state. */
 #define QP_STATE (1u << 0)
