@@ -258,16 +258,23 @@ int xenib_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
+/* In line it would cost each xenib_req_notify_cq() the registers that it needs. */
+static __attribute__((noinline, cold)) int first_notify(struct xenib_cq *cq, int solicited_only)
+{
+	int err = learn_cqn(cq);
+
+	if (err)
+		return err;
+	xenib_cq_arm(&cq->q, solicited_only);
+	return 0;
+}
+
 int xenib_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct xenib_cq *cq = to_xcq(ibcq);
-	int err;
 
-	if (__atomic_load_n(&cq->deferred, __ATOMIC_ACQUIRE)) {
-		err = learn_cqn(cq);
-		if (err)
-			return err;
-	}
+	if (__atomic_load_n(&cq->deferred, __ATOMIC_ACQUIRE))
+		return first_notify(cq, solicited_only);
 	xenib_cq_arm(&cq->q, solicited_only);
 	return 0;
 }

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness import BUILD, daemon, hca, lab, pairs, trace, wait
+from harness import BUILD, LAB_NAME, TOP, daemon, hca, lab, pairs, process, trace, wait
 from harness.traffic import between_guests
 
 pytestmark = [pytest.mark.usefixtures("guests"), pytest.mark.timeout(180)]
@@ -24,7 +24,6 @@ def daemon_processes():
     if hca.has_odp(0) and daemon.has_queue_dmabufs():
         return {**DAEMON, "xen-ib-mm-pin": 0}
     return DAEMON
-
 
 
 def doorbells():
@@ -128,3 +127,10 @@ def test_million_messages():
         start = hca.total("messages_sent")
         wait.until("a million messages", lambda: hca.total("messages_sent") >= start + 1000000, seconds=2 * wait.SECONDS)
         assert wait.settled(ring_traffic) == before, "commands or events passed meanwhile"
+
+
+@pytest.mark.long
+def test_instructions(tmp_path):
+    """No call of the data path takes more instructions in a guest than libmlx5's in dom0."""
+    process.check(TOP / "benchmarks" / "bench", "--only", "instructions", "--rounds", 1, "--limit", 1, "--output", tmp_path,
+                  env={"LAB_NAME": LAB_NAME}, seconds=170, merge=True)
