@@ -13,8 +13,8 @@
 #include <rdma/ib_verbs.h>
 #include <xen/xenbus.h>
 
-#include "vhca_request.h"
 #include "vhca_event.h"
+#include "vhca_request.h"
 
 struct xenib_events;
 

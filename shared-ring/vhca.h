@@ -7,10 +7,10 @@
  * memory. Posting work, ringing doorbells and polling completions do not pass here at all: a
  * guest process does them on its own memory and on UAR pages of the HCA that are mapped into it.
  *
- * This header and the four that it includes are the specification. They compile in the kernel and in
- * user space, and use nothing but fixed-width types; every structure has explicit padding, and its size
- * and some of its offsets are asserted in vhca_layout.h. All integers are little endian, as Xen's rings are
- * on x86.
+ * This header and the four that it includes are the specification. They compile in the kernel and
+ * in user space, and use nothing but fixed-width types; every structure has explicit padding, and
+ * its size and some of its offsets are asserted in vhca_layout.h. All integers are little endian,
+ * as Xen's rings are on x86.
  */
 #ifndef XEN_IB_VHCA_H
 #define XEN_IB_VHCA_H

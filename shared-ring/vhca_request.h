@@ -137,8 +137,8 @@ struct xen_vhca_ctx_open {
 
 /* CTX_CLOSE, PD_FREE, UAR_FREE, UMEM_DESTROY, MR_DEREG, MW_FREE, *_DESTROY, *_QUERY: one object.
  * CTX_CLOSE destroys all that the context still has. The others answer E_BUSY while another
- * object needs this one. MR_DEREG of an MR with MR_REG_INLINE returns its pages as well, unless they
- * were to be kept (MR_REG_PERSISTENT). */
+ * object needs this one. MR_DEREG of an MR with MR_REG_INLINE returns its pages, too, unless they
+ * were to stay (MR_REG_PERSISTENT). */
 struct xen_vhca_object {
 	xen_vhca_handle_t handle;
 	uint32_t reserved;
@@ -152,7 +152,7 @@ struct xen_vhca_object {
  * outlives the permission.
  *
  * A frame number, of either kind, is below 2^40: no physical address of the architecture has more than
- * 52 bits. A frontend refuses any other, as well as a frame that is its own already.
+ * 52 bits. A frontend refuses any other, and a frame that is its own already.
  */
 #define XEN_VHCA_FRAMES (1ull << 40)
 
@@ -202,7 +202,7 @@ struct xen_vhca_umem_add {
  * is read-only (as by UMEM_READ_ONLY) if access lets the HCA write nothing: none of LOCAL_WRITE,
  * REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND. It counts as a umem and by its pages, as any other. The MR
  * owns it: it has no handle, and ends with MR_DEREG.
- * With MR_REG_PERSISTENT as well the umem is the guest's: the response names it (umem), and from then on it
+ * With MR_REG_PERSISTENT, too, the umem is the guest's: the response names it (umem), and from then on it
  * is as one that UMEM_CREATE has made with UMEM_MR, in the context of the PD. The MR needs it:
  * UMEM_DESTROY answers E_BUSY until MR_DEREG, which leaves the umem. Other MRs can be made on it meanwhile
  * and after that, by its place without MR_REG_INLINE. UMEM_DESTROY and CTX_CLOSE end it: until then its

@@ -11,7 +11,7 @@
  ******************************************************************************
  *                              Responses
  ******************************************************************************
- * 256 bytes as well. Responses come in any order. The part after the header is zero unless
+ * 256 bytes, too. Responses come in any order. The part after the header is zero unless
  * status is XEN_VHCA_OK and the operation has an answer.
  */
 
