@@ -7,8 +7,8 @@
  *
  * What that costs depends on how many pieces the memory is in. Free memory has small pieces that earlier programs have left, and
  * Linux takes those first, and among them what was given back last, page by page in any order. Fresh memory is behind these.
+ * Scattered memory is fresh, too, but no two neighbours of it are contiguous.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,18 +41,35 @@ static void dereg(struct ibv_mr *mr, struct series *s)
 
 enum what { COLD, AGAIN, HELD, DEREG, WHATS };
 
-static const char *const names[] = {
-	[COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg"
+enum memory { ANY, FRESH, SCATTERED };
+
+static const char *const names[][WHATS] = {
+	{ [COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg" },
+	{ "cold-scattered", "again-scattered", "held-scattered", "dereg-scattered" },
 };
 
-static void *new_memory(unsigned long pages)
+/* Writes to each of the pages, from the first on, or to every second one. */
+static void touch(volatile char *at, unsigned long first, unsigned long pages, unsigned long step)
+{
+	unsigned long page;
+
+	for (page = first; page < pages; page += step)
+		at[page * PAGE] = 1;
+}
+
+/*
+ * Of what is contiguous, and aligned as its addresses are, the HCA's pages are larger (ib_umem_find_best_pgsz()). Whether it
+ * is aligned would be left to chance. So the first two pages are the other way round.
+ */
+static void *new_memory(unsigned long pages, enum memory memory)
 {
 	void *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			0);
 
 	if (at == MAP_FAILED)
 		die("%lu pages of memory: %m", pages);
-	memset(at, 1, pages * PAGE);
+	touch(at, 1, memory == SCATTERED || pages < 2 ? pages : 2, 2);
+	touch(at, 0, pages, 1);
 	return at;
 }
 
@@ -88,17 +105,18 @@ static void use_up_pieces(void)
 	}
 	fclose(f);
 	if (pages)
-		new_memory(pages);
+		new_memory(pages, ANY);
 }
 
-static void one_round(struct ibv_pd *pd, unsigned long pages, bool fresh, struct series *series)
+static void one_round(struct ibv_pd *pd, unsigned long pages, enum memory memory,
+		      struct series *series)
 {
 	struct series unused;
 	struct ibv_mr *mr, *second;
 	void *at;
 
 	series_init(&unused, "");
-	at = new_memory(pages);
+	at = new_memory(pages, memory);
 
 	mr = reg(pd, at, pages * PAGE, &series[COLD]);
 	second = reg(pd, at, pages * PAGE, &series[HELD]);
@@ -106,46 +124,52 @@ static void one_round(struct ibv_pd *pd, unsigned long pages, bool fresh, struct
 	dereg(mr, &series[DEREG]);
 	mr = reg(pd, at, pages * PAGE, &series[AGAIN]);
 	dereg(mr, &unused);
-	if (!fresh)
+	if (memory == ANY)
 		munmap(at, pages * PAGE);
 	series_free(&unused);
 }
 
 static const char usage[] =
-	"usage: registration [--device NAME] [--least PAGES] [--most PAGES] [--factor F] [--rounds N] [--fresh 1]\n"
+	"usage: registration [--device NAME] [--least PAGES] [--most PAGES] [--factor F] [--rounds N]\n"
+	"                    [--fresh 1 | --scattered 1]\n"
 	"\n"
 	"Registers from the least (1) to the most (65536) pages of memory, F times (2) as many after\n"
 	"each, and each N times (5). With --fresh 1 each time in fresh memory, of large pieces: none is given\n"
-	"back before the end. Prints lines\n"
-	"\"WHAT PAGES MEDIAN P99 MOST\", in microseconds; WHAT is cold, again, held or dereg.\n";
+	"back before the end. With --scattered 1 in fresh memory whose pages are apart. Prints lines\n"
+	"\"WHAT PAGES MEDIAN P99 MOST\", in microseconds; WHAT is cold, again, held or dereg,\n"
+	"or these with \"-scattered\".\n";
 
 int main(int argc, char **argv)
 {
-	unsigned long pages, least = 1, most = MOST_PAGES, factor = 2, rounds = 5, fresh = 0, i;
+	unsigned long pages, least = 1, most = MOST_PAGES, factor = 2, rounds = 5, i;
+	unsigned long fresh = 0, scattered = 0;
 	const struct number_option numbers[] = {
 		{ "least", &least, 1, MOST_PAGES },
 		{ "most", &most, 1, MOST_PAGES },
 		{ "factor", &factor, 2, MOST_PAGES },
 		{ "rounds", &rounds, 1, 100000 },
 		{ "fresh", &fresh, 0, 1 },
+		{ "scattered", &scattered, 0, 1 },
 		{ 0 },
 	};
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct series series[WHATS];
+	enum memory memory;
 	enum what what;
 
 	ctx = open_device(read_options(argc, argv, usage, numbers));
 	pd = ibv_alloc_pd(ctx);
 	if (!pd)
 		die("no PD: %m");
+	memory = scattered ? SCATTERED : fresh ? FRESH : ANY;
 	for (what = 0; what < WHATS; what++)
-		series_init(&series[what], names[what]);
-	if (fresh)
+		series_init(&series[what], names[memory == SCATTERED][what]);
+	if (memory != ANY)
 		use_up_pieces();
 	for (pages = least; pages <= most; pages *= factor) {
 		for (i = 0; i < rounds; i++)
-			one_round(pd, pages, fresh, series);
+			one_round(pd, pages, memory, series);
 		for (what = 0; what < WHATS; what++)
 			series_print(&series[what], pages);
 	}
