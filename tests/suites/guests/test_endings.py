@@ -102,6 +102,7 @@ def test_unbind_in_use(ledger):
         nothing_left(ledger)
 
 
+@pytest.mark.long
 def test_rmmod(ledger):
     """In mid-traffic, as with the drivers of other HCAs."""
     with big_traffic(ledger) as traffic:

@@ -97,6 +97,7 @@ def test_node_guid():
     assert guids("guest2", "xenib0")[0] == ours["guest2"]
 
 
+@pytest.mark.long
 def test_node_guid_chosen():
     with given_back():
         lab.lab("attach", "guest1", "--dev", 1, "hca=mlx5_1", "guid=0216:3e00:00ab:cdef")
@@ -114,6 +115,7 @@ def test_pkeys_chosen():
         daemon.until_counted("guest1", "refused QP_MODIFY E_ARG", devid=1)
 
 
+@pytest.mark.long
 def test_pkeys_are_known():
     """Programs read the table again and again, for which dom0 is not asked as long as nothing changes."""
 

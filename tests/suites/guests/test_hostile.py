@@ -50,7 +50,8 @@ def hostile(neighbour, request):
 
 LONG = [
     *("cm-many", "limits-create", "event-connect", "life-reconnect", "mad-sm", "mad-perf", "mad-ping"),
-    *("connect-nothing", "connect-number", "connect-pages", "handle-vhca", "life-killed"),
+    *("connect-nothing", "connect-number", "connect-pages", "handle-vhca", "life-killed", "life-states", "life-skipped"),
+    *("event-full", "mad-class", "persistent-closed", "persistent-race", "ring-kicks", "ring-many"),
 ]
 
 

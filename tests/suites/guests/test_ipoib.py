@@ -163,6 +163,7 @@ def test_counted_by_module():
 MANY = 16  # groups, of which a part of an answer has room for three
 
 
+@pytest.mark.long
 def test_saquery_parts():
     """An answer in parts, whose coming the guest's kernel acknowledges: all groups, of which dom0 has joined many."""
     name = ipoib.interface("dom0")

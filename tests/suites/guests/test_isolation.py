@@ -27,7 +27,10 @@ def batches(guests, request):
         yield {"forge": in_guest1, "steal": in_guest2}
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal", wanted=lambda name: not name.startswith("mlx5-"), long=["message-answer"]))
+LONG = ["message-answer", "race-freed", "race-twice"]
+
+
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal", wanted=lambda name: not name.startswith("mlx5-"), long=LONG))
 def test_processes(batches, program, case):
     batches[program].run(program, case)
 

@@ -55,6 +55,7 @@ def test_frame_own():
     pairs.run(LIED.name)
 
 
+@pytest.mark.long
 def test_frame_taken():
     """What guest2 has for a device: all of its map of resources that is neither memory nor made of it."""
     lines = [line for line in lab.run(LIED.name, "cat /proc/iomem").splitlines() if not re.search("RAM|Kernel|Xen", line)]
@@ -82,7 +83,7 @@ def test_refuses(status):
         # The victim has asked for one completion. Interrupts that bring nothing become few.
         ("completions", 12, "completion_events", 1, 0),
         # Two types of events of one QP
-        ("async", 1000, "async_events", 2, 0),
+        pytest.param("async", 1000, "async_events", 2, 0, marks=pytest.mark.long),
         pytest.param("port", 1000, "async_events", 18, 1, marks=pytest.mark.long),
     ],
     ids=["completions", "async-events", "port-events"],

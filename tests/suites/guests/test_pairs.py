@@ -10,8 +10,9 @@ from harness import pairs, programs
 
 
 def long(name):
-    """Of perftest the gate runs each operation over each transport, and its variants with "make test-long"."""
-    return not re.fullmatch("pingpong/.*|(latency|bandwidth)/((send|write|read)-[a-z]+|atomic-(fetch-)?add|send-rc-(events|srq))", name)
+    """The gate runs each operation over each transport, once of them all with events and an SRQ: variants are for "make test-long"."""
+    latency = "latency/((send|write|read)-rc|send-rc-(events|srq)|atomic-fetch-add)"
+    return not re.fullmatch(f"pingpong/(rc|uc|ud|x?srq|rc-events)|{latency}|bandwidth/([a-z]+-(rc|uc|ud|xrc)|atomic-add)", name)
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,16 @@ With NATIVE=others in the environment only what guests do not run as well.
 
 import functools
 import os
+import re
 
 import pytest
 
 from harness import pairs, programs
+
+
+def long(name):
+    """Guests run all of them but those with both programs on an HCA."""
+    return re.fullmatch("(pingpong/(uc|srq)|latency/(read|write)-rc)-one-hca", name)
 
 
 def wanted(name):
@@ -23,6 +29,6 @@ def batch(dom0, request):
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("program, case", pairs.params(wanted))
+@pytest.mark.parametrize("program, case", pairs.params(wanted, long))
 def test_pair(batch, program, case):
     batch.run(program, case)
