@@ -45,7 +45,10 @@ enum memory { ANY, FRESH, SCATTERED };
 
 static const char *const names[][WHATS] = {
 	{ [COLD] = "cold", [AGAIN] = "again", [HELD] = "held", [DEREG] = "dereg" },
-	{ "cold-scattered", "again-scattered", "held-scattered", "dereg-scattered" },
+	{ [COLD] = "cold-scattered",
+	  [AGAIN] = "again-scattered",
+	  [HELD] = "held-scattered",
+	  [DEREG] = "dereg-scattered" },
 };
 
 /* Writes to each of the pages, from the first on, or to every second one. */
