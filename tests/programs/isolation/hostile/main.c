@@ -6,12 +6,19 @@
 /* The connection that a case has left for the next one in its process: to connect takes longer than most of what is tried. */
 static struct vfront kept; /* none without xenstore */
 
+static void leave(struct vfront *v)
+{
+	vf_disconnect(v);
+	vf_close(v);
+	v->xs = NULL;
+}
+
 static void begin(struct hostile *h, bool events)
 {
 	memset(h, 0, sizeof(*h));
+	if (kept.xs && kept.wants_events != events)
+		leave(&kept);
 	if (kept.xs) {
-		require(kept.wants_events == events,
-			"cases that run together all have the pages of events, or none has");
 		h->v = kept;
 		kept.xs = NULL;
 	} else {
@@ -48,8 +55,7 @@ void hostile_end(struct hostile *h)
 		kept = h->v;
 		return;
 	}
-	vf_disconnect(&h->v);
-	vf_close(&h->v);
+	leave(&h->v);
 }
 
 void hostile_refused_at(const char *file, int line, struct vfront *v,
