@@ -18,7 +18,7 @@ class Run:
         results = folder / "results.xml"
         self.ended = process.call(
             *(sys.executable, "-m", "pytest", "-o", f"cache_dir={folder}/cache", "--junitxml", results),
-            *("-k", expression, *options, SAMPLE / "sample.py"),
+            *("-k", expression, *options, SAMPLE / "sample.py", SAMPLE / "sample_beside.py"),
             env={"SAMPLE": str(folder), "XENIB_RUN": str(folder), "LAB": str(SAMPLE / "lab"), "LAB_NAME": "sample", "PATIENCE": "1"}
             | environment,
             cwd=TESTS.parent,
@@ -45,7 +45,7 @@ def sample(tmp_path):
 
 
 def test_batch(sample):
-    run = sample("test_batch")
+    run = sample("test_batch or test_beside")
     assert run.results() == {
         "test_batch[first-cases]": "passed",
         "test_batch[fail-cases]": "failure",
@@ -54,16 +54,18 @@ def test_batch(sample):
         "test_batch[next-cases]": "passed",
         "test_batch[die-cases]": "failure",
         "test_batch[last-cases]": "passed",
+        "test_beside[elsewhere-cases]": "passed",
     }, run.ended
     assert run.ended.status == 1
     assert "the reason" in run.why("test_batch[fail-cases]")
     assert "in hang" in run.why("test_batch[hang-cases]") and "Timeout" in run.why("test_batch[hang-cases]")
     assert "ended with status 3" in run.why("test_batch[die-cases]")
-    # It is called once, and once more after each case that it did not survive.
+    # It is called once, and once more after each case that it did not survive. Each module has a batch of its own.
     assert [line for line in run.log if line.startswith("begins")] == [
         "begins first fail skip hang next die last",
         "begins next die last",
         "begins last",
+        "begins elsewhere",
     ]
 
 
