@@ -116,8 +116,9 @@ class Running:
         self.process, self.output = process, output
 
     def said(self):
-        self.output.seek(0)
-        return self.output.read()
+        """Read where it begins, without a seek: the command writes on at the place of this file, which is one for both."""
+        file = self.output.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
     def until_says(self, text):
         """Waits until it has said TEXT."""
@@ -137,7 +138,7 @@ class Running:
 @contextlib.contextmanager
 def running(*command, stdin=subprocess.DEVNULL):
     """A command in the background, which is ended at the end. When the test fails its output is shown."""
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
+    with tempfile.TemporaryFile() as output:
         process = start(command, stdin=stdin, stdout=output, stderr=subprocess.STDOUT)
         program = Running(process, output)
         try:

@@ -69,6 +69,15 @@ def test_batch(sample):
     ]
 
 
+def test_said():
+    """What a command says while it is looked at is neither lost nor written over."""
+    for _ in range(40):
+        with process.running("sh", "-c", "for i in 0 1 2 3 4 5 6 7 8 9; do echo line $i; done") as program:
+            while program.process.poll() is None:
+                program.said()
+            assert program.said() == "".join(f"line {i}\n" for i in range(10))
+
+
 def test_selection(sample):
     run = sample("first or last")
     assert run.ended.status == 0
