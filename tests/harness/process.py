@@ -116,7 +116,7 @@ class Running:
         self.process, self.output = process, output
 
     def said(self):
-        """Read where it begins, without a seek: the command writes on at the place of this file, which is one for both."""
+        """So far. Read without a seek: the file has one offset, at which the command goes on to write."""
         file = self.output.fileno()
         return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 

@@ -55,8 +55,8 @@ def answering(where, program, *options):
 
 class Batch:
     """Calls of such programs, each of which runs all cases that were selected of a program, as a call into a machine costs. A fixture
-    of a module makes it, for the tests of that module: others may have a fixture of that name, too. COMMAND_OF(program) are the words of the command, without the cases. Tests have the parameters
-    "program" and "case". What a program has begun ends with the batch."""
+    of a module makes it, for the tests of that module: others may have a fixture of that name, too. COMMAND_OF(program) are the words of
+    the command, without the cases. Tests have the parameters "program" and "case". What a program has begun ends with the batch."""
 
     def __init__(self, request, command_of):
         self.command_of = command_of

@@ -14,7 +14,7 @@ from harness import pairs, programs
 
 
 def long(name):
-    """Guests run all of them but those with both programs on an HCA."""
+    """Of pairs on one HCA the gate has some: guests run each of these commands, too."""
     return re.fullmatch("(pingpong/(uc|srq)|latency/(read|write)-rc)-one-hca", name)
 
 

@@ -4,7 +4,7 @@
 #include "hostile.h"
 
 /* The connection that a case has left for the next one in its process: to connect takes longer than most of what is tried. */
-static struct vfront kept; /* none without xenstore */
+static struct vfront previous; /* none without xenstore */
 
 static void leave(struct vfront *v)
 {
@@ -16,11 +16,11 @@ static void leave(struct vfront *v)
 static void begin(struct hostile *h, bool events)
 {
 	memset(h, 0, sizeof(*h));
-	if (kept.xs && kept.wants_events != events)
-		leave(&kept);
-	if (kept.xs) {
-		h->v = kept;
-		kept.xs = NULL;
+	if (previous.xs && previous.wants_events != events)
+		leave(&previous);
+	if (previous.xs) {
+		h->v = previous;
+		previous.xs = NULL;
 	} else {
 		vf_open(&h->v, 0);
 		h->v.wants_events = events;
@@ -52,7 +52,7 @@ void hostile_end(struct hostile *h)
 	vf_process_free(&h->v, &h->p);
 	vf_unshare(&h->v, &h->pool);
 	if (check_goes_on()) {
-		kept = h->v;
+		previous = h->v;
 		return;
 	}
 	leave(&h->v);
