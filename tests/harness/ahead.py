@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Tests that need no machine, and no other test, begin ahead of their turn: as many at once as there are processors, and two at least. They
-take what others leave of the processors."""
+"""Tests that need no machine but their own, and no other test, begin ahead of their turn: as many at once as there are processors, and two
+at least. They take what others leave of the processors."""
 
 import os
 import threading
