@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Reads the samples of benchmarks/counter, "WHAT X" and numbers, after lines "side native" or "side guests" that say whose the
-# following are, and prints for each point and side "WHAT X SIDE", all instructions, and the numbers, each what a fifth of its samples are at most. Points are in
-# the order of their first coming. Comments come first, as they are.
+# following are, and prints for each point and side "WHAT X SIDE", all instructions, and the numbers. Of each, one in PART samples is at
+# most what is printed. Points are in the order of their first coming. Comments come first, as they are.
 
 # What disturbs a sample, such as a timer's interrupt, adds to it. A few have less than the others: the HCA model had answered before
 # dom0's CPU slept.
-function lowest_fifth(v, n) {
+function low(v, n) {
 	sort_up(v, n)
-	return v[int((n + 4) / 5)]
+	return v[int((n + part - 1) / part)]
 }
 
 function of_field(point, side, field,    v, i) {
 	for (i = 1; i <= count[point, side]; i++)
 		v[i] = value[point, side, field, i]
-	return lowest_fifth(v, count[point, side])
+	return low(v, count[point, side])
 }
 
 /^#/ {
