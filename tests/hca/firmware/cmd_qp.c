@@ -304,7 +304,9 @@ static enum cmd_status query_qp(struct cmd *cmd)
 const struct cmd_desc cmd_table_qp[] = {
 	CMD_DESC(CREATE_QP, create_qp, CMD_INITIALIZED, create_qp, true),
 	CMD_DESC(DESTROY_QP, destroy_qp, CMD_INITIALIZED, destroy_qp, true),
-	CMD_DESC(QUERY_QP, query_qp, CMD_INITIALIZED, query_qp, true),
+	/* Nothing comes after the context. Linux 6.1 leaves no room for it. */
+	{ MLX5_CMD_OP_QUERY_QP, "QUERY_QP", IFC_SIZE(query_qp_in),
+	  IFC_BYTE(query_qp_out, qp_pas_or_qpc_ext_and_pas), CMD_INITIALIZED, query_qp, true },
 	CMD_DESC(RST2INIT_QP, rst2init_qp, CMD_INITIALIZED, cmd_rst2init_qp, true),
 	CMD_DESC(INIT2INIT_QP, init2init_qp, CMD_INITIALIZED, cmd_init2init_qp, true),
 	CMD_DESC(INIT2RTR_QP, init2rtr_qp, CMD_INITIALIZED, cmd_init2rtr_qp, true),

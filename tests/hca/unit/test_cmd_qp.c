@@ -92,11 +92,16 @@ static void bring_to(uint32_t qpn, enum qp_state state)
 	CHECK_EQ(find(qpn)->state, state);
 }
 
-static uint8_t query(uint32_t qpn)
+static uint8_t query_len(uint32_t qpn, uint32_t out)
 {
-	drv_begin_len(MLX5_CMD_OP_QUERY_QP, IFC_SIZE(query_qp_in), IFC_SIZE(query_qp_out));
+	drv_begin_len(MLX5_CMD_OP_QUERY_QP, IFC_SIZE(query_qp_in), out);
 	IN(query_qp, qpn, qpn);
 	return drv_run();
+}
+
+static uint8_t query(uint32_t qpn)
+{
+	return query_len(qpn, IFC_SIZE(query_qp_out));
 }
 
 static uint8_t destroy_qp(uint32_t qpn)
@@ -137,6 +142,8 @@ TEST(a_connection_from_reset_to_send)
 	CHECK_EQ(OUT(query_qp, qpc.rnr_retry), 5);
 	CHECK_EQ(OUT(query_qp, qpc.log_sra_max), 3);
 	CHECK_EQ(OUT(query_qp, qpc.next_send_psn), 0x222222);
+	REQUIRE_EQ(query_len(qpn, IFC_BYTE(query_qp_out, qp_pas_or_qpc_ext_and_pas)), CMD_OK);
+	CHECK_EQ(OUT(query_qp, qpc.state), QP_RTS);
 	drv_stop();
 }
 
