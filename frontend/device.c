@@ -265,6 +265,8 @@ struct xenib_dev *xenib_dev_add(struct xenbus_device *xbdev, struct xenib_ring *
 	dev->mr_umems = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_MR_UMEM, 0);
 	dev->cq_flags = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_CQ_FLAGS, 0);
 	dev->cq_labels = xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_CQ_LABELS, 0);
+	dev->writable_grants =
+		xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_WRITABLE_GRANTS, 0);
 	dev->block_loopback =
 		xenbus_read_unsigned(xbdev->otherend, XEN_VHCA_FIELD_FEATURE_BLOCK_LOOPBACK, 0);
 	xenib_uar_mms_init(&dev->uar_mms);

@@ -43,8 +43,8 @@ static int grant(struct xenib_dev *dev, struct xenib_umem *umem)
 	umem->refs = kvmalloc_array(umem->count, sizeof(*umem->refs), GFP_KERNEL);
 	if (!umem->refs)
 		return -ENOMEM;
-	err = xenib_grants_make(umem->pages, umem->count, dev->xbdev->otherend_id, umem->read_only,
-				umem->refs);
+	err = xenib_grants_make(umem->pages, umem->count, dev->xbdev->otherend_id,
+				umem->read_only && !dev->writable_grants, umem->refs);
 	if (err) {
 		kvfree(umem->refs);
 		return err;
@@ -70,12 +70,15 @@ int xenib_umem_pin(struct xenib_dev *dev, struct xenib_umem *umem, u64 addr, u64
 	int err;
 
 	umem->dmabuf = NULL;
+	umem->read_only = !ib_access_writable(access);
+	/* What is granted to be written must be the process's to write. */
+	if (dev->writable_grants)
+		access |= IB_ACCESS_LOCAL_WRITE;
 	/* The flag tells kernel/dma.c that it is a process's memory. It means nothing else here. */
 	umem->ib = XENIB_UMEM_GET(&dev->ibdev, addr, length, access | IB_ACCESS_RELAXED_ORDERING);
 	if (IS_ERR(umem->ib))
 		return PTR_ERR(umem->ib);
 	umem->count = ib_umem_num_pages(umem->ib);
-	umem->read_only = !umem->ib->writable;
 	umem->pages = list_pages(umem->ib);
 	if (!umem->pages) {
 		err = -ENOMEM;

@@ -103,6 +103,7 @@ struct xenib_dev {
 	bool mr_umems;                 /* it wants to know which umems are for MRs alone */
 	bool cq_flags;                 /* it knows them */
 	bool cq_labels;                /* and these */
+	bool writable_grants;          /* of memory that the HCA is to read alone, too */
 	bool block_loopback;           /* and QPs that do not receive what they send */
 	bool xrc;                      /* it has XRC, and there are SRQs */
 	struct xenib_gfns *gfns;       /* places for doorbell pages */

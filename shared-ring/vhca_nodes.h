@@ -35,6 +35,7 @@
  * /local/domain/0/backend/vhca/5/0/feature-xrc = "1"
  * /local/domain/0/backend/vhca/5/0/feature-block-loopback = "1"
  * /local/domain/0/backend/vhca/5/0/feature-cq-moderation = "1"
+ * /local/domain/0/backend/vhca/5/0/writable-grants = "0"
  * /local/domain/0/backend/vhca/5/0/max-event-vectors = "8"
  *
  * ------------------------ in the frontend's directory -----------------------
@@ -112,6 +113,10 @@
  * feature-cq-moderation
  *      "1": the answer to DEVICE_QUERY has max_cq_count and max_cq_period_us. Without it a frontend takes
  *      them for 0, and CQ_MODIFY may be supported all the same.
+ * writable-grants
+ *      "1": the backend's kernel gives an HCA no memory that it has mapped to be read only. So grants must
+ *      permit writing also where the HCA will only read, which it is told as ever (UMEM_READ_ONLY, access
+ *      of MR_REG): a read-only grant gets E_GRANT.
  * personality
  *      What the vHCA is to be for user space of the guest: "xenib", for the provider of
  *      this project, or "mlx5", for the stock libmlx5. The protocol is the same. A
@@ -175,6 +180,7 @@
 #define XEN_VHCA_FIELD_FEATURE_XRC "feature-xrc"
 #define XEN_VHCA_FIELD_FEATURE_BLOCK_LOOPBACK "feature-block-loopback"
 #define XEN_VHCA_FIELD_FEATURE_CQ_MODERATION "feature-cq-moderation"
+#define XEN_VHCA_FIELD_WRITABLE_GRANTS "writable-grants"         /* 0 or 1 */
 #define XEN_VHCA_FIELD_PERSONALITY "personality"                 /* "xenib" or "mlx5" */
 #define XEN_VHCA_FIELD_MAX_EVENT_VECTORS "max-event-vectors"     /* 1 to 8 */
 #define XEN_VHCA_FIELD_ERROR "error"                             /* a line for people */

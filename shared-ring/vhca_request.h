@@ -177,7 +177,7 @@ struct xen_vhca_pd_alloc {
  * With UMEM_MR nothing but MRs can be made on it, no queue: E_ARG. A backend may then have a quicker
  * way to the pages. Only with feature-mr-umem.
  */
-#define XEN_VHCA_UMEM_READ_ONLY (1u << 0) /* the HCA must not write: grants are read-only */
+#define XEN_VHCA_UMEM_READ_ONLY (1u << 0) /* the HCA must not write: grants may be read-only */
 #define XEN_VHCA_UMEM_MR (1u << 1)
 
 struct xen_vhca_umem_create {

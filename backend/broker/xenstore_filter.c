@@ -21,7 +21,7 @@
 
 /* What a backend says, and takes back: keys of its directory. */
 static const char *const keys[] = { "state", XEN_VHCA_FIELD_ERROR, XEN_VHCA_FIELD_FEATURE_BLUEFLAME,
-				    XEN_VHCA_FIELD_FEATURE_XRC };
+				    XEN_VHCA_FIELD_FEATURE_XRC, XEN_VHCA_FIELD_WRITABLE_GRANTS };
 
 struct message {
 	struct xsd_sockmsg head;

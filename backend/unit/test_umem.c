@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * test_umem.c - umems whose mapping fails, with the reservation taken away: it is made again, unless somebody else has
- * the addresses by then. What is his is left alone.
+ * the addresses by then. What is his is left alone. And how read-only ones are mapped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define PAGES 4u
 #define BYTES ((size_t)PAGES * XEN_VHCA_PAGE_SIZE)
 
-static bool somebody_comes;
+static bool somebody_comes, mapped_read_only;
 
 static int fail_to_map(struct transport *t, const uint32_t *refs, unsigned int n, bool read_only,
 		       void *addr, void **mapped)
@@ -24,11 +24,11 @@ static int fail_to_map(struct transport *t, const uint32_t *refs, unsigned int n
 
 	(void)t;
 	(void)refs;
-	(void)read_only;
 	CHECK(!munmap(addr, bytes));
 	if (somebody_comes)
 		CHECK(mmap(addr, bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == addr);
+	mapped_read_only = read_only;
 	*mapped = NULL;
 	return -EFAULT;
 }
@@ -52,6 +52,22 @@ static void reserved_again(void)
 	/* Nobody else can have the addresses. */
 	CHECK(mmap(umem.base, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
 		   -1, 0) == MAP_FAILED);
+	umem_fini(&umem);
+}
+
+/* For a kernel that pins what it is to read as if it wrote it. */
+static void to_be_written(bool read_only, bool map_writable)
+{
+	struct transport t = { .ops = &ops, .map_writable = map_writable };
+	uint32_t refs[1] = { 9 };
+	struct umem umem;
+
+	somebody_comes = false;
+	CHECK(!umem_init(&umem, PAGES, read_only));
+	CHECK(umem_claim(&umem, 0, 1));
+	umem_settle(&umem, 0, 1, umem_map(&umem, &t, 0, refs, 1));
+	CHECK(mapped_read_only == (read_only && !map_writable));
+	CHECK(umem.read_only == read_only);
 	umem_fini(&umem);
 }
 
@@ -81,5 +97,8 @@ int main(void)
 {
 	reserved_again();
 	lost();
+	to_be_written(true, false);
+	to_be_written(true, true);
+	to_be_written(false, false);
 	return EXIT_SUCCESS;
 }

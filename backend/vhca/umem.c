@@ -120,7 +120,7 @@ int umem_map(struct umem *umem, struct transport *t, uint32_t first, const uint3
 	if (umem->dmabuf >= 0)
 		return t->ops->dmabuf_add(t, umem->dmabuf, first, refs, count);
 	addr = umem->base + bytes_of(first);
-	err = t->ops->map(t, refs, count, umem->read_only, addr, &at);
+	err = t->ops->map(t, refs, count, umem->read_only && !t->map_writable, addr, &at);
 	if (!err || at)
 		return err;
 	at = reserve(addr, bytes_of(count), MAP_FIXED_NOREPLACE);

@@ -90,3 +90,25 @@ void nodes_write(struct xs_handle *xs, const char *path)
 	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_CQ_MODERATION, "1");
 	xb_write(xs, path, XEN_VHCA_FIELD_MAX_EVENT_VECTORS, "%u", XEN_VHCA_MAX_EVENT_VECTORS);
 }
+
+static bool has_blueflame(struct hca *hca)
+{
+	uint32_t size, offset;
+
+	hca->ops->uar_layout(hca, XEN_VHCA_UAR_BF, &size, &offset);
+	return size;
+}
+
+/* Read-only umems, too, are mapped by gntdev, to be written. */
+static bool needs_writable_grants(const struct hca *hca, const struct transport *t)
+{
+	return t->map_writable && !(hca->dmabufs && t->dmabuf_read_only && t->dmabuf_pages);
+}
+
+void nodes_write_hca(struct xs_handle *xs, const char *path, struct hca *hca,
+		     const struct transport *t)
+{
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, "%d", has_blueflame(hca));
+	xb_write(xs, path, XEN_VHCA_FIELD_FEATURE_XRC, "%d", hca->xrc);
+	xb_write(xs, path, XEN_VHCA_FIELD_WRITABLE_GRANTS, "%d", needs_writable_grants(hca, t));
+}

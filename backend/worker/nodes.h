@@ -11,7 +11,9 @@
 #include "config/choices.h"
 #include "config/pkeys.h"
 #include "config/spec.h"
+#include "hca/hca.h"
 #include "vhca/quota.h"
+#include "vhca/transport.h"
 
 /* nodes_choice - its value. */
 unsigned int nodes_choice(struct xs_handle *xs, const char *path, enum choice choice);
@@ -37,5 +39,9 @@ uint64_t nodes_limits_set(struct xs_handle *xs, const char *path);
 
 /* nodes_write - what is offered and does not depend on the HCA: while xenstore is at hand, and not behind the broker. */
 void nodes_write(struct xs_handle *xs, const char *path);
+
+/* nodes_write_hca - what does: the broker lets a worker write it. */
+void nodes_write_hca(struct xs_handle *xs, const char *path, struct hca *hca,
+		     const struct transport *t);
 
 #endif

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <xenevtchn.h>
 
@@ -234,6 +236,19 @@ bool transport_xen_alive(struct transport *t)
 	return broker_domain(to_xen(t)->broker, &unused) != -ESRCH;
 }
 
+/*
+ * Linux before 6.2 pins for writing whatever an HCA is to read (FOLL_FORCE in ib_umem_get()), which a
+ * read-only mapping of grants refuses.
+ */
+static bool kernel_pins_for_writing(void)
+{
+	unsigned int major, minor;
+	struct utsname name;
+
+	return !uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 2));
+}
+
 /* Where this domain has no such module, all memory is mapped by gntdev. */
 static void open_grants(struct xen_transport *x, uint64_t bytes)
 {
@@ -255,6 +270,7 @@ struct transport *transport_xen_open(uint32_t domid, struct broker *broker, uint
 		return NULL;
 	x->t.ops = &xen_ops;
 	x->t.domid = domid;
+	x->t.map_writable = kernel_pins_for_writing();
 	x->events = -1;
 	x->broker = broker;
 	err = broker_domain(broker, &x->t.auto_translated);

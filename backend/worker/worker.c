@@ -188,20 +188,11 @@ static void disconnect_frontend(struct worker *w)
 	log_info("disconnected");
 }
 
-static bool has_blueflame(struct worker *w)
-{
-	uint32_t size, offset;
-
-	w->hca->ops->uar_layout(w->hca, XEN_VHCA_UAR_BF, &size, &offset);
-	return size;
-}
-
 static void offer(struct worker *w)
 {
 	char path[XB_PATH_MAX];
 
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_BLUEFLAME, "%d", has_blueflame(w));
-	xb_write(w->xs, w->path, XEN_VHCA_FIELD_FEATURE_XRC, "%d", w->hca->xrc);
+	nodes_write_hca(w->xs, w->path, w->hca, w->t);
 	if (snprintf(path, sizeof(path), "%s/error", w->path) < (int)sizeof(path))
 		xs_rm(w->xs, XBT_NULL, path);
 	xb_set_state(w->xs, w->path, XB_INIT_WAIT);

@@ -144,6 +144,7 @@ void vf_wait_offer(struct vfront *v)
 		vf_set_state(v, VF_CLOSED);
 	}
 	vf_expect_backend(v, VF_INIT_WAIT);
+	v->writable_grants = read_number(v, v->back_dir, XEN_VHCA_FIELD_WRITABLE_GRANTS);
 }
 
 void vf_share(struct vfront *v, struct vf_pages *pages, unsigned int count, unsigned int domid,

@@ -48,6 +48,7 @@ struct vf_tally {
 struct vfront {
 	unsigned int devid, backend;
 	char dir[VF_PATH], back_dir[VF_PATH];
+	bool writable_grants; /* since it is offered: no others can be registered */
 	struct xs_handle *xs;
 	xengntshr_handle *gntshr;
 	xenevtchn_handle *evtchn;

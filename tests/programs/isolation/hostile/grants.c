@@ -131,7 +131,7 @@ static void run_foreign(const void *arg)
 	hostile_end(&h);
 }
 
-/* A umem of read-only grants: it may be read, and no more. */
+/* A read-only umem: it may be read, and no more. */
 static void read_only(struct hostile *h, const struct vf_pages *pages, uint32_t flags)
 {
 	struct xen_vhca_req req;
@@ -166,6 +166,7 @@ static void read_only(struct hostile *h, const struct vf_pages *pages, uint32_t 
 
 static void run_read_only(const void *arg)
 {
+	struct xen_vhca_req req;
 	struct vf_pages pages;
 	struct hostile h;
 
@@ -173,6 +174,14 @@ static void run_read_only(const void *arg)
 	hostile_begin(&h);
 	vf_share(&h.v, &pages, VFP_PAGES, h.v.backend, false);
 	refused(&h, pages.refs[0], "a read-only grant where the HCA is to write");
+	if (h.v.writable_grants) {
+		req = vf_create_mem(h.p.ctx, VFP_PAGES);
+		req.u.umem_create.flags = XEN_VHCA_UMEM_READ_ONLY;
+		REFUSED_REFS(&h.v, &req, pages.refs, VFP_PAGES, E_GRANT,
+			     "read-only grants, of which there are to be none");
+		vf_unshare(&h.v, &pages);
+		vf_share(&h.v, &pages, VFP_PAGES, h.v.backend, true);
+	}
 	read_only(&h, &pages, 0);
 	read_only(&h, &pages, XEN_VHCA_UMEM_MR);
 	vf_unshare(&h.v, &pages);

@@ -336,6 +336,10 @@ static void run_refused(const void *arg)
 	req = reg_kept(h.p.pd, 2);
 	REFUSED_REFS(&h.v, &req, pages.refs, 2, E_GRANT,
 		     "a read-only grant where the HCA is to write");
+	if (h.v.writable_grants) {
+		vf_unshare(&h.v, &pages);
+		vf_share(&h.v, &pages, 2, h.v.backend, true);
+	}
 	req.u.mr_reg.access = XEN_VHCA_ACCESS_REMOTE_READ;
 	kept.mr = vf_make(&h.v, &req, pages.refs, 2);
 	kept.umem = h.v.rsp[h.v.next_id].u.mr.umem;
