@@ -2,7 +2,6 @@
 """A stock program that goes on between the guests: server in guest1, client in guest2."""
 
 import contextlib
-import re
 
 from harness import hca, lab, wait
 
@@ -38,10 +37,6 @@ class Traffic:
 
     def said(self, side):
         return lab.call("guest1" if side == "server" else "guest2", f"cat /tmp/traffic-{side}").out
-
-    def has_results(self):
-        """Has the client printed its table?"""
-        return re.search(r"^ *\d+ +\d+ +([\d.]+|inf) ", self.said("client"), re.MULTILINE)
 
 
 @contextlib.contextmanager
