@@ -73,6 +73,29 @@ void fixture_exit(struct kunit *test)
 	ib_dealloc_device(&fixture->dev->ibdev);
 }
 
+unsigned long fixture_page(const struct fixture *fixture, unsigned long number)
+{
+	return fixture->buf + number * PAGE_SIZE;
+}
+
+struct ib_mr *fixture_reg(struct fixture *fixture, unsigned long first, unsigned long pages,
+			  int access)
+{
+	u64 addr = fixture_page(fixture, first);
+	struct ib_mr *mr;
+
+	mr = xenib_reg_user_mr(&fixture->pd.ibpd, addr, pages * PAGE_SIZE, addr, access,
+			       &fixture->attrs.driver_udata);
+	if (!IS_ERR(mr))
+		mr->device = &fixture->dev->ibdev;
+	return mr;
+}
+
+void fixture_dereg(struct kunit *test, struct ib_mr *mr)
+{
+	KUNIT_EXPECT_EQ(test, xenib_dereg_mr(mr, NULL), 0);
+}
+
 int granted_pages(const struct fixture *fixture)
 {
 	static const int ring_pages = 1 + 1 + 8; /* ring, directory, a data page for each slot */

@@ -37,6 +37,16 @@ void fixture_exit(struct kunit *test);
 /* Counts faults of the ring, and of events. @context: the fixture */
 void fixture_fault(void *context);
 
+/* The address of a page of its memory. */
+unsigned long fixture_page(const struct fixture *fixture, unsigned long number);
+
+/* Registers pages of its memory, from the first on. @access: enum ib_access_flags */
+struct ib_mr *fixture_reg(struct fixture *fixture, unsigned long first, unsigned long pages,
+			  int access);
+
+/* Deregisters, which is not refused. */
+void fixture_dereg(struct kunit *test, struct ib_mr *mr);
+
 /* How many pages are granted, but for those of the ring. */
 int granted_pages(const struct fixture *fixture);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tests.c - KUnit cases of the frontend: umems, arenas, the registration cache, commands, events.
- * Those of frontend/kernel are in tests_kernel.c, tests_pool.c and tests_queues.c.
+ * tests.c - KUnit cases of the frontend: arenas, commands, events. Those of frontend/kernel are in
+ * tests_kernel.c, tests_pool.c and tests_queues.c.
  *
  * KASAN watches. It reports memory that is used after it was freed, freed twice, or accessed beyond
  * its end; kmemleak reports what is never freed.
@@ -9,208 +9,14 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
 #include "fixture.h"
 #include "vhca_check.h"
 #include "vhca_event_pages.h"
-
-static unsigned long page_addr(struct fixture *fixture, unsigned long number)
-{
-	return fixture->buf + number * PAGE_SIZE;
-}
-
-static struct ib_mr *reg(struct fixture *fixture, unsigned long first, unsigned long pages,
-			 int access)
-{
-	u64 addr = page_addr(fixture, first);
-	struct ib_mr *mr;
-
-	mr = xenib_reg_user_mr(&fixture->pd.ibpd, addr, pages * PAGE_SIZE, addr, access,
-			       &fixture->attrs.driver_udata);
-	if (!IS_ERR(mr))
-		mr->device = &fixture->dev->ibdev;
-	return mr;
-}
-
-static void dereg(struct kunit *test, struct ib_mr *mr)
-{
-	KUNIT_EXPECT_EQ(test, xenib_dereg_mr(mr, NULL), 0);
-}
-
-static void unmap(struct fixture *fixture, unsigned long first, unsigned long pages)
-{
-	vm_munmap(page_addr(fixture, first), pages * PAGE_SIZE);
-}
-
-/* The registration cache (reg_cache.c, umem.c, mr.c) */
-
-static void test_reg_cache_shared(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct xenib_reg_cache *cache = &fixture->dev->reg_cache;
-	struct ib_mr *a, *b, *c;
-	unsigned int since;
-
-	a = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
-	b = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
-	dereg(test, a);
-	dereg(test, b);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
-	c = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(c));
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
-	dereg(test, c);
-	since = xenib_reg_cache_releases(cache);
-	KUNIT_EXPECT_TRUE(test, xenib_reg_cache_flush(cache, since));
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
-	/* Whoever was refused before that is to try again, and nobody else. */
-	KUNIT_EXPECT_TRUE(test, xenib_reg_cache_flush(cache, since));
-	since = xenib_reg_cache_releases(cache);
-	KUNIT_EXPECT_FALSE(test, xenib_reg_cache_flush(cache, since));
-	KUNIT_EXPECT_EQ(test, fixture->backend.requests[XEN_VHCA_OP_UMEM_DESTROY], 1);
-}
-
-static void test_reg_cache_unmapped_idle(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct ib_mr *mr = reg(fixture, 0, 8, IB_ACCESS_LOCAL_WRITE);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	dereg(test, mr);
-	unmap(fixture, 3, 1);
-	flush_work(&fixture->dev->reg_cache.work);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
-}
-
-static void test_reg_cache_unmapped_in_use(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct ib_mr *mr = reg(fixture, 0, 8, IB_ACCESS_LOCAL_WRITE);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	unmap(fixture, 0, 8);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 8);
-	dereg(test, mr);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
-}
-
-/* A umem of several UMEM_ADD commands: the backend refuses the second one. */
-static void test_large_refused(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct ib_mr *mr;
-
-	fixture->backend.refuse[XEN_VHCA_OP_UMEM_ADD] = XEN_VHCA_E_GRANT;
-	fixture->backend.refuse_after[XEN_VHCA_OP_UMEM_ADD] = 1;
-	mr = reg(fixture, 0, BUF_PAGES, IB_ACCESS_LOCAL_WRITE);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mr), -EFAULT);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
-	fixture->backend.refuse[XEN_VHCA_OP_UMEM_ADD] = 0;
-	mr = reg(fixture, 0, BUF_PAGES, IB_ACCESS_LOCAL_WRITE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	dereg(test, mr);
-}
-
-/* The backend refuses each command of a registration with each status. */
-static void test_refused(struct kunit *test)
-{
-	static const u8 ops[] = { XEN_VHCA_OP_UMEM_CREATE, XEN_VHCA_OP_MR_REG };
-	struct fixture *fixture = test->priv;
-	unsigned int op, status;
-	struct ib_mr *mr;
-
-	for (op = 0; op < ARRAY_SIZE(ops); op++) {
-		for (status = 1; status < XEN_VHCA_STATUSES; status++) {
-			fixture->backend.refuse[ops[op]] = status;
-			mr = reg(fixture, 0, 1500, IB_ACCESS_LOCAL_WRITE);
-			KUNIT_EXPECT_TRUE(test, IS_ERR(mr));
-			fixture->backend.refuse[ops[op]] = 0;
-			KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
-		}
-	}
-}
-
-/* Replaces a page of the process: the registration cache has to notice. */
-static void replace_page(struct kunit *test, struct fixture *fixture, unsigned long number)
-{
-	unsigned long at = page_addr(fixture, number);
-
-	KUNIT_ASSERT_EQ(test,
-			vm_mmap(NULL, at, PAGE_SIZE, PROT_READ | PROT_WRITE,
-				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0),
-			at);
-}
-
-/* Registers and deregisters at random while pages are replaced. */
-static void test_reg_cache_random(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct ib_mr *mrs[16] = {};
-	unsigned int i, slot;
-
-	for (i = 0; i < 3000; i++) {
-		slot = get_random_u32_below(ARRAY_SIZE(mrs));
-		if (mrs[slot]) {
-			dereg(test, mrs[slot]);
-			mrs[slot] = NULL;
-		} else {
-			mrs[slot] = reg(fixture, get_random_u32_below(16),
-					1 + get_random_u32_below(8),
-					i % 2 ? IB_ACCESS_LOCAL_WRITE : 0);
-			KUNIT_ASSERT_FALSE(test, IS_ERR(mrs[slot]));
-		}
-		if (!(i % 7))
-			replace_page(test, fixture, get_random_u32_below(16));
-		if (!(i % 50))
-			xenib_reg_cache_flush(&fixture->dev->reg_cache, 0);
-	}
-	for (slot = 0; slot < ARRAY_SIZE(mrs); slot++)
-		if (mrs[slot])
-			dereg(test, mrs[slot]);
-}
-
-/*
- * The backend refuses to deregister an MR. It may do so while the context has memory windows; else
- * the frontend drops the MR, and no page of it stays granted.
- */
-static void test_busy(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct ib_mr *mr = reg(fixture, 0, 8, IB_ACCESS_LOCAL_WRITE);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	fixture->backend.refuse[XEN_VHCA_OP_MR_DEREG] = XEN_VHCA_E_BUSY;
-	fixture->backend.refuse[XEN_VHCA_OP_UMEM_DESTROY] = XEN_VHCA_E_BUSY;
-	atomic_set(&fixture->uctx.ctx.mws, 1);
-	KUNIT_EXPECT_EQ(test, xenib_dereg_mr(mr, NULL), -EBUSY);
-	atomic_set(&fixture->uctx.ctx.mws, 0);
-	dereg(test, mr);
-	unmap(fixture, 0, 8);
-	xenib_reg_cache_forget(&fixture->uctx.ctx);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
-}
-
-/* The backend still maps some pages of a umem that it has destroyed: they stay granted. */
-static void test_busy_grants(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct ib_mr *mr = reg(fixture, 0, 64, IB_ACCESS_LOCAL_WRITE);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	unmap(fixture, 0, 64);
-	atomic_set(&kunit_busy_grants, 10);
-	dereg(test, mr);
-	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 10);
-}
 
 /* Arenas (arena.c) */
 
@@ -275,12 +81,12 @@ static void test_kernel_arena_refused(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct xenib_context *ctx = &fixture->uctx.ctx;
 	u32 *creates = &fixture->backend.requests[XEN_VHCA_OP_UMEM_CREATE];
-	struct ib_mr *mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	struct ib_mr *mr = fixture_reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
 	struct xenib_arena_addr buf = {}, dbr = {};
 	u32 before;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	dereg(test, mr);
+	fixture_dereg(test, mr);
 	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 4);
 	before = *creates;
 	fixture->backend.refuse[XEN_VHCA_OP_UMEM_CREATE] = XEN_VHCA_E_LIMIT;
@@ -304,14 +110,14 @@ static void test_kernel_arena_refused(struct kunit *test)
 static void test_malformed_response(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct ib_mr *mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	struct ib_mr *mr = fixture_reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	fixture->backend.malformed = true;
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg(fixture, 8, 4, 0)), -EIO);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(fixture_reg(fixture, 8, 4, 0)), -EIO);
 	KUNIT_EXPECT_EQ(test, fixture->faults, 1);
 	KUNIT_EXPECT_TRUE(test, xenib_ring_is_dead(fixture->dev->ring));
-	dereg(test, mr);
+	fixture_dereg(test, mr);
 }
 
 /* Posted commands (ring.c) */
@@ -348,11 +154,11 @@ static void test_posted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, gone, 3);
 
 	RETIRE(fixture, &gone);
-	mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	mr = fixture_reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 4);
 	KUNIT_EXPECT_EQ(test, gone, 4);
-	dereg(test, mr);
+	fixture_dereg(test, mr);
 
 	RETIRE(fixture, &gone);
 	for (i = 0; i < 500 && READ_ONCE(gone) < 5; i++)
@@ -370,13 +176,13 @@ static void test_posted_refused(struct kunit *test)
 
 	fixture->backend.refuse[XEN_VHCA_OP_PD_FREE] = XEN_VHCA_E_BUSY;
 	RETIRE(fixture, &gone);
-	mr = reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
+	mr = fixture_reg(fixture, 0, 4, IB_ACCESS_LOCAL_WRITE);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	KUNIT_EXPECT_EQ(test, pds_freed(fixture), 1);
 	KUNIT_EXPECT_EQ(test, gone, 0);
 	fixture->backend.refuse[XEN_VHCA_OP_PD_FREE] = XEN_VHCA_E_HANDLE;
 	RETIRE(fixture, &gone);
-	dereg(test, mr);
+	fixture_dereg(test, mr);
 	KUNIT_EXPECT_EQ(test, gone, 1);
 }
 
@@ -531,7 +337,7 @@ static void test_killed(struct kunit *test)
 	INIT_DELAYED_WORK_ONSTACK(&kill.work, do_kill);
 	fixture->backend.silent = true;
 	schedule_delayed_work(&kill.work, HZ / 10);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg(fixture, 0, BUF_PAGES, 0)), -EIO);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(fixture_reg(fixture, 0, BUF_PAGES, 0)), -EIO);
 	flush_delayed_work(&kill.work);
 	destroy_delayed_work_on_stack(&kill.work);
 	KUNIT_EXPECT_EQ(test, granted_pages(fixture), 0);
@@ -645,14 +451,6 @@ static void test_qp_attr(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(test_reg_cache_shared),
-	KUNIT_CASE(test_reg_cache_unmapped_idle),
-	KUNIT_CASE(test_reg_cache_unmapped_in_use),
-	KUNIT_CASE(test_reg_cache_random),
-	KUNIT_CASE(test_large_refused),
-	KUNIT_CASE(test_refused),
-	KUNIT_CASE(test_busy),
-	KUNIT_CASE(test_busy_grants),
 	KUNIT_CASE(test_arena),
 	KUNIT_CASE(test_queue_in_page),
 	KUNIT_CASE(test_kernel_arena_refused),

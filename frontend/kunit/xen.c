@@ -12,6 +12,7 @@
 #define MAX_CHANNELS 8
 
 atomic_t kunit_grants;
+atomic_t kunit_read_only_grants;
 atomic_t kunit_busy_grants;
 unsigned int kunit_features;
 void (*kunit_notified)(unsigned int channel);
@@ -46,6 +47,8 @@ int kunit_claim_ref(grant_ref_t *head)
 void kunit_grant_ref(grant_ref_t ref, domid_t domid, unsigned long frame, int readonly)
 {
 	atomic_inc(&kunit_grants);
+	if (readonly)
+		atomic_inc(&kunit_read_only_grants);
 }
 
 int kunit_try_end_access(grant_ref_t ref)

@@ -12,8 +12,9 @@
 #include <xen/page.h>
 #include <xen/xenbus.h>
 
-/* The number of grants; and how many attempts to end one will fail. */
+/* Grants; those to be read that were ever made; how many attempts to end one will fail. */
 extern atomic_t kunit_grants;
+extern atomic_t kunit_read_only_grants;
 extern atomic_t kunit_busy_grants;
 
 /* Called when the frontend notifies the backend. */
