@@ -86,11 +86,8 @@ static void check_passed(const char *got, size_t size)
 		case XS_WRITE:
 		case XS_RM:
 			CHECK(is_below(got, BACK "/state") || is_below(got, BACK "/error") ||
-			      is_below(got, BACK "/versions") ||
-			      is_below(got, BACK "/max-ring-page-order") ||
-			      is_below(got, BACK "/feature-events") ||
-			      is_below(got, BACK "/feature-persistent-umem") ||
 			      is_below(got, BACK "/feature-blueflame") ||
+			      is_below(got, BACK "/feature-xrc") ||
 			      is_below(got, BACK "/writable-grants"));
 			break;
 		default:

@@ -103,7 +103,7 @@ struct transport {
 	bool auto_translated;  /* HVM or PVH: the guest has no machine frames */
 	uint32_t dmabuf_pages; /* that a dma-buf may have; 0: it has no dma-bufs */
 	bool dmabuf_read_only; /* there are such of pages that can only be read */
-	bool map_writable;     /* else what is mapped cannot be registered, also to be read */
+	bool map_writable;     /* what is mapped to be read cannot be registered */
 };
 
 /*
