@@ -9,7 +9,7 @@
 /* log2, unless another unit is given */
 #define CAP_LOG_PAGE 12
 #define CAP_MAX_QP_WQES 15 /* send queue in 64-byte blocks, receive queue in WQEs */
-#define CAP_MAX_CQ_SIZE 18
+#define CAP_MAX_CQ_SIZE 22
 #define CAP_MAX_EQ_SIZE 22
 #define CAP_MAX_SRQ_SIZE 15
 #define CAP_MAX_QPS 17
