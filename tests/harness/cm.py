@@ -36,12 +36,17 @@ def listens(where, port):
 
 
 @contextlib.contextmanager
-def server(program, where, port, address=None):
-    """A server of one connection, that listens."""
-    command = (PROGRAMS | MORE_PROGRAMS)[program][0].format(address=address or ADDRESS[where], port=port)
+def listening(where, port, command):
+    """A server, once it listens."""
     with lab.running(where, command) as process:
-        wait.until(f"{program} listens in {where}", listens(where, OWN_PORTS.get(program, port)))
+        wait.until(f"somebody listens at {port} in {where}", listens(where, port))
         yield process
+
+
+def server(program, where, port, address=None):
+    """That of a program, which is one of one connection."""
+    command = (PROGRAMS | MORE_PROGRAMS)[program][0].format(address=address or ADDRESS[where], port=port)
+    return listening(where, OWN_PORTS.get(program, port), command)
 
 
 def client(program, where, address, port):

@@ -19,6 +19,10 @@ class UserLand:
         """That run a command in it."""
         return ["/lab/user-land", self.root, *command] if self.name else list(command)
 
+    def line(self, command):
+        """Likewise, for a shell's command line."""
+        return " ".join([*self.words(), command])
+
     def has_nothing_of_ours(self, *guests):
         __tracebackhide__ = True
         for name in guests:

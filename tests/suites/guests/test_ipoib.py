@@ -11,6 +11,7 @@ from harness import cm, daemon, guest, ipoib, ktest, lab, leftovers, wait
 pytestmark = [pytest.mark.usefixtures("interfaces"), pytest.mark.timeout(240)]
 
 PAIRS = [("guest2", "dom0"), ("guest1", "guest2")]
+RESET = r"'\001\000\000\000'"  # XEN_IBGSI_RESET
 
 
 @pytest.fixture(scope="module")
@@ -252,3 +253,9 @@ def test_kill_worker():
     ipoib.up("guest2")
     ipoib.ping("guest2", "guest1")
     ipoib.ping("guest1", "dom0")
+
+
+def test_closed_at_once():
+    """Whoever has opened the device of xen-ibgsi closes it while a reset is on its way, as a worker whose HCA is gone: nothing runs on in
+    memory that was given back."""
+    lab.run("dom0", f"for i in $(seq 500); do printf {RESET} >/dev/xen-ib-gsi || exit; done")
