@@ -44,7 +44,7 @@ def test_check_without_dmabufs():
             assert way.startswith("warning" if hca.has_odp(function) else "ok"), way
 
 
-@pytest.mark.parametrize("command", ["list", "show", "show guest1 0", "top -n 2 -d 1", "metrics", "check", "report"])
+@pytest.mark.parametrize("command", ["list", "show", "show guest1 0", "top -n 2 -d 1", "metrics", "check", pytest.param("report", marks=pytest.mark.long)])
 def test_json(command):
     """What is printed as JSON is JSON: one text or several."""
     text = lab.run("dom0", f"xen-ib {command} --json")

@@ -155,6 +155,7 @@ def test_kill_writing(at_rest):
         assert guest.ask(f"check {FIRST}") == "right", "the HCA writes on"
 
 
+@pytest.mark.long
 def test_kill_ringing(at_rest):
     """Its CQ has events, of which the guest is told, when the program is killed. Its channel may be gone by then."""
     with granted() as guest:

@@ -158,6 +158,7 @@ def port_is(where, device, lid, prefix, pkey):
     return (is_lid, is_pkey) == (lid, pkey) and gid.startswith(f"{prefix}:")
 
 
+@pytest.mark.long
 def test_port():
     """What a cable and a subnet manager do to the port of dom0's HCA is told to the guest, and can be seen there.
     Of other GIDs Linux tells no program on InfiniBand: ib_cache_event_task() in core/cache.c keeps that event for itself."""

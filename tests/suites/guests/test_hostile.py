@@ -52,6 +52,7 @@ LONG = [
     *("cm-many", "limits-create", "event-connect", "life-reconnect", "mad-sm", "mad-perf", "mad-ping"),
     *("connect-nothing", "connect-number", "connect-pages", "handle-vhca", "life-killed", "life-states", "life-skipped"),
     *("event-full", "mad-class", "persistent-closed", "persistent-race", "ring-kicks", "ring-many"),
+    *("persistent-order", "persistent-refused", "persistent-stale", "life-close-under-load", "event-revoked", "ring-log"),
 ]
 
 

@@ -188,6 +188,7 @@ def test_rdma_cm():
     cm.connect_all(("guest1", "guest2"), ("dom0", "guest1"), ("guest2", "dom0"))
 
 
+@pytest.mark.long
 def test_interface_down():
     """dom0's interface goes, and with it dom0's membership of the groups: guests keep theirs."""
     name = ipoib.interface("dom0")

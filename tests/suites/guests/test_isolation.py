@@ -27,7 +27,7 @@ def batches(guests, request):
         yield {"forge": in_guest1, "steal": in_guest2}
 
 
-LONG = ["message-answer", "race-freed", "race-twice"]
+LONG = ["message-answer", "race-contexts", "race-freed", "race-twice"]
 
 
 @pytest.mark.parametrize("program, case", programs.cases("isolation", "forge", "steal", wanted=lambda name: not name.startswith("mlx5-"), long=LONG))
@@ -46,6 +46,9 @@ def from_guest(guests, request):
             yield batch
 
 
-@pytest.mark.parametrize("program, case", programs.cases("isolation", "steal"))
+FROM_PROCESS = [f"{operation}-{why}" for operation in ("cas", "faa") for why in ("own-qp", "other-pd", "unwanted", "nowhere")]
+
+
+@pytest.mark.parametrize("program, case", programs.cases("isolation", "steal", long=FROM_PROCESS))
 def test_steal_from_guest(from_guest, program, case):
     from_guest.run(program, case)

@@ -32,6 +32,7 @@ def test_switched_off(guests):
     assert "rc-send: -19" in result.err, str(result)  # ENODEV
 
 
+@pytest.mark.long
 def test_forbidden(guests):
     """The configuration of the vHCA says that the kernel must not use it, and the guest's administrator wants it to."""
     attach("kernel=off")

@@ -36,7 +36,8 @@ def frame_refused(frame):
     LIED.page_refused(f"refusing frame 0x{frame:x} of the backend as a doorbell page", f"frame {frame:x}")
 
 
-@pytest.mark.parametrize("bit", [51, *(pytest.param(bit, marks=pytest.mark.long) for bit in (52, 60, 63))])
+@pytest.mark.long
+@pytest.mark.parametrize("bit", [51, 52, 60, 63])
 def test_frame_bits(bit):
     """Not a frame number at all: the backend has broken the protocol."""
     LIED.page_refused("broke the protocol", f"frame-or {1 << bit:x}")
@@ -69,7 +70,8 @@ def test_frame_taken():
 # ---- what cannot be got rid of ----
 
 
-@pytest.mark.parametrize("status", ["b", pytest.param("e", marks=pytest.mark.long)], ids=["busy", "hca"])
+@pytest.mark.long
+@pytest.mark.parametrize("status", ["b", "e"], ids=["busy", "hca"])
 def test_refuses(status):
     LIED.refuses(status)
 

@@ -37,6 +37,7 @@ def test_reload():
     pairs.run("dom0", "pingpong/rc")
 
 
+@pytest.mark.long
 def test_rebind():
     """One HCA is taken from its driver and given back; the other does not notice."""
     pci = hca.function_of(HCAS[1])

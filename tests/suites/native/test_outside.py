@@ -58,11 +58,13 @@ def test_packet_loss():
         assert hca.total("packets_retried") > before, "no packet was sent twice: nothing was lost, and nothing tested"
 
 
+@pytest.mark.long
 def test_packet_delay():
     with hca.faulty("delay", 300):
         integrity(4097, "rc-send", "rc-write", "rc-read", "uc-send", "ud-send")
 
 
+@pytest.mark.long
 def test_failed_command():
     """The firmware refuses to make a QP: the program says so and ends, and the next one works."""
     with hca.faulty("fail-command", "CREATE_QP", "--count", 1, "--function", 0):
@@ -71,6 +73,7 @@ def test_failed_command():
     pairs.run("dom0")
 
 
+@pytest.mark.long
 def test_device_fatal():
     """The firmware of the first HCA crashes: its users are told, and the driver brings it back."""
     with lab.running("dom0", f"{lab.THERE}/events", "--verbose", *BOTH_HCAS, "device-fatal") as events:

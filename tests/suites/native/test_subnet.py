@@ -64,6 +64,7 @@ def switch_lid():
     return int(re.search(r"^Lid:\.+(\d+)$", said, re.MULTILINE)[1])
 
 
+@pytest.mark.long
 def test_switch():
     """The manager has found the switch, and has told it where each LID is."""
     at_switch = switch_lid()
@@ -72,11 +73,8 @@ def test_switch():
     assert ports == {at_switch: 0, lid("mlx5_0"): 1, lid("mlx5_1"): 2}, said
 
 
-@pytest.mark.parametrize("route", [
-    pytest.param("directed", marks=pytest.mark.long),
-    pytest.param("by LID", marks=pytest.mark.long),
-    "by LID, then directed",
-])
+@pytest.mark.long
+@pytest.mark.parametrize("route", ["directed", "by LID", "by LID, then directed"])
 def test_requests_to_the_other_hca(route):
     """Management packets pass the switch by each kind of route, and so do their responses."""
     way = {
@@ -126,6 +124,7 @@ def test_rping(interfaces):
         server.finish()
 
 
+@pytest.mark.long
 def test_multicast_needs_the_sa(subnet):
     """A group that nobody has joined at the SA ends at the switch, whatever QPs are attached to it."""
     lab.run("dom0", f"{lab.THERE}/multicast", "-d", HCAS[0], "-D", HCAS[1], "not-joined", merge=True)
