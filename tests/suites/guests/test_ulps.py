@@ -55,7 +55,7 @@ def test_rds(rds, where, other):
 
 
 def test_io_demo(interfaces):
-    """UCX connects by rdma_cm. Small messages: with large ones io_demo stops on the HCA model in dom0, too."""
+    """UCX connects by rdma_cm. Small messages: with 20,000 octets io_demo stops over TCP alone, too."""
     port = next(cm.PORTS)
     ucx = "UCX_NET_DEVICES=xenib0:1 UCX_TLS=rc_v,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm"
     with lab.running("guest2", f"{ucx} io_demo -p {port}"):
