@@ -15,6 +15,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "reg_cache.h"
 #include "xenib.h"
 
@@ -86,7 +87,7 @@ static bool start_release(struct xenib_reg_cache *cache)
 {
 	if (list_empty(&cache->evicted))
 		return false;
-	queue_work(system_unbound_wq, &cache->work);
+	queue_work(system_dfl_wq, &cache->work);
 	return true;
 }
 

@@ -104,7 +104,7 @@ static void kill_locked(struct xenib_ring *ring)
 		finish_cmd(ring, slot, -EIO);
 	wake_up_all(&ring->slot_free);
 	if (ring->on_death)
-		queue_work(system_unbound_wq, ring->on_death);
+		queue_work(system_dfl_wq, ring->on_death);
 }
 
 void xenib_ring_kill(struct xenib_ring *ring)
@@ -131,7 +131,7 @@ void xenib_ring_on_death(struct xenib_ring *ring, struct work_struct *work)
 	spin_lock_irqsave(&ring->lock, flags);
 	ring->on_death = work;
 	if (work && ring->dead)
-		queue_work(system_unbound_wq, work);
+		queue_work(system_dfl_wq, work);
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 

@@ -108,6 +108,8 @@
 	}
 /* They were not given a device's registers. */
 #define DMA_ATTR_MMIO 0
+/* Work on any processor had its queue by another name. */
+#define system_dfl_wq system_unbound_wq
 
 #else
 

@@ -10,6 +10,7 @@
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 
+#include "compat.h"
 #include "kernel/addrs.h"
 #include "vhca_request.h"
 #include "xenib.h"
@@ -201,7 +202,7 @@ static void addrs_work(struct work_struct *work)
 	}
 	/* Nothing tells when the other gives it up, as it does late in a failover. */
 	addrs->pause = clamp(2 * addrs->pause, AGAIN_FIRST, AGAIN_LAST);
-	queue_delayed_work(system_unbound_wq, &addrs->work, addrs->pause);
+	queue_delayed_work(system_dfl_wq, &addrs->work, addrs->pause);
 }
 
 static int inet_changed(struct notifier_block *nb, unsigned long event, void *data)
@@ -210,7 +211,7 @@ static int inet_changed(struct notifier_block *nb, unsigned long event, void *da
 	const struct in_ifaddr *ifa = data;
 
 	if (may_be_ours(addrs, ifa->ifa_dev->dev))
-		mod_delayed_work(system_unbound_wq, &addrs->work, 0);
+		mod_delayed_work(system_dfl_wq, &addrs->work, 0);
 	return NOTIFY_DONE;
 }
 
@@ -220,7 +221,7 @@ static int inet6_changed(struct notifier_block *nb, unsigned long event, void *d
 	const struct inet6_ifaddr *ifa = data;
 
 	if (may_be_ours(addrs, ifa->idev->dev))
-		mod_delayed_work(system_unbound_wq, &addrs->work, 0);
+		mod_delayed_work(system_dfl_wq, &addrs->work, 0);
 	return NOTIFY_DONE;
 }
 

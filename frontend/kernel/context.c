@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <xen/xenbus.h>
 
+#include "compat.h"
 #include "kernel/dma.h"
 #include "kernel/kverbs.h"
 #include "vhca_nodes.h"
@@ -59,7 +60,7 @@ static void wake_work(struct work_struct *work)
 
 void xenib_kcontext_wake(struct xenib_kcontext *kernel)
 {
-	queue_work(system_unbound_wq, &kernel->wake);
+	queue_work(system_dfl_wq, &kernel->wake);
 }
 
 static void set_limits(struct xenib_kcontext *kernel, const struct xen_vhca_device_attr *attr)

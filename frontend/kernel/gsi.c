@@ -12,6 +12,7 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "kernel/gsi.h"
 #include "kernel/kverbs.h"
 #include "kernel/smp.h"
@@ -252,7 +253,7 @@ int xenib_gsi_post_send(struct xenib_qp *qp, const struct ib_send_wr *wr,
 			*bad_wr = wr;
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
-	queue_work(system_unbound_wq, &q->send);
+	queue_work(system_dfl_wq, &q->send);
 	return err;
 }
 
@@ -288,7 +289,7 @@ int xenib_gsi_post_recv(struct xenib_qp *qp, const struct ib_recv_wr *wr,
 			*bad_wr = wr;
 	}
 	if (unlikely(q->state == IB_QPS_ERR))
-		queue_work(system_unbound_wq, &q->send);
+		queue_work(system_dfl_wq, &q->send);
 	spin_unlock_irqrestore(&q->lock, flags);
 	return err;
 }
@@ -326,7 +327,7 @@ static void receive_work(struct work_struct *work)
 		if (fetch(gsi) < XEN_VHCA_MADS)
 			return;
 	}
-	queue_work(system_unbound_wq, &gsi->receive);
+	queue_work(system_dfl_wq, &gsi->receive);
 }
 
 /* In the interrupt */
@@ -334,7 +335,7 @@ static void mads_came(struct ib_cq *cq, void *context)
 {
 	struct xenib_gsi *gsi = context;
 
-	queue_work(system_unbound_wq, &gsi->receive);
+	queue_work(system_dfl_wq, &gsi->receive);
 }
 
 /* The QP */
@@ -353,7 +354,7 @@ int xenib_gsi_modify_qp(struct xenib_qp *qp, const struct ib_qp_attr *attr, int 
 	}
 	spin_unlock_irq(&q->lock);
 	if (attr->qp_state == IB_QPS_ERR)
-		queue_work(system_unbound_wq, &q->send);
+		queue_work(system_dfl_wq, &q->send);
 	return 0;
 }
 

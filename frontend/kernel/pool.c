@@ -13,6 +13,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "kernel/kverbs.h"
 #include "kernel/pool.h"
 
@@ -369,7 +370,7 @@ u64 xenib_pool_alloc(struct xenib_pool *pool, size_t size, size_t align)
 	more = growth(pool);
 	spin_unlock_irqrestore(&pool->space, flags);
 	if (more)
-		queue_work(system_unbound_wq, &pool->grow);
+		queue_work(system_dfl_wq, &pool->grow);
 	return addr;
 }
 

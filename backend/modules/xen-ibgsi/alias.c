@@ -10,6 +10,7 @@
 #include <linux/delay.h>
 #include <rdma/ib_cache.h>
 
+#include "compat.h"
 #include "gsi.h"
 
 #define BLOCK 8 /* GUIDs of a record */
@@ -80,7 +81,7 @@ static void ask_work(struct work_struct *work)
 	if (err != -EAGAIN) /* the core does not know the new SA's address yet */
 		ep->alias.err = err;
 	if (err)
-		queue_delayed_work(system_unbound_wq, &ep->alias.ask, AGAIN_AFTER);
+		queue_delayed_work(system_dfl_wq, &ep->alias.ask, AGAIN_AFTER);
 }
 
 void gsi_alias_init(struct gsi_endpoint *ep)
@@ -92,7 +93,7 @@ void gsi_alias_init(struct gsi_endpoint *ep)
 void gsi_alias_again(struct gsi_endpoint *ep)
 {
 	if (READ_ONCE(ep->alias.index))
-		mod_delayed_work(system_unbound_wq, &ep->alias.ask, 0);
+		mod_delayed_work(system_dfl_wq, &ep->alias.ask, 0);
 }
 
 /* Its place in the port's table: where it was before, or an empty one. 0: there is none. */
