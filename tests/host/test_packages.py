@@ -14,7 +14,8 @@ def make_packages():
 
 @pytest.mark.ahead
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("what, root", [("contents", "tools"), ("hardening", "tools"), ("install", "target"), ("dkms", "tools"),
+@pytest.mark.parametrize("what, root", [("contents", "tools"), ("hardening", "tools"), ("install", "target"),
+                                        pytest.param("dkms", "tools", marks=pytest.mark.long),  # "make" has compiled them for this kernel
                                         ("dkms", "linux-debian12"), ("dkms", "linux-backports")])
 def test_packages(what, root):
     make_packages()
