@@ -46,6 +46,7 @@ def from_guest(guests, request):
             yield batch
 
 
+# Of these the gate has the attacks of another process alone.
 FROM_PROCESS = [f"{operation}-{why}" for operation in ("cas", "faa") for why in ("own-qp", "other-pd", "unwanted", "nowhere")]
 
 
