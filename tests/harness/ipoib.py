@@ -129,16 +129,20 @@ def everywhere(*names):
     try:
         up("dom0")
         for name in names:
-            again(name)
-            ktest.reload(name, "kverbs=1")
+            lab.lab("detach", name)
+            ktest.load(name, "kverbs=1")
+            lab.lab("attach", name)
             up(name)
         yield
     finally:
         for name in names:
             down(name)
-            ktest.reload(name)
+            lab.lab("detach", name)
+            ktest.load(name)
         down("dom0")
-        unload_gsi(*names)
+        lab.run("dom0", "rmmod xen-ibgsi")
+        for name in names:
+            lab.lab("attach", name)
         lab.run("dom0", "/lab/subnet-manager stop")
 
 

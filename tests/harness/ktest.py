@@ -13,9 +13,14 @@ CASES = TRAFFIC + LATE + REGIONS
 MORE = ["reg-local", "late-region", "late-sent-on", "late-srq", "late-ud"]  # of what these show, in other ways
 
 
-def reload(name, *options):
-    """It has its frontend with these options, and its device."""
+def load(name, *options):
+    """It has its frontend with these options."""
     lab.run(name, f"! lsmod | grep -q xen_ibfront || rmmod xen-ibfront; insmod /lib/modules/xen-ibfront.ko {' '.join(options)}")
+
+
+def reload(name, *options):
+    """And its device."""
+    load(name, *options)
     wait.until(f"{name} has its device", lambda: guest.active(name))
 
 

@@ -121,6 +121,7 @@ def test_refused(run):
         run(*refusals())
 
 
+@pytest.mark.long
 def test_events(run):
     """The guest finds the bit that it was told of, and its channel has rung; one that closes its channel is no trouble."""
     with granted() as guest:

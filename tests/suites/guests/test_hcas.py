@@ -84,6 +84,7 @@ def guids(where, device):
     return lab.run(where, f"cd /sys/class/infiniband/{device} && cat node_guid sys_image_guid").split()
 
 
+@pytest.mark.long
 def test_node_guid():
     """Each vHCA has one of its own, and the same when it is attached again; the card is dom0's."""
     node, card = guids("dom0", "mlx5_0")

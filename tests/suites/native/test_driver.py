@@ -31,6 +31,7 @@ def loaded_again():
         until_active()
 
 
+@pytest.mark.long
 def test_reload():
     with loaded_again():
         unload()

@@ -45,6 +45,7 @@ def test_ibstat(hca):
     assert re.search(r"Base lid: (\d+)", said)[1] == rdma.devinfo("dom0", hca)["port_lid"]
 
 
+@pytest.mark.long
 def test_counters():
     """They count what was sent."""
 

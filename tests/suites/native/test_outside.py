@@ -10,7 +10,8 @@ pytestmark = [pytest.mark.usefixtures("dom0"), pytest.mark.timeout(180)]
 BOTH_HCAS = ["-d", "mlx5_0", "-D", "mlx5_1"]
 
 
-@pytest.mark.parametrize("killed", ["client", *(pytest.param(both, marks=pytest.mark.long) for both in ("server", "client server"))])
+@pytest.mark.long
+@pytest.mark.parametrize("killed", ["client", "server", "client server"])
 def test_kill(killed):
     """A program is killed in mid-traffic: nothing is left of it in the HCA."""
     # The first user of an HCA has the driver make some objects for its own use.

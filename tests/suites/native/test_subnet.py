@@ -12,7 +12,7 @@ import pytest
 
 from harness import hca, lab, rdma, wait
 
-pytestmark = [pytest.mark.usefixtures("subnet"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("subnet"), pytest.mark.timeout(120)]
 
 HCAS = ["mlx5_0", "mlx5_1"]
 NEAR, FAR = "10.9.0.1", "10.9.0.2"
@@ -64,7 +64,6 @@ def switch_lid():
     return int(re.search(r"^Lid:\.+(\d+)$", said, re.MULTILINE)[1])
 
 
-@pytest.mark.long
 def test_switch():
     """The manager has found the switch, and has told it where each LID is."""
     at_switch = switch_lid()
@@ -73,7 +72,6 @@ def test_switch():
     assert ports == {at_switch: 0, lid("mlx5_0"): 1, lid("mlx5_1"): 2}, said
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("route", ["directed", "by LID", "by LID, then directed"])
 def test_requests_to_the_other_hca(route):
     """Management packets pass the switch by each kind of route, and so do their responses."""
@@ -124,7 +122,6 @@ def test_rping(interfaces):
         server.finish()
 
 
-@pytest.mark.long
 def test_multicast_needs_the_sa(subnet):
     """A group that nobody has joined at the SA ends at the switch, whatever QPs are attached to it."""
     lab.run("dom0", f"{lab.THERE}/multicast", "-d", HCAS[0], "-D", HCAS[1], "not-joined", merge=True)
@@ -141,7 +138,6 @@ def gid_is(index, value):
     return int(said.replace(":", ""), 16) & ((1 << 64) - 1) == value
 
 
-@pytest.mark.long
 def test_alias_guid():
     """A GUID that is asked of the SA is written into the port, whose GID table has it then. A manager that was started again knows nothing
     of it."""
@@ -170,7 +166,6 @@ def traffic():
         yield goes_on
 
 
-@pytest.mark.long
 def test_manager_starts_again(interfaces):
     """Traffic goes on without a manager, and with the next one: the switch keeps its tables, and ports their LIDs."""
     lids = [lid(name) for name in HCAS]
@@ -188,7 +183,6 @@ def sa_knows(name):
     return f"{guid(name):#018x}" in lab.run("dom0", "saquery", "-N").lower()
 
 
-@pytest.mark.long
 def test_link_is_lost(interfaces):
     """The switch tells the manager of a link that is lost, and of one that is back, which is set up then."""
     with traffic() as goes_on:
