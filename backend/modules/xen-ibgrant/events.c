@@ -7,8 +7,8 @@
  * are set at once.
  *
  * What uverbs keeps for a process to read grows with each event, so the process is woken when there
- * is much of it, or when it is old. A process that does not read has its domain wait, too: beyond
- * MOST_UNREAD nothing is notified before it has taken its watches.
+ * is much of it. Nobody needs the rest: it ends with its channel. A process that does not read has
+ * its domain wait, too: beyond MOST_UNREAD nothing is notified before it has taken its watches.
  *
  * All state is behind one lock with interrupts off. Event channels are bound as the guest's
  * processes have them bound in dom0's evtchn: nobody ends the interrupt, so a guest that rings
@@ -34,9 +34,7 @@
 #include "grant.h"
 #include "pace.h"
 
-#define MUCH_UNREAD 64u
 #define MOST_UNREAD 65536u
-#define OLD_MS 10
 
 struct channel {
 	evtchn_port_t port;
@@ -57,7 +55,6 @@ struct ibgrant_events {
 	bool resting;
 	struct list_head unread; /* watches, of which */
 	u32 total;               /* is told that have not been taken */
-	struct hrtimer old;
 	bool readable;
 	u64 completions;
 };
@@ -98,28 +95,11 @@ static bool count_unread(struct ibgrant_events *e, struct ibgrant_watch *watch)
 	watch->unread++;
 	if (list_empty(&watch->link))
 		list_add_tail(&watch->link, &e->unread);
-	if (!e->total++)
-		hrtimer_start(&e->old, ms_to_ktime(OLD_MS), HRTIMER_MODE_REL);
-	if (e->readable || e->total < MUCH_UNREAD)
+	e->total++;
+	if (e->readable || e->total < XEN_IBGRANT_MUCH_UNREAD)
 		return false;
 	e->readable = true;
 	return true;
-}
-
-static enum hrtimer_restart is_old(struct hrtimer *timer)
-{
-	struct ibgrant_events *e = container_of(timer, struct ibgrant_events, old);
-	unsigned long flags;
-	bool wake;
-
-	spin_lock_irqsave(&e->lock, flags);
-	wake = e->total && !e->readable;
-	if (wake)
-		e->readable = true;
-	spin_unlock_irqrestore(&e->lock, flags);
-	if (wake)
-		wake_up_interruptible(&e->wait);
-	return HRTIMER_NORESTART;
 }
 
 /* The bit is set by an operation that is atomic between domains, however many CPUs this one has. */
@@ -284,7 +264,8 @@ static u32 take_unread(struct ibgrant_events *e, u32 *ids, u32 most)
 static ssize_t events_read(struct file *file, char __user *user, size_t size, loff_t *at)
 {
 	struct ibgrant_events *e = file->private_data;
-	u32 ids[MUCH_UNREAD], most = min_t(size_t, size / sizeof(*ids), MUCH_UNREAD), n;
+	u32 ids[XEN_IBGRANT_MUCH_UNREAD], n;
+	u32 most = min_t(size_t, size / sizeof(*ids), ARRAY_SIZE(ids));
 
 	if (!most)
 		return -EINVAL;
@@ -350,7 +331,6 @@ static void events_free(struct ibgrant_events *e)
 		end_watch(e, id);
 	xa_destroy(&e->watches);
 	hrtimer_cancel(&e->rest);
-	hrtimer_cancel(&e->old);
 	for (i = 0; i < e->vectors; i++)
 		unbind_from_irqhandler(e->channels[i].irq, e);
 	if (e->page.page)
@@ -387,7 +367,6 @@ static struct ibgrant_events *events_new(struct ibgrant_owner *owner)
 	spin_lock_init(&e->lock);
 	INIT_LIST_HEAD(&e->unread);
 	hrtimer_setup(&e->rest, rested, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	hrtimer_setup(&e->old, is_old, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	return e;
 }
 

@@ -91,10 +91,12 @@ struct xen_ibgrant_range {
  * at a time. It has the page of bits mapped and the event channels bound until it is closed.
  * EOPNOTSUPP: this kernel has no uverbs as a module, so no file could be seen to be of it.
  *
- * The file is readable (poll) when much has been told of that nobody has read from the channels, or
- * when that is some milliseconds old. read() takes the watches, a __u32 each, whose channels have
- * something; EAGAIN: none. What a channel has is kept by the kernel, so somebody has to read it.
+ * The file is readable (poll) when XEN_IBGRANT_MUCH_UNREAD have been told of that nobody has read
+ * from the channels, until all their watches are taken. read() takes the watches, a __u32 each,
+ * whose channels have something; EAGAIN: none. What a channel has is kept by the kernel, so
+ * somebody has to read it.
  */
+#define XEN_IBGRANT_MUCH_UNREAD 64u
 #define XEN_IBGRANT_MAX_VECTORS 8
 #define XEN_IBGRANT_EVENT_BITS 32768u /* of a page */
 #define XEN_IBGRANT_MAX_WATCHES 65536u

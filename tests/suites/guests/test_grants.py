@@ -131,7 +131,7 @@ def test_events(run):
         assert int(guest.ask("rung")) == 2
     with granted() as guest:
         guest.ask("clear")
-        run("late", "ends", "in-traffic")
+        run("much", "late", "ends", "in-traffic")
         assert guest.ask("take 77") == "set"
 
 
