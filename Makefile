@@ -131,7 +131,7 @@ lab: tests/hca tests/lab/qemu
 	@echo '  tests/lab/lab console dom0'
 	@echo '  tests/lab/lab down'
 
-# In dom0 alone what it sees of its HCAs, and XRC; all of it is test-native.
+# In dom0 alone what it sees of its HCAs, and XRC; what guests run, too, is in test-native.
 test: export NATIVE ?= others
 test: have-pytest all
 	@$(call run_pytest,not long,$(call TESTS_OF,$(SUITES)))
@@ -193,7 +193,7 @@ help:
 	@echo 'make deb-guest    USER_LAND=debian12|sid: those of guests for that release, in build/deb-NAME'
 	@echo 'make lintian      what lintian says of them (fetches it)'
 	@echo 'make lab          start Xen with a Debian dom0 and two HCAs on this machine'
-	@echo 'make test         the gate:' $(SUITES) '(a little of it in dom0 alone; NATIVE=all: everything;'
+	@echo 'make test         the gate:' $(SUITES) '(a little of it in dom0 alone; NATIVE=all: there what guests run, too;'
 	@echo '                  SUITES="unit guests": these alone; K=EXPR: what matches, as by "pytest -k"; KERNEL=debug: on a kernel'
 	@echo '                  with lockdep, kmemleak and the like, without unit; the first time it is compiled, ~6 minutes)'
 	@echo 'make test-long    the rest: what takes long, or is there to be repeated'

@@ -19,7 +19,7 @@ def load(name, *options):
 
 
 def reload(name, *options):
-    """And its device."""
+    """It has its frontend with these options, and its device."""
     load(name, *options)
     wait.until(f"{name} has its device", lambda: guest.active(name))
 
