@@ -82,10 +82,20 @@ def load_gsi(dom0="dom0"):
     lab.run(dom0, "[ -d /sys/module/xen_ibgsi ] || insmod /lib/modules/xen-ibgsi.ko")
 
 
+@contextlib.contextmanager
+def detached(*names):
+    """These guests are without vHCAs for as long as this lasts, and have new ones afterwards."""
+    for name in names:
+        lab.lab("detach", name)
+    yield
+    for name in names:
+        lab.lab("attach", name)
+
+
 def again(where):
     """A worker of its own that knows of the module."""
-    lab.lab("detach", where)
-    lab.lab("attach", where)
+    with detached(where):
+        pass
 
 
 def answers(where, other, addresses=ADDRESS):
@@ -114,11 +124,8 @@ def connected_ping(where, other):
 
 def unload_gsi(*names):
     """Nobody has it open but the workers of these guests, whose vHCAs are attached again."""
-    for name in names:
-        lab.lab("detach", name)
-    lab.run("dom0", "rmmod xen-ibgsi")
-    for name in names:
-        lab.lab("attach", name)
+    with detached(*names):
+        lab.run("dom0", "rmmod xen-ibgsi")
 
 
 @contextlib.contextmanager
@@ -129,20 +136,18 @@ def everywhere(*names):
     try:
         up("dom0")
         for name in names:
-            lab.lab("detach", name)
-            ktest.load(name, "kverbs=1")
-            lab.lab("attach", name)
+            with detached(name):
+                ktest.load(name, "kverbs=1")
             up(name)
         yield
     finally:
         for name in names:
             down(name)
-            lab.lab("detach", name)
-            ktest.load(name)
         down("dom0")
-        lab.run("dom0", "rmmod xen-ibgsi")
-        for name in names:
-            lab.lab("attach", name)
+        with detached(*names):
+            for name in names:
+                ktest.load(name)
+            lab.run("dom0", "rmmod xen-ibgsi")
         lab.run("dom0", "/lab/subnet-manager stop")
 
 

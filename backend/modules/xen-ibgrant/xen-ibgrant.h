@@ -93,8 +93,8 @@ struct xen_ibgrant_range {
  *
  * The file is readable (poll) when XEN_IBGRANT_MUCH_UNREAD have been told of that nobody has read
  * from the channels, until all their watches are taken. read() takes the watches, a __u32 each,
- * whose channels have something; EAGAIN: none. What a channel has is kept by the kernel, so
- * somebody has to read it.
+ * whose channels have something; EAGAIN: none. The kernel stores what a channel has until somebody
+ * reads it, or the channel ends.
  */
 #define XEN_IBGRANT_MUCH_UNREAD 64u
 #define XEN_IBGRANT_MAX_VECTORS 8

@@ -6,7 +6,6 @@ With NATIVE=others in the environment only what guests do not run as well.
 
 import functools
 import os
-import re
 
 import pytest
 
@@ -15,7 +14,7 @@ from harness import pairs, programs
 
 def long(name):
     """Guests run each of these commands, too, and on one HCA."""
-    return name.endswith("-one-hca")
+    return not pairs.in_guests(name)
 
 
 def wanted(name):
