@@ -37,7 +37,7 @@ static dma_addr_t map_phys(struct device *dev, phys_addr_t phys, size_t size,
 		return DMA_MAPPING_ERROR; /* a device's registers: there is nothing to copy */
 	addr = xenib_pool_alloc(pool, size, 1);
 	if (!addr)
-		return xenib_pool_is_dead(pool) ? XENIB_POOL_NOWHERE : DMA_MAPPING_ERROR;
+		return xenib_pool_is_dead(pool) ? XENIB_POOL_NOWHERE + phys : DMA_MAPPING_ERROR;
 	xenib_origin_note(pool, addr, phys_to_virt(phys), size, dir == DMA_TO_DEVICE);
 	if (dir == DMA_BIDIRECTIONAL)
 		xenib_origin_share(pool, addr, size);
@@ -178,7 +178,7 @@ static int map_process(struct scatterlist *list, int count)
 static int map_nowhere(struct scatterlist *list, int count)
 {
 	sg_dma_len(list) = bytes_of(list, count);
-	sg_dma_address(list) = XENIB_POOL_NOWHERE;
+	sg_dma_address(list) = XENIB_POOL_NOWHERE + sg_phys(list);
 	return 1;
 }
 

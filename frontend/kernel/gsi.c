@@ -15,6 +15,7 @@
 #include "compat.h"
 #include "kernel/gsi.h"
 #include "kernel/kverbs.h"
+#include "kernel/mad_answer.h"
 #include "kernel/smp.h"
 #include "vhca_nodes.h"
 
@@ -38,14 +39,23 @@ static void complete_wr(struct xenib_gsi_qp *q, struct xenib_kcq *cq, const stru
 	xenib_kcq_complete(cq, &copy);
 }
 
+/* NULL: it is not mapped. What was mapped without a backend is in no pool. */
+static u8 *kva_of(struct xenib_pool *pool, u64 addr)
+{
+	if (xenib_pool_is_nowhere(addr))
+		return xenib_pool_nowhere_kva(addr);
+	return xenib_pool_has(addr) ? xenib_pool_kva(pool, addr) : NULL;
+}
+
 /* As the HCA would write it, and whoever polls would copy it. */
 static void put_mad(struct xenib_pool *pool, u64 addr, const struct xen_vhca_mad *mad)
 {
-	u8 *at = xenib_pool_kva(pool, addr);
+	u8 *at = kva_of(pool, addr);
 
 	memcpy(at, mad->grh, GRH_SIZE);
 	memcpy(at + GRH_SIZE, mad->mad, XEN_VHCA_MAD_SIZE);
-	xenib_origin_copy_out(pool, addr, RECV_SIZE);
+	if (xenib_pool_has(addr))
+		xenib_origin_copy_out(pool, addr, RECV_SIZE);
 }
 
 /* In a state in which a QP receives; or, to flush them, in the error state. */
@@ -155,6 +165,20 @@ static void flush_recvs(struct xenib_gsi_qp *q)
 	mutex_unlock(&q->gsi->lock);
 }
 
+/* Behind the error, which has ended the wait already where ib_mad heeds it. */
+static void answer_unsent(struct xenib_gsi_qp *q, const struct xenib_gsi_send *send)
+{
+	struct xen_vhca_mad answer = {
+		.slid = send->way.av.dlid,
+		.src_qpn = 1,
+		.sl = send->way.av.sl,
+		.pkey_index = send->way.pkey_index,
+	};
+
+	if (xenib_mad_answer(send->mad, answer.mad))
+		deliver(q->gsi, q, &answer);
+}
+
 static void send_work(struct work_struct *work)
 {
 	struct xenib_gsi_qp *q = container_of(work, struct xenib_gsi_qp, send);
@@ -165,37 +189,28 @@ static void send_work(struct work_struct *work)
 		wc.wr_id = send.wr_id;
 		wc.status = send_one(q, &send);
 		complete_wr(q, q->send_cq, &wc);
+		if (wc.status == IB_WC_LOC_QP_OP_ERR && q->qp->ibqp.qp_num)
+			answer_unsent(q, &send);
 	}
 	if (READ_ONCE(q->state) == IB_QPS_ERR)
 		flush_recvs(q);
-}
-
-/* What was mapped without a backend is nowhere, and goes nowhere. */
-static int copy_out(struct xenib_pool *pool, const struct ib_sge *sge, u8 *to)
-{
-	if (xenib_pool_is_nowhere(sge->addr))
-		return 0;
-	if (!xenib_pool_has(sge->addr))
-		return -EINVAL;
-	memcpy(to, xenib_pool_kva(pool, sge->addr), sge->length);
-	return 0;
 }
 
 /* ib_mad has the header in one place and the data in another. All of it is the pool's. */
 static int gather(struct xenib_gsi_qp *q, const struct ib_send_wr *wr, u8 *mad)
 {
 	struct xenib_pool *pool = &q->gsi->kernel->pool;
+	const u8 *data;
 	u32 used = 0;
-	int err, i;
+	int i;
 
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
-		if (sge->lkey != XENIB_POOL_LKEY || sge->length > XEN_VHCA_MAD_SIZE - used)
+		data = kva_of(pool, sge->addr);
+		if (sge->lkey != XENIB_POOL_LKEY || !data || sge->length > XEN_VHCA_MAD_SIZE - used)
 			return -EINVAL;
-		err = copy_out(pool, sge, mad + used);
-		if (err)
-			return err;
+		memcpy(mad + used, data, sge->length);
 		used += sge->length;
 	}
 	return used == XEN_VHCA_MAD_SIZE ? 0 : -EINVAL;
@@ -263,8 +278,9 @@ static int post_one_recv(struct xenib_gsi_qp *q, const struct ib_recv_wr *wr)
 {
 	const struct ib_sge *sge = wr->sg_list;
 
-	if (wr->num_sge != 1 || sge->lkey != XENIB_POOL_LKEY || !xenib_pool_has(sge->addr) ||
-	    sge->length < RECV_SIZE || q->state == IB_QPS_RESET)
+	if (wr->num_sge != 1 || sge->lkey != XENIB_POOL_LKEY ||
+	    !kva_of(&q->gsi->kernel->pool, sge->addr) || sge->length < RECV_SIZE ||
+	    q->state == IB_QPS_RESET)
 		return -EINVAL;
 	if (q->recv_head - q->recv_tail > q->recv_mask)
 		return -ENOMEM;

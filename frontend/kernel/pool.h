@@ -10,6 +10,7 @@
 #ifndef XENIB_POOL_H
 #define XENIB_POOL_H
 
+#include <linux/io.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
@@ -28,8 +29,11 @@
 #define XENIB_POOL_END (XENIB_POOL_BASE + ((u64)XENIB_MAX_SEGMENTS << XENIB_SEGMENT_SHIFT))
 #define XENIB_POOL_LKEY 0x100
 
-/* What is mapped when the backend is gone is here, where nothing is. If posted it is flushed. */
-#define XENIB_POOL_NOWHERE XENIB_POOL_END
+/*
+ * What is mapped when the backend is gone is nowhere to the HCA: from here on, by its physical
+ * address. If posted it is flushed.
+ */
+#define XENIB_POOL_NOWHERE BIT_ULL(57)
 
 /* A list is in no more pieces of the pool: as many as a region can have. */
 #define XENIB_MAX_PIECES ((u32)XEN_VHCA_MAX_MW_ENTRIES)
@@ -103,7 +107,13 @@ static inline bool xenib_pool_has(u64 addr)
 
 static inline bool xenib_pool_is_nowhere(u64 addr)
 {
-	return addr >= XENIB_POOL_NOWHERE && addr - XENIB_POOL_NOWHERE <= U32_MAX;
+	return addr >= XENIB_POOL_NOWHERE && addr < 2 * XENIB_POOL_NOWHERE;
+}
+
+/** xenib_pool_nowhere_kva() - the consumer's memory that is nowhere. */
+static inline void *xenib_pool_nowhere_kva(u64 addr)
+{
+	return phys_to_virt(addr - XENIB_POOL_NOWHERE);
 }
 
 static inline unsigned int xenib_pool_segment(u64 addr)

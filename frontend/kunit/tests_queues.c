@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tests_queues.c - KUnit cases of the kernel's queues (frontend/kernel): what the backend can write
- * to a CQ, which of its events the consumer is told of, also as the device goes, and how QP 1 is
- * flushed.
+ * to a CQ, which of its events the consumer is told of, also as the device goes, how QP 1 is
+ * flushed, and what it hears of MADs that are not sent.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "kernel_fixture.h"
 #include "vhca_event_pages.h"
 
@@ -346,10 +347,9 @@ static void expect_nothing(struct kunit *test, struct queues *queues)
 	KUNIT_EXPECT_EQ(test, xenib_poll_cq(&queues->cq.ibcq, 1, &wc), 0);
 }
 
-/* In the error state what was posted before is flushed, and what is posted then. */
-static void test_gsi_flush(struct kunit *test)
+/* Whoever posts to it has a buffer for one MAD, the address of which this returns. */
+static u64 make_gsi(struct kunit *test, struct queues *queues)
 {
-	struct queues *queues = make_queues(test);
 	struct xenib_qp *qp = &queues->qp;
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_GSI,
@@ -364,6 +364,24 @@ static void test_gsi_flush(struct kunit *test)
 	qp->ibqp.device = queues->cq.ibcq.device;
 	KUNIT_ASSERT_EQ(test, xenib_gsi_create_qp(qp, &init), 0);
 	modify_gsi(qp, IB_QPS_INIT);
+	return addr;
+}
+
+static void end_gsi(struct kunit *test, struct queues *queues, u64 addr)
+{
+	xenib_gsi_destroy_qp(&queues->qp);
+	expect_nothing(test, queues);
+	of(test)->fixture.dev->kernel->gsi.open = false;
+	xenib_pool_free(of(test)->pool, addr, MAD_ROOM);
+}
+
+/* In the error state what was posted before is flushed, and what is posted then. */
+static void test_gsi_flush(struct kunit *test)
+{
+	struct queues *queues = make_queues(test);
+	struct xenib_qp *qp = &queues->qp;
+	u64 addr = make_gsi(test, queues);
+
 	post_to_gsi(test, qp, 1, addr);
 	expect_nothing(test, queues);
 	modify_gsi(qp, IB_QPS_ERR);
@@ -376,21 +394,140 @@ static void test_gsi_flush(struct kunit *test)
 	modify_gsi(qp, IB_QPS_INIT);
 	post_to_gsi(test, qp, 3, addr);
 	expect_nothing(test, queues);
-	xenib_gsi_destroy_qp(qp);
-	expect_nothing(test, queues);
-	of(test)->fixture.dev->kernel->gsi.open = false;
-	xenib_pool_free(of(test)->pool, addr, MAD_ROOM);
+	end_gsi(test, queues, addr);
+	end_queues(test, queues);
+}
+
+#define CM_CLASS 7
+#define SA_CLASS 3
+
+/* Of a MAD: what tells its kind, two ids of a connection, what a REJ has behind them; a status. */
+struct mad_head {
+	u8 class, method, attribute;
+	u32 local, remote;
+	u16 third, status, reason;
+};
+
+/* InfiniBand, volume 1: a MAD's header is in 13.4.2, a REJ in 12.6.7, a SIDR_REP in 12.11.2. */
+static void put_head(u8 *mad, const struct mad_head *head)
+{
+	const u8 first[4] = { 1, head->class, 2, head->method };
+
+	memcpy(mad, first, sizeof(first));
+	put_unaligned_be16(head->status, mad + 4);
+	put_unaligned_be64(0x1122334455667788, mad + 8);
+	put_unaligned_be16(head->attribute, mad + 16);
+	put_unaligned_be32(head->local, mad + 24);
+	put_unaligned_be32(head->remote, mad + 28);
+	put_unaligned_be16(head->third, mad + 32);
+	put_unaligned_be16(head->reason, mad + 34);
+}
+
+static void send_to_gsi(struct kunit *test, struct queues *queues, u64 addr)
+{
+	struct ib_ah ah = { .device = queues->cq.ibcq.device };
+	struct ib_sge sge = { .addr = addr, .length = IB_MGMT_MAD_SIZE, .lkey = XENIB_POOL_LKEY };
+	struct ib_ud_wr wr = {
+		.wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND },
+		.ah = &ah,
+		.remote_qpn = 1,
+	};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, xenib_gsi_post_send(&queues->qp, &wr.wr, &bad), 0);
+	flush_work(&queues->qp.gsi->send);
+}
+
+static const struct unsent {
+	const char *name;
+	struct mad_head sent, answer; /* no class: there is no answer */
+} unsent[] = {
+	{ "REQ", { CM_CLASS, 3, 0x10, 5 }, { CM_CLASS, 3, 0x12, 0, 5, 0, 0, 3 } },
+	{ "REP", { CM_CLASS, 3, 0x13, 5, 6 }, { CM_CLASS, 3, 0x12, 6, 5, 0x4000, 0, 3 } },
+	{ "DREQ", { CM_CLASS, 3, 0x15, 5, 6, 7 }, { CM_CLASS, 3, 0x16, 6, 5 } },
+	{ "SIDR_REQ", { CM_CLASS, 3, 0x17, 5, 6 }, { CM_CLASS, 3, 0x18, 5, 0x02000000 } },
+	{ "DREP", { CM_CLASS, 3, 0x16, 5, 6 }, {} },
+	{ "a REQ that is none", { CM_CLASS, 1, 0x10, 5 }, {} },
+	{ "Get", { SA_CLASS, 1, 0x35, 5 }, { SA_CLASS, 0x81, 0x35, 0, 0, 0, 0x100 } },
+	{ "Set", { SA_CLASS, 2, 0x38, 5 }, { SA_CLASS, 0x81, 0x38, 0, 0, 0, 0x100 } },
+	{ "Delete", { SA_CLASS, 0x15, 0x38, 5 }, { SA_CLASS, 0x95, 0x38, 0, 0, 0, 0x100 } },
+	{ "GetTable", { SA_CLASS, 0x12, 0x35, 5 }, { SA_CLASS, 0x92, 0x35, 0, 0, 0, 0x100 } },
+	{ "GetResp", { SA_CLASS, 0x81, 0x35, 5 }, {} },
+	{ "another class", { 4, 1, 0x12 }, {} },
+};
+
+/* The error comes first, and an answer behind it, to what expects one. */
+static void expect_answer(struct kunit *test, struct queues *queues, const struct unsent *unsent,
+			  const u8 *received)
+{
+	u8 expected[IB_MGMT_MAD_SIZE] = {};
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, xenib_poll_cq(&queues->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ_MSG(test, wc.status, IB_WC_LOC_QP_OP_ERR, "%s", unsent->name);
+	if (!unsent->answer.class)
+		return expect_nothing(test, queues);
+
+	put_head(expected, &unsent->answer);
+	KUNIT_ASSERT_EQ_MSG(test, xenib_poll_cq(&queues->cq.ibcq, 1, &wc), 1, "%s", unsent->name);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV);
+	KUNIT_EXPECT_EQ(test, wc.src_qp, 1);
+	KUNIT_EXPECT_EQ_MSG(test, memcmp(received, expected, sizeof(expected)), 0, "%s: %*ph",
+			    unsent->name, 40, received);
+}
+
+static u8 *kva_at(struct kunit *test, u64 addr)
+{
+	if (xenib_pool_is_nowhere(addr))
+		return xenib_pool_nowhere_kva(addr);
+	return xenib_pool_kva(of(test)->pool, addr);
+}
+
+/* Each of them is at @sent, its answer comes to @addr. */
+static void send_all(struct kunit *test, struct queues *queues, u64 sent, u64 addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(unsent); i++) {
+		modify_gsi(&queues->qp, IB_QPS_RESET);
+		modify_gsi(&queues->qp, IB_QPS_RTS);
+		post_to_gsi(test, &queues->qp, 2, addr);
+		memset(kva_at(test, sent), 0, IB_MGMT_MAD_SIZE);
+		put_head(kva_at(test, sent), &unsent[i].sent);
+		send_to_gsi(test, queues, sent);
+		expect_answer(test, queues, &unsent[i], kva_at(test, addr) + sizeof(struct ib_grh));
+	}
+}
+
+static u64 nowhere(struct kunit *test)
+{
+	void *data = kunit_kzalloc(test, MAD_ROOM, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	return XENIB_POOL_NOWHERE + virt_to_phys(data);
+}
+
+static void test_gsi_unsent(struct kunit *test)
+{
+	struct queues *queues = make_queues(test);
+	u64 addr = make_gsi(test, queues);
+	u64 sent = xenib_pool_alloc(of(test)->pool, IB_MGMT_MAD_SIZE, 1);
+
+	KUNIT_ASSERT_NE(test, sent, 0ULL);
+	of(test)->fixture.backend.refuse[XEN_VHCA_OP_MAD_SEND] = XEN_VHCA_E_ARG;
+	send_all(test, queues, sent, addr);
+	send_all(test, queues, nowhere(test), nowhere(test));
+	xenib_pool_free(of(test)->pool, sent, IB_MGMT_MAD_SIZE);
+	end_gsi(test, queues, addr);
 	end_queues(test, queues);
 }
 
 static struct kunit_case queue_cases[] = {
-	KUNIT_CASE(test_srq_index),
-	KUNIT_CASE(test_event_without_qp),
-	KUNIT_CASE(test_event_soft),
-	KUNIT_CASE(test_event_behind_soft),
-	KUNIT_CASE(test_events_stop_port),
-	KUNIT_CASE(test_gsi_flush),
-	{},
+	KUNIT_CASE(test_srq_index),        KUNIT_CASE(test_event_without_qp),
+	KUNIT_CASE(test_event_soft),       KUNIT_CASE(test_event_behind_soft),
+	KUNIT_CASE(test_events_stop_port), KUNIT_CASE(test_gsi_flush),
+	KUNIT_CASE(test_gsi_unsent),       {},
 };
 
 static struct kunit_suite queue_suite = {
