@@ -39,18 +39,10 @@ static void complete_wr(struct xenib_gsi_qp *q, struct xenib_kcq *cq, const stru
 	xenib_kcq_complete(cq, &copy);
 }
 
-/* NULL: it is not mapped. What was mapped without a backend is in no pool. */
-static u8 *kva_of(struct xenib_pool *pool, u64 addr)
-{
-	if (xenib_pool_is_nowhere(addr))
-		return xenib_pool_nowhere_kva(addr);
-	return xenib_pool_has(addr) ? xenib_pool_kva(pool, addr) : NULL;
-}
-
 /* As the HCA would write it, and whoever polls would copy it. */
 static void put_mad(struct xenib_pool *pool, u64 addr, const struct xen_vhca_mad *mad)
 {
-	u8 *at = kva_of(pool, addr);
+	u8 *at = xenib_pool_mapped(pool, addr);
 
 	memcpy(at, mad->grh, GRH_SIZE);
 	memcpy(at + GRH_SIZE, mad->mad, XEN_VHCA_MAD_SIZE);
@@ -207,7 +199,7 @@ static int gather(struct xenib_gsi_qp *q, const struct ib_send_wr *wr, u8 *mad)
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
-		data = kva_of(pool, sge->addr);
+		data = xenib_pool_mapped(pool, sge->addr);
 		if (sge->lkey != XENIB_POOL_LKEY || !data || sge->length > XEN_VHCA_MAD_SIZE - used)
 			return -EINVAL;
 		memcpy(mad + used, data, sge->length);
@@ -279,7 +271,7 @@ static int post_one_recv(struct xenib_gsi_qp *q, const struct ib_recv_wr *wr)
 	const struct ib_sge *sge = wr->sg_list;
 
 	if (wr->num_sge != 1 || sge->lkey != XENIB_POOL_LKEY ||
-	    !kva_of(&q->gsi->kernel->pool, sge->addr) || sge->length < RECV_SIZE ||
+	    !xenib_pool_mapped(&q->gsi->kernel->pool, sge->addr) || sge->length < RECV_SIZE ||
 	    q->state == IB_QPS_RESET)
 		return -EINVAL;
 	if (q->recv_head - q->recv_tail > q->recv_mask)

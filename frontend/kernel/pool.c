@@ -404,6 +404,13 @@ bool xenib_pool_has_place(const struct xenib_pool *pool, u64 addr)
 	return segment && xenib_pool_offset(addr) < bytes_of(segment);
 }
 
+void *xenib_pool_mapped(struct xenib_pool *pool, u64 addr)
+{
+	if (xenib_pool_is_nowhere(addr))
+		return phys_to_virt(addr - XENIB_POOL_NOWHERE);
+	return xenib_pool_has_place(pool, addr) ? xenib_pool_kva(pool, addr) : NULL;
+}
+
 struct xenib_origin *xenib_pool_origin(struct xenib_pool *pool, u64 addr)
 {
 	struct xenib_segment *segment = pool->segments[xenib_pool_segment(addr)];

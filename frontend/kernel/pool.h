@@ -110,12 +110,6 @@ static inline bool xenib_pool_is_nowhere(u64 addr)
 	return addr >= XENIB_POOL_NOWHERE && addr < 2 * XENIB_POOL_NOWHERE;
 }
 
-/** xenib_pool_nowhere_kva() - the consumer's memory that is nowhere. */
-static inline void *xenib_pool_nowhere_kva(u64 addr)
-{
-	return phys_to_virt(addr - XENIB_POOL_NOWHERE);
-}
-
 static inline unsigned int xenib_pool_segment(u64 addr)
 {
 	return (addr - XENIB_POOL_BASE) >> XENIB_SEGMENT_SHIFT;
@@ -148,6 +142,14 @@ bool xenib_pool_has_place(const struct xenib_pool *pool, u64 addr);
 
 /** xenib_pool_origin() - what is noted of a granule of the pool; zero if it is not used. */
 struct xenib_origin *xenib_pool_origin(struct xenib_pool *pool, u64 addr);
+
+/**
+ * xenib_pool_mapped() - where the kernel has what a consumer has mapped, with a backend or without.
+ * @addr: a consumer's, any value
+ *
+ * Return: NULL if it is not mapped.
+ */
+void *xenib_pool_mapped(struct xenib_pool *pool, u64 addr);
 
 /**
  * xenib_pool_lkey() - the key that the HCA is to be told for an address of a consumer's.

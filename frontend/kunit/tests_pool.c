@@ -111,6 +111,10 @@ static void test_pool_places(struct kunit *test)
 		xenib_origin_copy_out(pool, none[i], SZ_1M);
 		xenib_origin_fetch(pool, none[i], SZ_1M);
 	}
+	KUNIT_EXPECT_NULL(test, xenib_pool_mapped(pool, XENIB_POOL_BASE + FIRST_BYTES));
+	KUNIT_EXPECT_PTR_EQ(test, xenib_pool_mapped(pool, XENIB_POOL_BASE),
+			    xenib_pool_kva(pool, XENIB_POOL_BASE));
+	KUNIT_EXPECT_PTR_EQ(test, xenib_pool_mapped(pool, XENIB_POOL_NOWHERE + 5), phys_to_virt(5));
 }
 
 /* Each PD has its own keys. */

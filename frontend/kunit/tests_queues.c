@@ -477,26 +477,21 @@ static void expect_answer(struct kunit *test, struct queues *queues, const struc
 			    unsent->name, 40, received);
 }
 
-static u8 *kva_at(struct kunit *test, u64 addr)
-{
-	if (xenib_pool_is_nowhere(addr))
-		return xenib_pool_nowhere_kva(addr);
-	return xenib_pool_kva(of(test)->pool, addr);
-}
-
 /* Each of them is at @sent, its answer comes to @addr. */
 static void send_all(struct kunit *test, struct queues *queues, u64 sent, u64 addr)
 {
+	u8 *mad = xenib_pool_mapped(of(test)->pool, sent);
+	u8 *received = xenib_pool_mapped(of(test)->pool, addr);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(unsent); i++) {
 		modify_gsi(&queues->qp, IB_QPS_RESET);
 		modify_gsi(&queues->qp, IB_QPS_RTS);
 		post_to_gsi(test, &queues->qp, 2, addr);
-		memset(kva_at(test, sent), 0, IB_MGMT_MAD_SIZE);
-		put_head(kva_at(test, sent), &unsent[i].sent);
+		memset(mad, 0, IB_MGMT_MAD_SIZE);
+		put_head(mad, &unsent[i].sent);
 		send_to_gsi(test, queues, sent);
-		expect_answer(test, queues, &unsent[i], kva_at(test, addr) + sizeof(struct ib_grh));
+		expect_answer(test, queues, &unsent[i], received + sizeof(struct ib_grh));
 	}
 }
 
