@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from harness import KERNEL, TESTS, hca, ipoib, lab, nvme, scsi, shares, tcp
+from harness import GUEST_KERNEL, KERNEL, TESTS, guest, hca, ipoib, lab, nvme, scsi, shares, tcp
 
 MIB = 1 << 20
 
@@ -128,7 +128,18 @@ def rds(*names):
         yield
     finally:
         for name in names:
-            lab.call(name, "modprobe -r rds_rdma")
+            unload_rds(name)
+
+
+def unload_rds(where):
+    """From guests with Linux 7.3 when they have no device and so no connections, as it does not wait for the end of those (docs/kernels.md)."""
+    if where == "dom0" or GUEST_KERNEL != "backports":
+        lab.call(where, "modprobe -r rds_rdma")
+    elif lab.ok(where, "[ -d /sys/module/rds_rdma ]"):
+        with ipoib.detached(where):
+            lab.run(where, "modprobe -r rds_rdma")
+        guest.until_active(where)
+        ipoib.up(where)
 
 
 def rds_echo(where, other):
