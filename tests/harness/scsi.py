@@ -3,7 +3,7 @@
 
 import contextlib
 
-from harness import ipoib, lab, wait
+from harness import GUEST_KERNEL, ipoib, lab, wait
 
 BEHIND = "/dev/ram0"  # where the server has the data
 MIB = 16
@@ -66,6 +66,7 @@ class Srp:
 
     PORT = 5678
     SERVICE = "00163e5352500001"
+    OPTIONS = "reconnect_delay=20" if GUEST_KERNEL == "backports" else ""  # docs/kernels.md
 
     @classmethod
     def serve(cls, where):
@@ -88,7 +89,7 @@ class Srp:
     @classmethod
     def connect(cls, where, other):
         login = f"id_ext={cls.SERVICE},ioc_guid={cls.SERVICE},dest={ipoib.ADDRESS[other]}:{cls.PORT}"
-        return f"modprobe -a ib_srp sd_mod && echo {login} | tee /sys/class/infiniband_srp/srp-*-1/add_target"
+        return f"modprobe ib_srp {cls.OPTIONS} && modprobe sd_mod && echo {login} | tee /sys/class/infiniband_srp/srp-*-1/add_target"
 
     DISCONNECT = "for port in /sys/class/srp_remote_ports/*; do echo 1 >$port/delete; done; modprobe -r ib_srp"
 
